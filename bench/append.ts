@@ -1,0 +1,48 @@
+/** Appends of 300 B by 64 callers, through the public interface, everything on. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { openHub } from "../src/index.ts";
+import { callersLoop, type Folder } from "./kit.ts";
+
+export interface AppendRates {
+  /** Acknowledged, so durable and findable. */
+  readonly acknowledged: number;
+  /** Until the index has caught up as well. */
+  readonly sustained: number;
+  /** Records the index was behind at the last acknowledgement, and how long it took to catch up. */
+  readonly lagRecords: number;
+  readonly lagMs: number;
+}
+
+export async function appends(folder: Folder, records: number): Promise<AppendRates> {
+  await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
+  const agent = await hub.agent("writer", { role: "writer" });
+  const start = performance.now();
+  await callersLoop(64, records, (n) =>
+    agent.remember({ type: "fact", task: `task-${n % 50}`, content: contentOf(n) }),
+  );
+  const acknowledgedMs = performance.now() - start;
+  const { records: stored, indexed } = await hub.indexState();
+  while ((await hub.indexState()).indexed < stored - TAIL) await sleep(2);
+  const sustainedMs = performance.now() - start;
+  return {
+    acknowledged: (records / acknowledgedMs) * 1000,
+    sustained: (records / sustainedMs) * 1000,
+    lagRecords: stored - indexed,
+    lagMs: sustainedMs - acknowledgedMs,
+  };
+}
+
+/** The index leaves a short tail to be scanned: below this nobody fills it. */
+const TAIL = 512;
+
+const WORDS =
+  "token auth retry queue index lease fence chain record digest agent handoff budget memory search window limit error merge branch".split(
+    " ",
+  );
+
+/** 300 B of text with a spread of words. */
+function contentOf(n: number): string {
+  let text = `Finding ${n}:`;
+  for (let i = 0; text.length < 292; i++) text += ` ${WORDS[(n * 7 + i * i) % WORDS.length]}`;
+  return text.padEnd(300, ".").slice(0, 300);
+}

@@ -1,0 +1,54 @@
+/**
+ * The whole life of a handoff, 64 in flight, 4 KB payload, through the public interface with
+ * everything on: chain, relations, events, index. Each loop sends one and works one.
+ */
+import { type Agent, openHub } from "../src/index.ts";
+import { callersLoop, type Folder } from "./kit.ts";
+
+const CALLERS = 64;
+const PAYLOAD = { type: "patch", data: { diff: "x".repeat(4_000), files: ["src/auth.ts"] } };
+
+/** Send, claim, accept, complete: four operations. Cycles per second. */
+export function cycles(folder: Folder, count: number): Promise<number> {
+  return measure(folder, count, async (coder) => {
+    for await (const offer of coder.inbox({ wait: false })) {
+      const work = await offer.accept();
+      await work.complete({ summary: "done" });
+      break;
+    }
+  });
+}
+
+/** Send, claim-and-accept, complete: three operations. */
+export function fusedCycles(folder: Folder, count: number): Promise<number> {
+  return measure(folder, count, async (coder) => {
+    const work = await coder.accept();
+    await work?.complete({ summary: "done" });
+  });
+}
+
+async function measure(
+  folder: Folder,
+  count: number,
+  work: (coder: Agent) => Promise<void>,
+): Promise<number> {
+  await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
+  const planner = await hub.agent("planner", { role: "planner" });
+  const coder = await hub.agent("coder", { role: "coder" });
+  const start = performance.now();
+  await callersLoop(CALLERS, count, async (n) => {
+    await planner.handoff({
+      to: "coder",
+      task: `task-${n}`,
+      intent: "Refactor auth without breaking mobile logins",
+      next: ["Extract validateToken()"],
+      constraints: [{ rule: "Do not touch test fixtures", level: "must" }],
+      payload: PAYLOAD,
+    });
+    await work(coder);
+  });
+  const elapsed = performance.now() - start;
+  const { byState } = await hub.books();
+  if (byState.completed !== count) throw new Error(`${byState.completed} of ${count} completed`);
+  return (count / elapsed) * 1000;
+}

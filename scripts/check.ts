@@ -1,0 +1,10 @@
+/** `npm run check`: everything that is checked without running the code. */
+
+import { runSteps, type Step, tool } from "./tools.ts";
+
+export const CHECKS: Readonly<Record<string, Step>> = {
+  "format, lint, import boundaries": tool("biome", "check", "--error-on-warnings", "."),
+  types: tool("tsc", "--noEmit"),
+};
+
+if (import.meta.main) process.exitCode = await runSteps(CHECKS);

@@ -1,0 +1,28 @@
+/** A Vitest reporter that writes how many tests passed, failed and were skipped to a file. */
+
+import { writeFileSync } from "node:fs";
+import type { Reporter, TestModule } from "vitest/node";
+
+export const COUNTS_FILE = "BATON_TEST_COUNTS";
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+// Vitest takes a reporter from the default export.
+// biome-ignore lint/style/noDefaultExport: see above
+export default class CountReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+    for (const module of modules) {
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        counts[state === "pending" ? "skipped" : state] += 1;
+      }
+    }
+    const file = process.env[COUNTS_FILE];
+    if (file !== undefined) writeFileSync(file, JSON.stringify(counts));
+  }
+}

@@ -1,0 +1,317 @@
+// Runs one of the project's scripts on a fresh clone as well as on a used one: installs the
+// dependencies when they are missing or out of date, then runs the script with the Node that npm
+// brought. `node scripts/run.mjs <script> [arguments]`
+//
+// Both steps are in one program because a shell remembers where it found `node`, and would run the
+// second step with the old one. Plain JavaScript, no dependencies: any Node from 18 on can start it.
+
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { constants } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const NODE_MAJOR = 24;
+/** npm is quiet while it installs; after this long a person wants to see what it is doing. */
+const SLOW_INSTALL_MS = 90_000;
+/** Whoever installs touches the lock file this often, … */
+const LOCK_TOUCH_MS = 1_000;
+/** … so a lock file left untouched this long belongs to nobody. */
+const LOCK_STALE_MS = 15_000;
+const DEPENDENCY_FIELDS = [
+  "dependencies",
+  "devDependencies",
+  "optionalDependencies",
+  "peerDependencies",
+];
+
+/**
+ * Why the dependencies have to be installed, or undefined when they are as they should be.
+ * @param {string} root
+ * @returns {string | undefined}
+ */
+export function whyInstall(root) {
+  if (!existsSync(join(root, "node_modules"))) return "dependencies are not installed yet";
+  if (nodeOf(root) === undefined) return `Node ${NODE_MAJOR} is not installed yet`;
+  if (readText(stampFile(root)) === fingerprint(root)) return undefined;
+  if (!installedMatchesLock(root)) return "dependencies have changed";
+  writeStamp(root); // installed by hand: as good as by us
+  return undefined;
+}
+
+/** @param {string} root */
+export function writeStamp(root) {
+  writeFileSync(stampFile(root), fingerprint(root));
+}
+
+/** @param {string} root */
+function stampFile(root) {
+  return join(root, "node_modules", ".baton-setup");
+}
+
+/** @param {string} root */
+function fingerprint(root) {
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch}\0`);
+  for (const name of ["package.json", "package-lock.json"]) {
+    hash.update(readText(join(root, name)) ?? "").update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * Compares the lock file with npm's own record of what it put into node_modules.
+ * @param {string} root
+ */
+function installedMatchesLock(root) {
+  const manifest = readJson(join(root, "package.json"));
+  const wanted = readJson(join(root, "package-lock.json"))?.packages;
+  const installed = readJson(join(root, "node_modules", ".package-lock.json"))?.packages;
+  if (!manifest || !wanted || !installed) return false;
+  for (const field of DEPENDENCY_FIELDS) {
+    if (sorted(manifest[field]) !== sorted(wanted[""]?.[field])) return false;
+  }
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (path === "" || (entry.optional && !installed[path])) continue;
+    if (installed[path]?.version !== entry.version) return false;
+    if (installed[path]?.integrity !== entry.integrity) return false;
+  }
+  return Object.keys(installed).every((path) => path in wanted);
+}
+
+/**
+ * Installs when needed. Of several runs at once, one installs and the others wait for it.
+ * @param {string} root
+ */
+export async function setUp(root) {
+  if (whyInstall(root) === undefined) return;
+  const unlock = await lock(join(root, ".setup.lock"));
+  try {
+    const reason = whyInstall(root);
+    if (reason === undefined) return;
+    const started = Date.now();
+    say(`Setting up: ${reason}. This takes about half a minute.`);
+    await install(root);
+    writeStamp(root);
+    say(`Ready after ${Math.round((Date.now() - started) / 1000)} s.\n`);
+  } finally {
+    unlock();
+  }
+}
+
+/** @param {string} root */
+async function install(root) {
+  /** @type {Buffer[]} */
+  const held = [];
+  let showing = false;
+  const show = () => {
+    showing = true;
+    for (const chunk of held.splice(0)) process.stderr.write(chunk);
+  };
+  const slow = setTimeout(() => {
+    say("Still installing; npm says:");
+    show();
+  }, SLOW_INSTALL_MS);
+  const status = await runChild("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"], {
+    cwd: root,
+    env: withoutOwnBin(root),
+    stdio: ["ignore", "pipe", "pipe"],
+    shell: process.platform === "win32", // npm is a .cmd there
+    onOutput: (chunk) => (showing ? process.stderr.write(chunk) : held.push(chunk)),
+  });
+  clearTimeout(slow);
+  if (status === 0) return;
+  show();
+  throw new SetupError(`npm ci failed (exit code ${status}).`, status);
+}
+
+/**
+ * The environment without our node_modules/.bin: npm must not run on the Node it is replacing.
+ * @param {string} root
+ */
+function withoutOwnBin(root) {
+  const env = { ...process.env };
+  const name = Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
+  const own = join(root, "node_modules", ".bin");
+  env[name] = (env[name] ?? "")
+    .split(delimiter)
+    .filter((folder) => resolve(folder) !== own)
+    .join(delimiter);
+  return env;
+}
+
+/**
+ * @param {string} file
+ * @returns {Promise<() => void>} what gives the lock back
+ */
+async function lock(file) {
+  let told = false;
+  for (;;) {
+    try {
+      closeSync(openSync(file, "wx"));
+      break;
+    } catch (error) {
+      if (!hasCode(error, "EEXIST")) throw error;
+    }
+    if (ageOf(file) > LOCK_STALE_MS) {
+      rmSync(file, { force: true });
+      continue;
+    }
+    if (!told) say("Waiting for another run that is setting up …");
+    told = true;
+    await sleep(200);
+  }
+  const touch = setInterval(() => {
+    const now = new Date();
+    try {
+      utimesSync(file, now, now);
+    } catch {
+      // taken away by a run that thought us dead: nothing to keep fresh
+    }
+  }, LOCK_TOUCH_MS);
+  return () => {
+    clearInterval(touch);
+    rmSync(file, { force: true });
+  };
+}
+
+/** @param {string} file */
+function ageOf(file) {
+  try {
+    return Date.now() - statSync(file).mtimeMs;
+  } catch {
+    return 0; // just given back: try to take it
+  }
+}
+
+/**
+ * The Node to run scripts with: the one npm brought, else our own if it is recent enough.
+ * @param {string} root
+ */
+function nodeOf(root) {
+  const name = process.platform === "win32" ? "node.exe" : "node";
+  const brought = join(root, "node_modules", "node", "bin", name);
+  if (existsSync(brought)) return brought;
+  const recent = Number(process.versions.node.split(".")[0]) >= NODE_MAJOR;
+  return recent ? process.execPath : undefined;
+}
+
+/**
+ * Runs a program and passes signals on to it. A signal from the terminal (Ctrl-C) reaches the
+ * whole process group by itself; sent twice, it would mean "at once".
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {import("node:child_process").SpawnOptions & { onOutput?: (chunk: Buffer) => void }} [options]
+ * @returns {Promise<number>} the exit code, 128 + n after signal n
+ */
+export function runChild(command, args, { onOutput, ...options } = {}) {
+  const child = spawn(command, args, { stdio: "inherit", ...options });
+  if (onOutput) {
+    child.stdout?.on("data", onOutput);
+    child.stderr?.on("data", onOutput);
+  }
+  const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  /** @param {NodeJS.Signals} signal */
+  const forward = (signal) => {
+    if (signal !== "SIGINT" || !onTerminal) child.kill(signal);
+  };
+  /** @type {NodeJS.Signals[]} */
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  for (const signal of signals) process.on(signal, forward);
+  return new Promise((settle, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      for (const name of signals) process.off(name, forward);
+      settle(signal ? 128 + constants.signals[signal] : (code ?? 1));
+    });
+  });
+}
+
+class SetupError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} exitCode
+   */
+  constructor(message, exitCode) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** @param {string} file */
+function readText(file) {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} file */
+function readJson(file) {
+  const text = readText(file);
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** @param {Record<string, string> | undefined} record */
+function sorted(record) {
+  return JSON.stringify(Object.entries(record ?? {}).sort());
+}
+
+/**
+ * @param {unknown} error
+ * @param {string} code
+ */
+function hasCode(error, code) {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+/**
+ * To stderr: stdout belongs to the script that is run.
+ * @param {string} line
+ */
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}
+
+/**
+ * @param {string} root
+ * @param {readonly string[]} argv
+ * @returns {Promise<number>}
+ */
+async function main(root, [script, ...args]) {
+  if (script === undefined) {
+    say("usage: node scripts/run.mjs <script> [arguments]");
+    return 2;
+  }
+  try {
+    await setUp(root);
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    return error instanceof SetupError ? error.exitCode : 1;
+  }
+  const node = nodeOf(root);
+  if (node === undefined) {
+    say(
+      `Baton needs Node ${NODE_MAJOR} or later, and npm did not bring it: install scripts are off.`,
+    );
+    return 1;
+  }
+  return runChild(node, [resolve(root, script), ...args]);
+}
+
+const self = fileURLToPath(import.meta.url);
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === self) {
+  process.exitCode = await main(resolve(self, "..", ".."), process.argv.slice(2));
+}

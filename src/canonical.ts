@@ -1,0 +1,177 @@
+/**
+ * Canonical JSON (RFC 8785) and the digest over it.
+ *
+ * One walk validates and writes: keys sorted by UTF-16 code unit, numbers and strings as
+ * ECMAScript prints them. What two stores or two languages could read differently is refused with
+ * its path: NUL, lone surrogates, integers beyond 2^53, non-finite numbers, anything JSON does not
+ * have, cycles. Escaping is left to the native `JSON.stringify`, one string at a time.
+ */
+import { hash } from "node:crypto";
+import { BatonError, type ErrorCode } from "./errors.ts";
+import { FORMAT_LIMITS } from "./limits.ts";
+
+interface Fault {
+  readonly rule: string;
+  readonly path: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** A value that has no canonical form. Becomes a `BatonError` of the caller's code. */
+class NotCanonical extends Error {
+  readonly fault: Fault;
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+/** The canonical text of a value, or a `BatonError` with `code` that names the place. */
+export function canonicalJson(value: unknown, code: ErrorCode, path = ""): string {
+  try {
+    return write(value, path, []);
+  } catch (error) {
+    if (!(error instanceof NotCanonical)) throw error;
+    const { fault } = error;
+    throw new BatonError(code, { ...fault, violations: [fault], cause: error });
+  }
+}
+
+export function sha256(text: string): string {
+  return hash("sha256", text, "hex");
+}
+
+function write(value: unknown, path: string, ancestors: object[]): string {
+  switch (typeof value) {
+    case "string":
+      return writeString(value, path);
+    case "number":
+      return writeNumber(value, path);
+    case "boolean":
+      return value ? "true" : "false";
+    case "object":
+      return value === null ? "null" : writeContainer(value, path, ancestors);
+    default:
+      throw new NotCanonical({
+        rule: "json",
+        path,
+        message: `${at(path)} is ${typeof value}, which JSON cannot carry.`,
+        hint: "Use strings, finite numbers, booleans, null, arrays and plain objects.",
+      });
+  }
+}
+
+function writeContainer(value: object, path: string, ancestors: object[]): string {
+  if (ancestors.includes(value)) {
+    throw new NotCanonical({
+      rule: "circular",
+      path,
+      message: `${at(path)} contains itself.`,
+      hint: "Replace the circular reference by an id.",
+    });
+  }
+  if (ancestors.length >= FORMAT_LIMITS.jsonDepth) {
+    throw new NotCanonical({
+      rule: "json_depth",
+      path,
+      message: `${at(path)} is nested deeper than ${FORMAT_LIMITS.jsonDepth} levels.`,
+      hint: "Flatten it, or keep it as an artifact and reference that.",
+    });
+  }
+  ancestors.push(value);
+  const text = Array.isArray(value)
+    ? writeArray(value, path, ancestors)
+    : writeObject(value as Record<string, unknown>, path, ancestors);
+  ancestors.pop();
+  return text;
+}
+
+function writeArray(items: readonly unknown[], path: string, ancestors: object[]): string {
+  let text = "[";
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) text += ",";
+    text += write(items[i], `${path}[${i}]`, ancestors);
+  }
+  return `${text}]`;
+}
+
+function writeObject(value: Record<string, unknown>, path: string, ancestors: object[]): string {
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new NotCanonical({
+      rule: "json",
+      path,
+      message: `${at(path)} is a ${prototype?.constructor?.name ?? "special object"}.`,
+      hint: "Convert it to a plain object, array or string first.",
+    });
+  }
+  let text = "";
+  for (const key of sortedKeys(value)) {
+    const item = value[key];
+    if (item === undefined) continue;
+    const place = path === "" ? key : `${path}.${key}`;
+    if (key === "__proto__") {
+      throw new NotCanonical({
+        rule: "reserved_key",
+        path: place,
+        message: `${at(place)} is a reserved key.`,
+        hint: "Rename the key.",
+      });
+    }
+    text += `${text === "" ? "" : ","}${writeString(key, place)}:${write(item, place, ancestors)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Most objects come with their keys in order (schemas declare them so): look before sorting. */
+function sortedKeys(value: object): string[] {
+  const keys = Object.keys(value);
+  for (let i = 1; i < keys.length; i++) {
+    if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort(byCodeUnit);
+  }
+  return keys;
+}
+
+const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function writeString(value: string, path: string): string {
+  if (!value.isWellFormed()) {
+    throw new NotCanonical({
+      rule: "well_formed",
+      path,
+      message: `${at(path)} contains half of a surrogate pair.`,
+      hint: "The text was cut inside a character: cut it by code points, or use toWellFormed().",
+    });
+  }
+  if (value.includes("\0")) {
+    throw new NotCanonical({
+      rule: "no_nul",
+      path,
+      message: `${at(path)} contains a NUL character.`,
+      hint: "Remove it, or encode binary data as base64.",
+    });
+  }
+  return JSON.stringify(value);
+}
+
+function writeNumber(value: number, path: string): string {
+  if (!Number.isFinite(value)) {
+    throw new NotCanonical({
+      rule: "finite",
+      path,
+      message: `${at(path)} is ${value}.`,
+      hint: "JSON has finite numbers only: leave it out or use null.",
+    });
+  }
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new NotCanonical({
+      rule: "safe_integer",
+      path,
+      message: `${at(path)} is an integer beyond 2^53, which other readers would round.`,
+      hint: "Write it as a string.",
+    });
+  }
+  return JSON.stringify(value);
+}
+
+const at = (path: string): string => (path === "" ? "The value" : `"${path}"`);

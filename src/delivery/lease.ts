@@ -1,0 +1,21 @@
+/** What a caller is told that no longer holds the work it wants to act on. */
+import { BatonError } from "../errors.ts";
+import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
+
+export function leaseLost(id: string, now: DeliveryRow | undefined): BatonError {
+  return new BatonError("lease_lost", {
+    message: `The work of ${id} is no longer yours: ${why(now)}.`,
+    path: "lease",
+    hint: "Stop working on it; notes you made are kept. Look at your inbox for what is next.",
+    details:
+      now === undefined ? {} : { state: now.state, holder: now.holder, attempt: now.attempt },
+  });
+}
+
+function why(now: DeliveryRow | undefined): string {
+  if (now === undefined) return "there is no such delivery";
+  if (!isOpen(now.state)) return `it is ${now.state}`;
+  if (isHeld(now.state))
+    return `attempt ${now.attempt} holds it (${now.holder}), or its lease ran out`;
+  return "its lease ran out and it waits in the inbox again";
+}

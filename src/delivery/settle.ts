@@ -1,0 +1,181 @@
+/**
+ * Settling: the receiver's part ends, with a result, a failure, a refusal, or by giving it back.
+ * The settlement leaves a record that continues from the acceptance; what happens to the delivery
+ * then is the policy's business.
+ */
+import * as z from "zod";
+import { canonicalJson } from "../canonical.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { FreeForm } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
+import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
+import { refusalError } from "../memory/refusals.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+import type { Settlement } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { parseEnvelope } from "./accept.ts";
+import { leaseLost } from "./lease.ts";
+import { afterFailure, afterRelease, FAILURE_CLASSES } from "./policy.ts";
+import { TRANSITIONS } from "./transitions.ts";
+
+const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
+
+const ResultSchema = z.strictObject({
+  confidence: z.number().min(0).max(1).optional(),
+  /** What the envelope's expected outputs asked for, by name. */
+  outputs: FreeForm.optional(),
+  summary: Text.optional(),
+});
+export type Result = z.input<typeof ResultSchema>;
+
+const FailureSchema = z.strictObject({
+  attempted: Text.optional().meta({ description: "What was tried" }),
+  class: z.enum(FAILURE_CLASSES).default("retryable"),
+  hints: z.array(Text).max(FORMAT_LIMITS.listItems).default([]),
+  message: Text,
+  type: z.string().min(1).max(FORMAT_LIMITS.nameLength).default("error"),
+});
+export type Failure = z.input<typeof FailureSchema>;
+
+/** A hold on a delivery, as the holder knows it. */
+export interface Hold {
+  readonly delivery: DeliveryRow;
+  /** The envelope the holder works on. */
+  readonly envelope: Envelope;
+}
+
+export type Settled =
+  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  /** The sender added to the handoff: look at the new envelope, then settle again. */
+  | { readonly kind: "extended"; readonly envelope: Envelope };
+
+export async function complete(
+  workspace: Workspace,
+  holder: Author,
+  hold: Hold,
+  result: Result,
+): Promise<Settled> {
+  const checked = parseOr(ResultSchema, result, {
+    code: "invalid_input",
+    what: "The result",
+    prefix: "result",
+  });
+  return settle(workspace, holder, hold, {
+    verb: "complete",
+    settlement: { kind: "completed" },
+    reason: "",
+    memory: {
+      type: "action",
+      content: checked.summary ?? `${holder.agent} completed "${hold.envelope.task}".`,
+      data: { completed: hold.envelope.id, ...(checked.outputs && { outputs: checked.outputs }) },
+      ...(checked.confidence === undefined ? {} : { confidence: checked.confidence }),
+    },
+  });
+}
+
+export async function fail(
+  workspace: Workspace,
+  holder: Author,
+  hold: Hold,
+  failure: Failure,
+): Promise<Settled> {
+  const checked = parseOr(FailureSchema, failure, {
+    code: "invalid_input",
+    what: "The failure",
+    prefix: "failure",
+  });
+  return settle(workspace, holder, hold, {
+    verb: "fail",
+    settlement: afterFailure(hold.delivery, { class: checked.class, random: workspace.random }),
+    reason: canonicalJson(checked, "invalid_input", "failure"),
+    memory: {
+      type: "mistake",
+      content: `${holder.agent} failed at "${hold.envelope.task}": ${checked.message}`,
+      data: { failed: hold.envelope.id, failure: checked },
+    },
+  });
+}
+
+export async function decline(
+  workspace: Workspace,
+  holder: Author,
+  hold: Hold,
+  reason: string,
+): Promise<Settled> {
+  const checked = parseOr(Text, reason, {
+    code: "invalid_input",
+    what: "The reason",
+    prefix: "reason",
+  });
+  return settle(workspace, holder, hold, {
+    verb: "decline",
+    settlement: { kind: "declined" },
+    reason: canonicalJson({ reason: checked }, "invalid_input", "reason"),
+    memory: {
+      type: "action",
+      content: `${holder.agent} declined "${hold.envelope.task}": ${checked}`,
+      data: { declined: hold.envelope.id },
+    },
+  });
+}
+
+/** Gives the work back: a counted try, and nothing on the chain. */
+export function release(workspace: Workspace, holder: Author, hold: Hold): Promise<Settled> {
+  return settle(workspace, holder, hold, {
+    verb: "release",
+    settlement: afterRelease(hold.delivery),
+    reason: "",
+  });
+}
+
+interface Ending {
+  readonly verb: "complete" | "fail" | "decline" | "release";
+  readonly settlement: Settlement;
+  readonly reason: string;
+  readonly memory?: MemoryInput;
+}
+
+async function settle(
+  workspace: Workspace,
+  holder: Author,
+  hold: Hold,
+  ending: Ending,
+): Promise<Settled> {
+  const { ids, clock, limits } = workspace;
+  const { delivery, envelope } = hold;
+  const relations = delivery.acceptedBy
+    ? [{ kind: "continues-from" as const, to: delivery.acceptedBy }]
+    : [];
+  const memory =
+    ending.memory &&
+    writeRecord(
+      holder,
+      { task: envelope.task, relations, ...ending.memory },
+      { ids, now: clock.now(), limits },
+    );
+  const outcome = await workspace.store.settleDelivery({
+    workspace: workspace.name,
+    branch: workspace.branch,
+    lease: {
+      delivery: delivery.id,
+      fence: delivery.fence,
+      envelope: envelope.id,
+      leaseMs: limits.leaseMs,
+    },
+    from: TRANSITIONS[ending.verb].from,
+    settlement: ending.settlement,
+    reason: ending.reason,
+    ...(memory && { memory }),
+  });
+  switch (outcome.kind) {
+    case "settled":
+      return outcome;
+    case "extended":
+      return { kind: "extended", envelope: parseEnvelope(outcome.envelope) };
+    case "lease_lost":
+      throw leaseLost(delivery.id, outcome.delivery);
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The life of a delivery, as data: which verb leads from which states to which, who may say it, and
+ * the event it leaves. Stores apply guarded updates; this table is what the guards are taken from,
+ * and what the model-based tests hold every observed change against.
+ */
+import { DELIVERY_STATES, type DeliveryState, type EventKind } from "../store/rows.ts";
+
+export type Actor =
+  | "sender"
+  | "receiver"
+  /** The receiver that holds the lease. */
+  | "holder"
+  /** Whoever is alive and notices: policy carried out. */
+  | "anyone";
+
+export interface Transition {
+  readonly verb: string;
+  /** Empty: the delivery comes into being. */
+  readonly from: readonly DeliveryState[];
+  readonly to: readonly DeliveryState[];
+  readonly by: Actor;
+  readonly events: readonly EventKind[];
+}
+
+export const TRANSITIONS = {
+  send: { verb: "send", from: [], to: ["ready"], by: "sender", events: ["sent"] },
+  /** Sent again before anybody claimed it: the new one takes its place. */
+  supersede: {
+    verb: "supersede",
+    from: ["scheduled", "ready"],
+    to: ["superseded"],
+    by: "sender",
+    events: ["superseded"],
+  },
+  /** Sent again while held: the delivery stays, its envelope moves on. */
+  extend: {
+    verb: "extend",
+    from: ["claimed", "accepted", "waiting"],
+    to: ["claimed", "accepted", "waiting"],
+    by: "sender",
+    events: ["extended"],
+  },
+  claim: { verb: "claim", from: ["ready"], to: ["claimed"], by: "receiver", events: ["claimed"] },
+  /** Of what was claimed, or of what is ready (claiming implicitly). */
+  accept: {
+    verb: "accept",
+    from: ["claimed", "ready"],
+    to: ["accepted"],
+    by: "receiver",
+    events: ["accepted"],
+  },
+  complete: {
+    verb: "complete",
+    from: ["accepted"],
+    to: ["completed"],
+    by: "holder",
+    events: ["completed"],
+  },
+  fail: {
+    verb: "fail",
+    from: ["accepted"],
+    to: ["scheduled", "ready", "dead"],
+    by: "holder",
+    events: ["failed", "dead"],
+  },
+  decline: {
+    verb: "decline",
+    from: ["claimed", "accepted"],
+    to: ["declined"],
+    by: "holder",
+    events: ["declined"],
+  },
+  release: {
+    verb: "release",
+    from: ["claimed", "accepted"],
+    to: ["ready", "dead"],
+    by: "holder",
+    events: ["released", "dead"],
+  },
+  /** The holder fell silent past its lease. */
+  expire: {
+    verb: "expire",
+    from: ["claimed", "accepted"],
+    to: ["ready", "dead"],
+    by: "anyone",
+    events: ["expired", "dead"],
+  },
+  /** A retry's time has come. */
+  mature: { verb: "mature", from: ["scheduled"], to: ["ready"], by: "anyone", events: [] },
+} as const satisfies Record<string, Transition>;
+
+const all: readonly Transition[] = Object.values(TRANSITIONS);
+
+/** Whether some verb leads from one state to the other. */
+export function isLegal(from: DeliveryState | undefined, to: DeliveryState): boolean {
+  return all.some(
+    (transition) =>
+      transition.to.includes(to) &&
+      (from === undefined ? transition.from.length === 0 : transition.from.includes(from)),
+  );
+}
+
+/** States that nothing leads out of. */
+export const TERMINAL_STATES: readonly DeliveryState[] = DELIVERY_STATES.filter(
+  (state) => !all.some((transition) => transition.from.includes(state)),
+);

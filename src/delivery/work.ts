@@ -1,0 +1,227 @@
+/**
+ * Work: what a receiver has after accepting. Holds the lease (renewed by every call and by a
+ * heartbeat while the process lives), and ends by completing, handing on, failing, declining or
+ * releasing. Left unsettled at the end of its block, it releases itself as a counted try.
+ */
+import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import { BatonError } from "../errors.ts";
+import { readMemory } from "../memory/read.ts";
+import type { Author, Memory, MemoryInput } from "../memory/record.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+import type { Claimed, Lease } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { parseEnvelope } from "./accept.ts";
+import { leaseLost } from "./lease.ts";
+import { type Noted, note } from "./note.ts";
+import { type SentHandoff, sendHandoff } from "./send.ts";
+import {
+  complete,
+  decline,
+  type Failure,
+  fail,
+  type Hold,
+  type Result,
+  release,
+  type Settled,
+} from "./settle.ts";
+
+/** Renewals per lease: two may fail before the third is late. */
+const BEATS_PER_LEASE = 3;
+
+export interface Worker extends Author {
+  readonly role: string;
+}
+
+/** The answer to settling: done, or told of an addition that has to be looked at first. */
+export type Settling<T> =
+  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  | { readonly kind: "extended"; readonly envelope: EnvelopeOf<T> };
+
+export class Work<T = unknown> implements AsyncDisposable {
+  readonly #workspace: Workspace;
+  readonly #holder: Worker;
+  readonly #delivery: DeliveryRow;
+  readonly #abort = new AbortController();
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #unlisten: () => void;
+  #envelope: EnvelopeOf<T>;
+  #settled = false;
+  /** Called when the sender adds to the handoff while it is held. */
+  onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
+
+  constructor(workspace: Workspace, holder: Worker, claimed: Claimed) {
+    this.#workspace = workspace;
+    this.#holder = holder;
+    this.#delivery = claimed.delivery;
+    this.#envelope = parseEnvelope(claimed.envelope) as EnvelopeOf<T>;
+    const beat = workspace.limits.leaseMs / BEATS_PER_LEASE;
+    this.#heartbeat = setInterval(() => void this.renew().catch(() => {}), beat).unref();
+    const whom = { workspace: workspace.name, agent: holder.agent };
+    this.#unlisten = workspace.store.onWake(whom, () => this.#lookAgain());
+  }
+
+  get id(): string {
+    return this.#delivery.id;
+  }
+
+  /** What was handed over: the newest envelope this holder has been told of. */
+  get envelope(): EnvelopeOf<T> {
+    return this.#envelope;
+  }
+
+  get task(): string {
+    return this.#envelope.task;
+  }
+
+  get attempt(): number {
+    return this.#delivery.attempt;
+  }
+
+  /** The record this work began with; it continues from the handoff. */
+  get acceptedBy(): string {
+    return this.#delivery.acceptedBy;
+  }
+
+  /** Aborted when the work is no longer this holder's. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** A record the handoff refers to, or any other of the workspace. */
+  async read(id: string): Promise<Memory> {
+    const memory = await readMemory(this.#workspace, id);
+    await this.renew();
+    return memory;
+  }
+
+  /** Writes down a step, finding or question of this work. */
+  async note(input: MemoryInput | string): Promise<Noted> {
+    const described = typeof input === "string" ? { content: input } : input;
+    const noted = await note(this.#workspace, this.#holder, this.#hold(), described);
+    if (!noted.held) this.#lose(leaseLost(this.id, undefined));
+    else if (noted.envelope !== this.#envelope.id) await this.#tellExtension();
+    return noted;
+  }
+
+  async complete(result: Result = {}): Promise<Settling<T>> {
+    return this.#settle((hold) => complete(this.#workspace, this.#holder, hold, result));
+  }
+
+  async fail(failure: Failure): Promise<Settling<T>> {
+    return this.#settle((hold) => fail(this.#workspace, this.#holder, hold, failure));
+  }
+
+  async decline(reason: string): Promise<Settling<T>> {
+    return this.#settle((hold) => decline(this.#workspace, this.#holder, hold, reason));
+  }
+
+  /** Gives it back to the inbox. */
+  async release(): Promise<Settling<T>> {
+    return this.#settle((hold) => release(this.#workspace, this.#holder, hold));
+  }
+
+  /** Hands the task on: completes this work and sends the next envelope, in one operation. */
+  async handoff<Next = unknown>(
+    draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
+  ): Promise<SentHandoff<Next> | Extract<Settling<T>, { kind: "extended" }>> {
+    this.#refuseSettled();
+    const hold = this.#hold();
+    const outcome = await sendHandoff<Next>(
+      this.#workspace,
+      {
+        ...this.#holder,
+        work: { lease: this.#lease(), envelope: hold.envelope, acceptedBy: this.acceptedBy },
+      },
+      { intent: this.#envelope.intent, task: this.task, ...draft },
+    );
+    switch (outcome.kind) {
+      case "sent":
+        this.#end();
+        return outcome;
+      case "extended":
+        return this.#extend(parseEnvelope(outcome.envelope));
+      case "lease_lost":
+        throw this.#lose(leaseLost(this.id, outcome.delivery));
+    }
+  }
+
+  /** Asks for more time. Every other call does so too; a heartbeat does it in between. */
+  async renew(): Promise<void> {
+    if (this.#settled) return;
+    const outcome = await this.#workspace.store.renewLease(this.#workspace.name, this.#lease());
+    if (outcome.kind === "lease_lost") throw this.#lose(leaseLost(this.id, outcome.delivery));
+    if (outcome.delivery.envelope !== this.#envelope.id) await this.#tellExtension();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#settled) return;
+    const outcome = await this.release();
+    if (outcome.kind === "extended") await this.release();
+  }
+
+  async #settle(settling: (hold: Hold) => Promise<Settled>): Promise<Settling<T>> {
+    this.#refuseSettled();
+    let outcome: Settled;
+    try {
+      outcome = await settling(this.#hold());
+    } catch (error) {
+      if (error instanceof BatonError && error.code === "lease_lost") this.#lose(error);
+      throw error;
+    }
+    if (outcome.kind === "extended") return this.#extend(outcome.envelope);
+    this.#end();
+    return outcome;
+  }
+
+  #hold(): Hold {
+    return { delivery: this.#delivery, envelope: this.#envelope as Envelope };
+  }
+
+  #lease(): Lease {
+    return {
+      delivery: this.#delivery.id,
+      fence: this.#delivery.fence,
+      envelope: this.#envelope.id,
+      leaseMs: this.#workspace.limits.leaseMs,
+    };
+  }
+
+  #extend(envelope: Envelope): { kind: "extended"; envelope: EnvelopeOf<T> } {
+    this.#envelope = envelope as EnvelopeOf<T>;
+    return { kind: "extended", envelope: this.#envelope };
+  }
+
+  /** Somebody did something that concerns this agent: it may be an addition to this work. */
+  #lookAgain(): void {
+    if (this.#settled || this.onExtended === undefined) return;
+    void this.#tellExtension().catch(() => {});
+  }
+
+  async #tellExtension(): Promise<void> {
+    const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
+    if (current === undefined || current.envelope.id === this.#envelope.id) return;
+    this.#extend(parseEnvelope(current.envelope));
+    this.onExtended?.(this.#envelope);
+  }
+
+  #refuseSettled(): void {
+    if (!this.#settled) return;
+    throw new BatonError("already_settled", {
+      message: `The work of ${this.id} was settled before.`,
+      path: "work",
+      hint: "A piece of work is completed, failed, declined, released or handed on once.",
+    });
+  }
+
+  #lose(error: BatonError): BatonError {
+    this.#end();
+    this.#abort.abort(error);
+    return error;
+  }
+
+  #end(): void {
+    this.#settled = true;
+    clearInterval(this.#heartbeat);
+    this.#unlisten();
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Turns what a validator found into the violations we promise: every one at once, each with its
+ * path, a stable rule word and a hint that says what to write instead.
+ */
+import type * as z from "zod";
+import { BatonError, type ErrorCode, type Violation } from "../errors.ts";
+
+type Issue = z.core.$ZodIssue;
+
+export function violationsOf(error: z.ZodError): Violation[] {
+  return error.issues.flatMap((issue) => violationsOfIssue(issue));
+}
+
+export function formatPath(path: readonly PropertyKey[]): string {
+  let text = "";
+  for (const part of path) {
+    if (typeof part === "number") text += `[${part}]`;
+    else text += text === "" ? String(part) : `.${String(part)}`;
+  }
+  return text;
+}
+
+function violationsOfIssue(issue: Issue): Violation[] {
+  const path = formatPath(issue.path);
+  const say = (rule: string, hint: string, message = issue.message): Violation[] => [
+    { path, rule, message: `${path || "The value"}: ${message}`, hint },
+  ];
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.message.endsWith("received undefined")
+        ? say("required", `Add "${path}" (${issue.expected}).`, "is missing")
+        : say("type", `Write ${article(issue.expected)}.`);
+    case "unrecognized_keys":
+      return issue.keys.map((key) => {
+        const place = formatPath([...issue.path, key]);
+        return {
+          path: place,
+          rule: "unknown_field",
+          message: `${place}: is not a field here`,
+          hint: "Check the spelling, or put your own data into payload.data or metadata.",
+        };
+      });
+    case "too_big":
+      return say(`max_${unit(issue.origin)}`, `At most ${issue.maximum}: shorten or split it.`);
+    case "too_small":
+      return say(`min_${unit(issue.origin)}`, `At least ${issue.minimum}.`);
+    case "invalid_format":
+      return say("format", "See the envelope's schema: baton schema envelope.");
+    case "invalid_value":
+      return say("one_of", `Use one of: ${issue.values.map(String).join(", ")}.`);
+    case "invalid_union":
+      return closestBranch(issue) ?? say("one_of", "Use one of the forms named.");
+    default:
+      return say(issue.code, "See the envelope's schema: baton schema envelope.");
+  }
+}
+
+/**
+ * Of a union's branches, the one the value was most likely meant for: the branch that failed
+ * inside the value rather than on its type. Its findings help more than "invalid input".
+ */
+function closestBranch(issue: Extract<Issue, { code: "invalid_union" }>): Violation[] | undefined {
+  const inside = issue.errors.find((branch) =>
+    branch.some((found) => found.path.length > 0 || found.code !== "invalid_type"),
+  );
+  return inside?.flatMap((found) =>
+    violationsOfIssue({ ...found, path: [...issue.path, ...found.path] }),
+  );
+}
+
+const unit = (origin: string): string =>
+  origin === "string" ? "length" : origin === "array" ? "items" : "value";
+
+const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
+
+/** One error for all of them; its message lists the first few and counts the rest. */
+export function rejection(
+  code: ErrorCode,
+  what: string,
+  violations: readonly Violation[],
+): BatonError {
+  const shown = violations.slice(0, 3).map((violation) => violation.message);
+  const more =
+    violations.length > shown.length ? ` (+${violations.length - shown.length} more)` : "";
+  return new BatonError(code, {
+    message: `${what} was refused: ${shown.join("; ")}${more}.`,
+    hint: violations[0]?.hint ?? "See error.violations.",
+    violations,
+  });
+}
+
+/** Parses with a schema, or throws one `BatonError` that names every violation. */
+export function parseOr<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  refusal: { code: ErrorCode; what: string; prefix?: string },
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const prefix = refusal.prefix ?? "";
+  const violations = violationsOf(parsed.error).map((violation) => ({
+    ...violation,
+    path: joinPath(prefix, violation.path),
+  }));
+  throw rejection(refusal.code, refusal.what, violations);
+}
+
+function joinPath(prefix: string, path: string): string {
+  if (prefix === "" || path === "") return prefix + path;
+  return path.startsWith("[") ? prefix + path : `${prefix}.${path}`;
+}

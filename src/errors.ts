@@ -1,0 +1,134 @@
+/**
+ * The one error type and the one table of codes.
+ *
+ * Three kinds of trouble are kept apart everywhere. What a caller must expect (a lease that was
+ * lost, an extended handoff) is a return value in a closed union. What a caller did wrong, and what
+ * the outside world did (disk, lock, foreign file), is a `BatonError` with a code of this table.
+ * What can only be our own bug is an `assert`, and is never caught.
+ */
+
+interface CodeFacts {
+  /** What HTTP answers. */
+  readonly http: number;
+  /** What JSON-RPC (and so MCP) answers. */
+  readonly jsonRpc: number;
+  /** What the command line exits with (sysexits where one fits). */
+  readonly exit: number;
+  /** True when the same call may succeed later without anybody changing it. */
+  readonly retryable: boolean;
+  readonly meaning: string;
+}
+
+const facts = (http: number, jsonRpc: number, exit: number, meaning: string): CodeFacts => ({
+  http,
+  jsonRpc,
+  exit,
+  retryable: false,
+  meaning,
+});
+
+const retryable = (http: number, jsonRpc: number, exit: number, meaning: string): CodeFacts => ({
+  ...facts(http, jsonRpc, exit, meaning),
+  retryable: true,
+});
+
+export const ERROR_CODES = {
+  // The caller's input.
+  invalid_input: facts(400, -32602, 64, "An argument has the wrong form."),
+  invalid_envelope: facts(422, -32602, 65, "A handoff breaks the envelope's rules."),
+  invalid_payload: facts(422, -32602, 65, "A payload breaks the schema registered for its type."),
+  invalid_memory: facts(422, -32602, 65, "A memory breaks the record's rules."),
+  limit_exceeded: facts(413, -32602, 65, "Something is larger than its named limit."),
+  dangling_reference: facts(422, -32602, 65, "A reference names a record that does not exist."),
+  id_conflict: facts(409, -32009, 65, "An id was used before for something else."),
+
+  // Who is acting, and for whom.
+  unknown_agent: facts(404, -32004, 67, "No agent is registered under that name."),
+  agent_disabled: facts(403, -32003, 77, "The agent is registered but disabled."),
+  alias_taken: facts(409, -32009, 65, "The name already belongs to another agent."),
+  identity_mismatch: facts(403, -32003, 77, "The caller is not who it claims to be."),
+  unsupported_receiver: facts(422, -32602, 65, "Handoffs cannot be addressed that way yet."),
+
+  // What is asked for.
+  unknown_memory: facts(404, -32004, 66, "No memory has that id."),
+  unknown_delivery: facts(404, -32004, 66, "No delivery has that id."),
+  lease_lost: facts(409, -32009, 75, "The work is no longer held by the caller."),
+  already_settled: facts(409, -32009, 65, "The work was settled before."),
+
+  // The store and what is under it.
+  store_busy: retryable(503, -32050, 75, "Other writers held the store for too long."),
+  store_full: retryable(507, -32050, 74, "The disk or the store's size limit is full."),
+  store_unavailable: retryable(503, -32050, 74, "The store could not be read or written."),
+  store_read_only: facts(500, -32050, 77, "The store's file or folder cannot be written."),
+  store_corrupt: facts(500, -32050, 74, "The store's file is damaged."),
+  store_foreign: facts(500, -32050, 65, "The file belongs to another program."),
+  store_too_new: facts(500, -32050, 65, "The store was written by a newer Baton."),
+  store_unsupported: facts(501, -32050, 64, "No store serves that address."),
+  store_closed: facts(503, -32050, 70, "The hub was closed."),
+  runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
+} as const satisfies Record<string, CodeFacts>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** One broken rule, as precise as it can be said. */
+export interface Violation {
+  /** Where: `constraints[2].rule`. Empty for the whole value. */
+  readonly path: string;
+  /** Which rule, as a stable word: `required`, `type`, `max_length`, `unknown_field`, … */
+  readonly rule: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+interface BatonErrorInit {
+  readonly message: string;
+  /** What to do about it, in one sentence. */
+  readonly hint: string;
+  /** The place in the caller's input (or the file) that is at fault. */
+  readonly path?: string;
+  readonly violations?: readonly Violation[];
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class BatonError extends Error {
+  override readonly name = "BatonError";
+  readonly code: ErrorCode;
+  readonly path: string;
+  readonly hint: string;
+  readonly retryable: boolean;
+  readonly violations: readonly Violation[];
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, init: BatonErrorInit) {
+    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.code = code;
+    this.violations = init.violations ?? [];
+    this.path = init.path ?? this.violations[0]?.path ?? "";
+    this.hint = init.hint;
+    this.retryable = ERROR_CODES[code].retryable;
+    this.details = init.details ?? {};
+  }
+
+  /** The wire form: the same at every door. */
+  toJSON(): object {
+    return {
+      code: this.code,
+      message: this.message,
+      path: this.path,
+      hint: this.hint,
+      retryable: this.retryable,
+      violations: this.violations,
+      details: this.details,
+    };
+  }
+}
+
+export function isBatonError(value: unknown): value is BatonError {
+  return value instanceof BatonError;
+}
+
+/** The end of a switch over a tagged union: compiles only when every case is handled. */
+export function assertNever(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,133 @@
+/**
+ * The hub: (store, clock, ids, limits) → every operation a door may call. It knows no engine and
+ * no wire; openHub() or a test gives it a store.
+ */
+import { Agent } from "./agent.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { type LineStep, lineOf } from "./delivery/line.ts";
+import type { JsonSchema } from "./envelope/json-schema.ts";
+import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
+import { Name } from "./envelope/schema.ts";
+import type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
+import { parseOr } from "./envelope/violations.ts";
+import { type Ids, randomIds } from "./ids.ts";
+import { type Limits, resolveLimits } from "./limits.ts";
+import {
+  type AgentInfo,
+  type AgentProfile,
+  agentInfo,
+  registerAgent,
+  requireAgent,
+} from "./memory/agents.ts";
+import type { AttemptRow, EventRow } from "./store/rows.ts";
+import type { Books, IndexState, Store, VerifyProgress, VerifyReport } from "./store/store.ts";
+import type { Workspace } from "./store/workspace.ts";
+
+export interface HubOptions {
+  readonly workspace?: string;
+  readonly limits?: Partial<Limits>;
+  /** For tests and replays. */
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly random?: () => number;
+}
+
+/** How `agent()` is asked: the session, when the caller has a name for it. */
+export interface SessionOptions {
+  readonly instance?: string;
+}
+
+export class Hub implements AsyncDisposable {
+  readonly #workspace: Workspace;
+
+  constructor(store: Store, options: HubOptions = {}) {
+    const clock = options.clock ?? systemClock;
+    this.#workspace = {
+      name: parseOr(Name, options.workspace ?? "default", {
+        code: "invalid_input",
+        what: "The workspace's name",
+        prefix: "workspace",
+      }),
+      branch: "main",
+      store,
+      clock,
+      ids: options.ids ?? randomIds(clock),
+      random: options.random ?? Math.random,
+      limits: resolveLimits(options.limits),
+      payloads: new PayloadTypes(),
+    };
+  }
+
+  /** Where everything is kept. */
+  get store(): string {
+    return this.#workspace.store.name;
+  }
+
+  get workspace(): string {
+    return this.#workspace.name;
+  }
+
+  /**
+   * An agent by canonical id or alias. With a profile it is registered, or what is known of it is
+   * added to; without one it must exist.
+   */
+  async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
+    const identity =
+      profile === undefined
+        ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
+        : await registerAgent(this.#workspace, name, profile);
+    const instance = session.instance ?? this.#workspace.ids.mint("session");
+    parseOr(Name, instance, { code: "invalid_input", what: "The instance", prefix: "instance" });
+    return new Agent(this.#workspace, identity, instance);
+  }
+
+  async agents(): Promise<AgentInfo[]> {
+    return (await this.#workspace.store.listAgents(this.#workspace.name)).map(agentInfo);
+  }
+
+  /** Registers a payload type with any Standard Schema or a JSON Schema. */
+  payload<T>(name: string, schema: StandardSchemaV1<unknown, T> | JsonSchema): PayloadType<T> {
+    return this.#workspace.payloads.register<T>(
+      parseOr(Name, name, { code: "invalid_input", what: "The payload type", prefix: "type" }),
+      schema,
+    );
+  }
+
+  /** A task's envelopes in the order they were sent, each with where it stands. */
+  line(task: string): Promise<LineStep[]> {
+    return lineOf(this.#workspace, task);
+  }
+
+  /** Tries of a delivery that ended without completing. */
+  attempts(delivery: string): Promise<readonly AttemptRow[]> {
+    return this.#workspace.store.readAttempts(this.#workspace.name, delivery);
+  }
+
+  /** What happened after event `after`, oldest first. */
+  events(after = 0, limit = 100): Promise<readonly EventRow[]> {
+    return this.#workspace.store.readEvents(this.#workspace.name, after, limit);
+  }
+
+  /** How many deliveries are in which state. */
+  books(): Promise<Books> {
+    return this.#workspace.store.countDeliveries(this.#workspace.name);
+  }
+
+  /** Reads everything and compares it with its hashes and signatures. */
+  verify(onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport> {
+    return this.#workspace.store.verify(this.#workspace.name, onProgress);
+  }
+
+  /** How far the index has come; records beyond it are scanned. */
+  indexState(): Promise<IndexState> {
+    return this.#workspace.store.indexState();
+  }
+
+  close(): Promise<void> {
+    return this.#workspace.store.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

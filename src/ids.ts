@@ -1,0 +1,70 @@
+/**
+ * Names for things: a prefix that says what it is, and a UUIDv7, so that ids sort roughly by time
+ * and an index over them grows at one end. Never used as a cursor: clocks of two processes differ.
+ */
+import { randomFillSync } from "node:crypto";
+import type { Clock } from "./clock.ts";
+
+export const ID_PREFIXES = {
+  memory: "mem_",
+  envelope: "env_",
+  delivery: "dlv_",
+  task: "tsk_",
+  session: "ses_",
+} as const;
+
+export type IdKind = keyof typeof ID_PREFIXES;
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
+
+/** The exact form of an id of a kind. */
+export function idPattern(kind: IdKind): RegExp {
+  return new RegExp(`^${ID_PREFIXES[kind]}${UUID}$`);
+}
+
+/** Ids and salts for everything this process writes. Injected, like the clock. */
+export interface Ids {
+  mint(kind: IdKind): string;
+  /** 16 random bytes as hex: keeps the digest of a redacted record from being guessed. */
+  salt(): string;
+}
+
+/** Formats 16 bytes as hex with a table: `Buffer.toString` costs more than the hash itself. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const hex = (byte: number | undefined): string => HEX[byte ?? 0] as string;
+
+/** Ids from any source of random bytes. */
+export function idsFrom(clock: Clock, fill: (bytes: Uint8Array) => void): Ids {
+  const pool = new Uint8Array(4096);
+  let used = pool.length;
+  const take = (count: number): number => {
+    if (used + count > pool.length) {
+      fill(pool);
+      used = 0;
+    }
+    used += count;
+    return used - count;
+  };
+  const run = (from: number, to: number): string => {
+    let text = "";
+    for (let i = from; i < to; i++) text += hex(pool[i]);
+    return text;
+  };
+  return {
+    mint(kind) {
+      const time = clock.now().toString(16).padStart(12, "0");
+      const at = take(10);
+      const version = `7${hex(pool[at]).charAt(1)}${hex(pool[at + 1])}`;
+      const variant = hex(0x80 | ((pool[at + 2] as number) & 0x3f)) + hex(pool[at + 3]);
+      const rest = run(at + 4, at + 10);
+      const stamp = `${time.slice(0, 8)}-${time.slice(8)}`;
+      return `${ID_PREFIXES[kind]}${stamp}-${version}-${variant}-${rest}`;
+    },
+    salt() {
+      const at = take(16);
+      return run(at, at + 16);
+    },
+  };
+}
+
+export const randomIds = (clock: Clock): Ids => idsFrom(clock, (bytes) => randomFillSync(bytes));

@@ -1,0 +1,53 @@
+/** The public surface of the library. */
+export { Agent } from "./agent.ts";
+export type { Clock } from "./clock.ts";
+export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
+export type { InboxOptions } from "./delivery/inbox.ts";
+export type { LineStep } from "./delivery/line.ts";
+export type { Noted } from "./delivery/note.ts";
+export { Offer } from "./delivery/offer.ts";
+export type { FailureClass } from "./delivery/policy.ts";
+export { Sent } from "./delivery/sent.ts";
+export type { Failure, Result } from "./delivery/settle.ts";
+export { TRANSITIONS } from "./delivery/transitions.ts";
+export { type Settling, Work } from "./delivery/work.ts";
+export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
+export type { PayloadType } from "./envelope/payload.ts";
+export {
+  type Draft,
+  type DraftOf,
+  ENVELOPE_VERSION,
+  type Envelope,
+  type EnvelopeOf,
+} from "./envelope/schema.ts";
+export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
+export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
+export { Hub, type HubOptions } from "./hub.ts";
+export type { Ids } from "./ids.ts";
+export { generateKey } from "./keys.ts";
+export { DEFAULT_LIMITS, FORMAT_LIMITS, type LimitName, type Limits } from "./limits.ts";
+export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
+export type { RecentQuery, RelationsQuery } from "./memory/read.ts";
+export {
+  MEMORY_TYPES,
+  type Memory,
+  type MemoryInput,
+  RELATION_KINDS,
+  type RelationKind,
+} from "./memory/record.ts";
+export { openHub } from "./open-hub.ts";
+export type {
+  AttemptRow,
+  DeliveryRow,
+  DeliveryState,
+  EventRow,
+  RelationEdge,
+} from "./store/rows.ts";
+export type {
+  Books,
+  IndexState,
+  Problem,
+  Store,
+  VerifyProgress,
+  VerifyReport,
+} from "./store/store.ts";

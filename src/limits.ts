@@ -1,0 +1,87 @@
+/**
+ * Every limit has a name, a default and a reason; over a limit is an error that says which, never a
+ * truncation. A hub takes overrides for the ones that are policy; the rest are fixed because
+ * stored data and published schemas depend on them.
+ */
+import { BatonError } from "./errors.ts";
+
+/** Fixed by the format: the published JSON Schemas contain them. */
+export const FORMAT_LIMITS = {
+  /** An agent, role, task, run or workspace name, in characters. */
+  nameLength: 128,
+  /** A sentence: a constraint, a step, a question. */
+  lineLength: 2_000,
+  /** A paragraph: the intent, the current state, a summary. */
+  textLength: 16_000,
+  /** A memory's content. Longer documents are artifacts with a digest. */
+  contentLength: 64_000,
+  /** Entries in one list of an envelope (done, next, constraints, history …). */
+  listItems: 200,
+  references: 500,
+  parents: 64,
+  tags: 32,
+  /** Room for every reference of a handoff and what it continues. */
+  relations: 512,
+  /** Nesting of free-form JSON (payloads, data, metadata). */
+  jsonDepth: 32,
+} as const;
+
+export const DEFAULT_LIMITS = {
+  /** Canonical bytes of one envelope: a handoff is a letter, not an archive. */
+  envelopeBytes: 256 * 1024,
+  /** Canonical bytes of one memory. */
+  memoryBytes: 128 * 1024,
+  /** Memories in one append: bounds the longest transaction. */
+  appendBatch: 1_000,
+  /** Records in one answer of `recent`, `relations` or `events`. */
+  pageSize: 1_000,
+  /** Offers in one claim. */
+  claimBatch: 100,
+  /** How long a holder may be silent before its work goes to the next, in milliseconds. */
+  leaseMs: 60_000,
+  /** Claimed attempts of one delivery before it is parked in dead letters. */
+  attempts: 3,
+  /** How long a write waits for other processes on the file before it gives up. */
+  busyMs: 30_000,
+  /** The store's size in bytes; 0 leaves it to the disk. */
+  storeBytes: 0,
+} as const satisfies Record<string, number>;
+
+export type LimitName = keyof typeof DEFAULT_LIMITS;
+export type Limits = Readonly<Record<LimitName, number>>;
+
+export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
+  for (const [name, value] of Object.entries(overrides)) {
+    if (!(name in DEFAULT_LIMITS)) {
+      throw new BatonError("invalid_input", {
+        message: `There is no limit called "${name}".`,
+        path: `limits.${name}`,
+        hint: `Known limits: ${Object.keys(DEFAULT_LIMITS).join(", ")}.`,
+      });
+    }
+    if (!Number.isSafeInteger(value) || (value < 1 && name !== "storeBytes")) {
+      throw new BatonError("invalid_input", {
+        message: `The limit "${name}" must be a whole number of at least 1.`,
+        path: `limits.${name}`,
+        hint: `The default is ${DEFAULT_LIMITS[name as LimitName]}.`,
+      });
+    }
+  }
+  return { ...DEFAULT_LIMITS, ...overrides };
+}
+
+/** Throws when `actual` is over the limit, naming both. */
+export function checkLimit(
+  limits: Limits,
+  name: LimitName,
+  at: { actual: number; path: string },
+): void {
+  const max = limits[name];
+  if (at.actual <= max) return;
+  throw new BatonError("limit_exceeded", {
+    message: `${at.path || "The input"} has ${at.actual}, the limit ${name} is ${max}.`,
+    path: at.path,
+    hint: `Make it smaller, split it, or open the hub with limits: { ${name}: … }.`,
+    details: { limit: name, max, actual: at.actual },
+  });
+}

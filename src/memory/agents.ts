@@ -1,0 +1,180 @@
+/**
+ * The registry of agents: a canonical id that never changes, names it is also known by, and what is
+ * known about it. Registration is durable and says nothing about being alive. Asking for an agent
+ * without describing it never creates one.
+ */
+
+import type { KeyObject } from "node:crypto";
+import * as z from "zod";
+import { canonicalJson } from "../canonical.ts";
+import { AgentName, Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { BatonError } from "../errors.ts";
+import { type Signer, signerOf } from "../keys.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
+import { nearestNames } from "../nearest.ts";
+import { AGENT_STATUSES, type AgentRow } from "../store/rows.ts";
+import type { Workspace } from "../store/workspace.ts";
+
+const Description = z.string().max(FORMAT_LIMITS.lineLength);
+
+const ProfileSchema = z.strictObject({
+  aliases: z.array(AgentName).max(FORMAT_LIMITS.tags).optional(),
+  capabilities: z.array(Name).max(FORMAT_LIMITS.listItems).optional(),
+  description: Description.optional(),
+  /** Ed25519 private key: PEM or KeyObject. Kept by the caller; the registry gets the public half. */
+  key: z.custom<string | KeyObject>((value) => value !== undefined).optional(),
+  model: Description.optional(),
+  name: Description.optional(),
+  owner: Description.optional(),
+  role: Name.optional(),
+  status: z.enum(AGENT_STATUSES).optional(),
+  /** The model's context window, in tokens. */
+  window: z.int().positive().optional(),
+});
+
+export type AgentProfile = z.input<typeof ProfileSchema>;
+type Described = Omit<z.output<typeof ProfileSchema>, "aliases" | "key" | "role" | "status">;
+
+/** An agent as the registry knows it. */
+export interface AgentInfo extends Described {
+  readonly id: string;
+  readonly role: string;
+  readonly status: AgentRow["status"];
+  readonly aliases: readonly string[];
+  readonly publicKey: string;
+}
+
+/** Who acts: a registered agent, and its key when the caller has it. */
+export interface Identity {
+  readonly agent: AgentInfo;
+  readonly signer: Signer | undefined;
+}
+
+/** Another process may register at the same moment; each round one of them gets through. */
+const ROUNDS = 20;
+
+export function agentInfo(row: AgentRow): AgentInfo {
+  const described = JSON.parse(row.profile) as Described;
+  const { id, role, status, aliases, publicKey } = row;
+  return { ...described, id, role, status, aliases, publicKey };
+}
+
+/** Finds an agent by canonical id or alias; without one, says which names are near. */
+export async function requireAgent(workspace: Workspace, name: string): Promise<AgentRow> {
+  const checked = parseOr(AgentName, name, {
+    code: "invalid_input",
+    what: "The agent's name",
+    prefix: "agent",
+  });
+  const row = await workspace.store.findAgent(workspace.name, checked);
+  return row ?? Promise.reject(await unknownAgent(workspace, checked));
+}
+
+export async function unknownAgent(
+  workspace: Workspace,
+  name: string,
+  path = "agent",
+): Promise<BatonError> {
+  const agents = await workspace.store.listAgents(workspace.name);
+  const names = agents.flatMap((agent) => [agent.id, ...agent.aliases]);
+  const near = nearestNames(name, names);
+  return new BatonError("unknown_agent", {
+    message: `No agent is registered as "${name}" in workspace "${workspace.name}".`,
+    path,
+    hint:
+      near.length > 0
+        ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
+        : `Register it first: hub.agent("${name}", { role: "…" }).`,
+    details: { name, near },
+  });
+}
+
+/** Registers an agent, or adds to what is known of it. */
+export async function registerAgent(
+  workspace: Workspace,
+  name: string,
+  profile: AgentProfile,
+): Promise<Identity> {
+  parseOr(AgentName, name, { code: "invalid_input", what: "The agent's name", prefix: "agent" });
+  const checked = parseOr(ProfileSchema, profile, {
+    code: "invalid_input",
+    what: `The profile of agent "${name}"`,
+    prefix: "profile",
+  });
+  const signer = checked.key === undefined ? undefined : signerOf(checked.key);
+  for (let round = 0; round < ROUNDS; round++) {
+    const current = await workspace.store.findAgent(workspace.name, name);
+    if (current !== undefined) refuseStranger(current, signer);
+    const wanted = merged(name, current, { ...checked, publicKey: signer?.publicKey });
+    if (current !== undefined && sameAs(current, wanted))
+      return { agent: agentInfo(current), signer };
+    const outcome = await workspace.store.registerAgent({
+      workspace: workspace.name,
+      agent: wanted,
+      basedOn: current?.revision ?? 0,
+    });
+    if (outcome.kind === "registered") return { agent: agentInfo(outcome.agent), signer };
+    if (outcome.kind === "name_taken") throw aliasTaken(outcome);
+  }
+  throw new BatonError("store_busy", {
+    message: `The registration of "${name}" was overtaken ${ROUNDS} times by other processes.`,
+    path: "agent",
+    hint: "Try again.",
+  });
+}
+
+/** Nobody changes a keyed agent, or writes as it, without its key. */
+export function refuseStranger(
+  agent: Pick<AgentRow, "id" | "publicKey">,
+  signer: Signer | undefined,
+): void {
+  if (agent.publicKey === "" || agent.publicKey === signer?.publicKey) return;
+  throw new BatonError("identity_mismatch", {
+    message: `Agent "${agent.id}" is registered with a key, and this is not its key.`,
+    path: "profile.key",
+    hint: `Open it with its private key: hub.agent("${agent.id}", { key }).`,
+  });
+}
+
+type Wanted = Omit<AgentRow, "revision" | "keyedAt" | "digest">;
+
+/** What was said now, over what was known before; aliases are only ever added. */
+function merged(
+  name: string,
+  current: AgentRow | undefined,
+  given: z.output<typeof ProfileSchema> & { publicKey: string | undefined },
+): Wanted {
+  const { aliases = [], key: _key, role, status, publicKey, ...described } = given;
+  const id = current?.id ?? name;
+  const before = current === undefined ? {} : (JSON.parse(current.profile) as Described);
+  const names = new Set([...(current?.aliases ?? []), ...aliases]);
+  names.delete(id);
+  return {
+    id,
+    role: role ?? current?.role ?? "",
+    status: status ?? current?.status ?? "active",
+    aliases: [...names].sort(),
+    publicKey: publicKey ?? current?.publicKey ?? "",
+    profile: canonicalJson({ ...before, ...described }, "invalid_input", "profile"),
+  };
+}
+
+function sameAs(current: AgentRow, wanted: Wanted): boolean {
+  return (
+    current.role === wanted.role &&
+    current.status === wanted.status &&
+    current.publicKey === wanted.publicKey &&
+    current.profile === wanted.profile &&
+    current.aliases.join("\n") === wanted.aliases.join("\n")
+  );
+}
+
+function aliasTaken(outcome: { readonly name: string; readonly by: string }): BatonError {
+  return new BatonError("alias_taken", {
+    message: `The name "${outcome.name}" already belongs to agent "${outcome.by}".`,
+    path: "profile.aliases",
+    hint: "Choose another alias; a name means one agent.",
+    details: { name: outcome.name, by: outcome.by },
+  });
+}

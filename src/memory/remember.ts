@@ -1,0 +1,83 @@
+/** Remembering: one record or many, all or none. */
+import { BatonError } from "../errors.ts";
+import { checkLimit } from "../limits.ts";
+import type { NewMemory } from "../store/rows.ts";
+import type { Workspace } from "../store/workspace.ts";
+import {
+  type Author,
+  type Memory,
+  type MemoryInput,
+  memoryOf,
+  placedMemory,
+  writeRecord,
+} from "./record.ts";
+import { refusalError } from "./refusals.ts";
+
+export async function remember(
+  workspace: Workspace,
+  author: Author,
+  inputs: readonly MemoryInput[],
+): Promise<Memory[]> {
+  const records = writeAll(workspace, author, inputs);
+  const outcome = await workspace.store.appendMemories({
+    workspace: workspace.name,
+    branch: workspace.branch,
+    memories: records,
+  });
+  switch (outcome.kind) {
+    case "appended":
+      return outcome.places.map((place, i) =>
+        placedMemory(records[i] as NewMemory, place, workspace.branch),
+      );
+    case "id_taken": {
+      const before = await sameBefore(workspace, records);
+      if (before !== undefined) return before;
+      throw await refusalError(workspace, outcome);
+    }
+    case "lease_lost":
+    case "extended":
+      throw new Error("a record outside a lease cannot lose one");
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}
+
+export function writeAll(
+  workspace: Workspace,
+  author: Author,
+  inputs: readonly MemoryInput[],
+): NewMemory[] {
+  if (inputs.length === 0) {
+    throw new BatonError("invalid_input", {
+      message: "There is nothing to remember: the list is empty.",
+      hint: "Pass at least one memory.",
+    });
+  }
+  checkLimit(workspace.limits, "appendBatch", { actual: inputs.length, path: "memories" });
+  const pen = { ids: workspace.ids, now: workspace.clock.now(), limits: workspace.limits };
+  const single = inputs.length === 1;
+  return inputs.map((input, i) => writeRecord(author, input, pen, single ? "" : `[${i}]`));
+}
+
+/**
+ * A caller that gives its own ids may retry after a failure whose outcome it could not know: the
+ * same records again are the same records, and it gets what was stored the first time.
+ */
+async function sameBefore(
+  workspace: Workspace,
+  records: readonly NewMemory[],
+): Promise<Memory[] | undefined> {
+  const ids = records.map((record) => record.id);
+  const stored = await workspace.store.readMemories(workspace.name, ids);
+  if (stored.length !== records.length) return undefined;
+  const same = records.every(
+    (record, i) => essence(record.text) === essence(stored[i]?.text ?? "{}"),
+  );
+  return same ? stored.map(memoryOf) : undefined;
+}
+
+/** Everything an author means; not the salt, the clock and the session of the second try. */
+function essence(text: string): string {
+  const { salt: _salt, createdAt: _at, instance: _i, session: _s, ...meant } = JSON.parse(text);
+  return JSON.stringify(meant);
+}

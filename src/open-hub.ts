@@ -1,0 +1,60 @@
+/** Opening a hub by address: the one place of the library that chooses a store. */
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { systemClock } from "./clock.ts";
+import { BatonError } from "./errors.ts";
+import { Hub, type HubOptions } from "./hub.ts";
+import { resolveLimits } from "./limits.ts";
+import { openReferenceStore } from "./store/reference/open.ts";
+import { openSqliteStore } from "./store/sqlite/open.ts";
+
+/**
+ * `sqlite:path`, or `memory:` for a hub that is gone with the process. Without an address:
+ * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
+ */
+export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
+  const chosen = address ?? process.env["BATON_STORE"] ?? `sqlite:${defaultFile(process.cwd())}`;
+  const clock = options.clock ?? systemClock;
+  const limits = resolveLimits(options.limits);
+  if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);
+  if (chosen.startsWith("sqlite:") && chosen.length > "sqlite:".length) {
+    const file = chosen.slice("sqlite:".length);
+    return new Hub(await openSqliteStore({ file, clock, limits }), options);
+  }
+  throw new BatonError("store_unsupported", {
+    message: `No store serves "${withoutPassword(chosen)}".`,
+    path: "address",
+    hint: "Use sqlite:<path> for a file, or memory: for a hub that is gone with the process.",
+  });
+}
+
+const withoutPassword = (address: string): string => address.replace(/\/\/[^@/]*@/, "//…@");
+
+/** Beside the repository's common git folder, so that all its worktrees share one store. */
+export function defaultFile(folder: string): string {
+  return join(
+    dirname(gitCommonFolder(resolve(folder)) ?? join(resolve(folder), "x")),
+    ".baton",
+    "hub.db",
+  );
+}
+
+function gitCommonFolder(folder: string): string | undefined {
+  const git = join(folder, ".git");
+  const found = statSync(git, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return git;
+  if (found?.isFile()) return worktreeCommonFolder(git);
+  const parent = dirname(folder);
+  return parent === folder ? undefined : gitCommonFolder(parent);
+}
+
+/** In a worktree `.git` is a file that names its own folder, which names the common one. */
+function worktreeCommonFolder(git: string): string {
+  const named = readFileSync(git, "utf8")
+    .replace(/^gitdir:\s*/, "")
+    .trim();
+  const own = resolve(dirname(git), named);
+  const common = join(own, "commondir");
+  if (statSync(common, { throwIfNoEntry: false }) === undefined) return own;
+  return resolve(own, readFileSync(common, "utf8").trim());
+}

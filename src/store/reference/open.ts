@@ -1,0 +1,719 @@
+/**
+ * The reference store: everything in arrays, every operation read top to bottom. It is what the
+ * other stores are compared with in the model-based tests, so it is written to be obviously right,
+ * not fast: nothing is indexed, every look-up is a search, every change makes a new row.
+ *
+ * An operation runs to its end without waiting, so it is atomic; one that throws changes nothing,
+ * because it works on a copy of the lists that replaces the old ones at the end.
+ */
+import type { Clock } from "../../clock.ts";
+import { BatonError } from "../../errors.ts";
+import { genesis, nextLink } from "../chain.ts";
+import { holdsFor, passes } from "../filter.ts";
+import {
+  type AgentRow,
+  type AttemptRow,
+  agentDigest,
+  DELIVERY_STATES,
+  type DeliveryRow,
+  type DeliveryState,
+  type EnvelopeRow,
+  type EventKind,
+  type EventRow,
+  isHeld,
+  isOpen,
+  type MemoryRow,
+  type NewMemory,
+  type RelationEdge,
+} from "../rows.ts";
+import type {
+  Books,
+  ClaimDeliveries,
+  Claimed,
+  Lease,
+  LeaseRefusal,
+  Place,
+  RecordRefusal,
+  SendHandoff,
+  Settlement,
+  Store,
+} from "../store.ts";
+import { verifyWorkspace } from "../verify.ts";
+import { WakeBell } from "../wake.ts";
+import { findableText, wordsOf } from "../words.ts";
+
+type In<Row> = Row & { readonly workspace: string };
+
+/** All there is. A write works on a copy. */
+interface Shelf {
+  agents: In<AgentRow>[];
+  memories: In<MemoryRow>[];
+  relations: In<RelationEdge>[];
+  envelopes: In<EnvelopeRow>[];
+  deliveries: In<DeliveryRow>[];
+  attempts: AttemptRow[];
+  events: In<EventRow>[];
+}
+
+export function openReferenceStore(options: { readonly clock: Clock }): Store {
+  return new ReferenceStore(options.clock);
+}
+
+class ReferenceStore implements Store {
+  readonly name = "memory";
+  readonly #clock: Clock;
+  readonly #bell = new WakeBell();
+  #closed = false;
+  #shelf: Shelf = {
+    agents: [],
+    memories: [],
+    relations: [],
+    envelopes: [],
+    deliveries: [],
+    attempts: [],
+    events: [],
+  };
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  registerAgent: Store["registerAgent"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { agent, basedOn } = operation;
+      for (const name of [agent.id, ...agent.aliases]) {
+        const owner = write.agentNamed(name);
+        if (owner !== undefined && owner.id !== agent.id) {
+          return { kind: "name_taken", name, by: owner.id };
+        }
+      }
+      const current = write.agentNamed(agent.id);
+      if ((current?.revision ?? 0) !== basedOn) return { kind: "changed" };
+      const sameKey = agent.publicKey === (current?.publicKey ?? "");
+      const keyedAt = sameKey ? (current?.keyedAt ?? 0) : write.now;
+      const row = { ...agent, keyedAt, revision: basedOn + 1 };
+      const stored: AgentRow = { ...row, digest: agentDigest(row) };
+      write.putAgent(stored);
+      return { kind: "registered", agent: stored };
+    });
+
+  appendMemories: Store["appendMemories"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { lease, memories, branch } = operation;
+      const lost = lease && write.refuseLease({ ...lease, envelope: "" });
+      if (lost !== undefined) return lost;
+      const places: Place[] = [];
+      for (const memory of memories) {
+        const refused = write.refuseRecord(memory);
+        if (refused !== undefined) return write.takeBack(refused);
+        places.push(write.append(branch, memory));
+      }
+      const envelope = lease === undefined ? "" : write.renew(lease).envelope;
+      return { kind: "appended", places, envelope };
+    });
+
+  sendHandoff: Store["sendHandoff"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { envelope, memory, branch, settles, extend } = operation;
+      const { receiver } = operation.delivery;
+      const known = write.agent(receiver);
+      if (known === undefined) return { kind: "unknown_receiver", receiver };
+      if (known.status === "disabled") return { kind: "receiver_disabled", receiver };
+      const missing = envelope.parents.find((id) => write.envelope(id) === undefined);
+      if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
+      const refused = (settles && write.refuseLease(settles)) ?? write.refuseRecord(memory);
+      if (refused !== undefined) return refused;
+      const open = write.sameWork(operation);
+      if (open?.id !== extend?.delivery || open?.envelope !== extend?.envelope) {
+        return {
+          kind: "changed",
+          open: open && { delivery: open, memory: write.envelopeOf(open).memory },
+        };
+      }
+      if (write.envelope(envelope.id) !== undefined) return { kind: "id_taken", id: envelope.id };
+      if (write.delivery(operation.delivery.id) !== undefined) {
+        return { kind: "id_taken", id: operation.delivery.id };
+      }
+      const place = write.append(branch, memory);
+      write.addEnvelope(operation, place);
+      if (settles !== undefined) {
+        write.finish(write.held(settles), { kind: "completed" }, { place, reason: "" });
+      }
+      return { kind: "sent", place, ...write.deliver(operation, open) };
+    });
+
+  claimDeliveries: Store["claimDeliveries"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { receiver, accept, limit } = operation;
+      const refused = write.refuseAuthor({
+        agent: receiver,
+        publicKey: write.agent(receiver)?.publicKey ?? "",
+      });
+      if (refused !== undefined) return refused;
+      write.sweep();
+      const claimed: Claimed[] = [];
+      for (const candidate of write.claimable(operation)) {
+        const delivery = write.claim(candidate, operation);
+        const envelope = write.envelopeOf(delivery);
+        if (accept === undefined) {
+          write.record("claimed", receiver, delivery);
+          claimed.push({ delivery, envelope });
+          continue;
+        }
+        const memory = accept({ delivery: { ...delivery, state: "accepted" }, envelope });
+        const bad = write.refuseRecord(memory);
+        if (bad !== undefined) return write.takeBack(bad);
+        const place = write.append(operation.branch, memory);
+        const lease = { fence: delivery.fence, envelope: "", leaseMs: operation.leaseMs };
+        claimed.push({
+          delivery: write.accept({ ...lease, delivery: delivery.id }, place),
+          envelope,
+        });
+      }
+      return { kind: "claimed", claimed, nextDueAt: claimed.length < limit ? write.nextDue() : 0 };
+    });
+
+  acceptDelivery: Store["acceptDelivery"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { lease, memory, branch } = operation;
+      const refused = write.refuseLease(lease) ?? write.refuseRecord(memory);
+      if (refused !== undefined) return refused;
+      const claimed = write.held(lease);
+      if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };
+      const place = write.append(branch, memory);
+      const delivery = write.accept(lease, place);
+      write.wake(delivery.sender);
+      return { kind: "accepted", place, delivery };
+    });
+
+  settleDelivery: Store["settleDelivery"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { lease, memory, settlement, branch, reason } = operation;
+      const refused = write.refuseLease(lease) ?? (memory && write.refuseRecord(memory));
+      if (refused !== undefined) return refused;
+      const held = write.held(lease);
+      if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
+      const place = memory && write.append(branch, memory);
+      const delivery = write.finish(held, settlement, { place, reason });
+      write.wake(delivery.sender);
+      write.wake(delivery.receiver);
+      return { kind: "settled", delivery };
+    });
+
+  renewLease: Store["renewLease"] = (workspace, lease) =>
+    this.#write(workspace, (write) => {
+      const lost = write.refuseLease({ ...lease, envelope: "" });
+      if (lost?.kind === "lease_lost") return lost;
+      return { kind: "renewed", delivery: write.renew(lease) };
+    });
+
+  findAgent: Store["findAgent"] = (workspace, name) =>
+    this.#read(workspace, (all) =>
+      all.agents.find((agent) => agent.id === name || agent.aliases.includes(name)),
+    );
+
+  listAgents: Store["listAgents"] = (workspace) =>
+    this.#read(workspace, (all) => all.agents.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+
+  readMemories: Store["readMemories"] = (workspace, ids) =>
+    this.#read(workspace, (all) =>
+      ids.flatMap((id) => all.memories.find((memory) => memory.id === id) ?? []),
+    );
+
+  recentMemories: Store["recentMemories"] = ({ workspace, filter, limit, before }) =>
+    this.#read(workspace, (all) =>
+      all.memories
+        .filter((row) => passes(row, filter) && (before === undefined || row.seq < before))
+        .reverse()
+        .slice(0, limit),
+    );
+
+  findRelations: Store["findRelations"] = (operation) =>
+    this.#read(operation.workspace, (all) =>
+      all.relations
+        .filter(
+          (edge) => (operation.direction === "in" ? edge.target : edge.source) === operation.memory,
+        )
+        .filter((edge) => holdsFor(edge, operation))
+        .slice(0, operation.limit),
+    );
+
+  searchCandidates: Store["searchCandidates"] = ({ workspace, branch, words, limit }) =>
+    this.#read(workspace, (all) =>
+      all.memories
+        .filter((row) => row.branch === branch)
+        .filter((row) => wordsOf(findableText(row).text).some((word) => words.includes(word)))
+        .reverse()
+        .slice(0, limit),
+    );
+
+  findDelivery: Store["findDelivery"] = (workspace, id) =>
+    this.#read(workspace, (all) => {
+      const delivery = all.deliveries.find((row) => row.id === id);
+      return delivery && { delivery, envelope: envelopeIn(all, delivery) };
+    });
+
+  listDeliveries: Store["listDeliveries"] = ({ workspace, receiver, states, limit }) =>
+    this.#read(workspace, (all) =>
+      all.deliveries
+        .filter(
+          (row) => row.receiver === receiver && isOpen(row.state) && states.includes(row.state),
+        )
+        .sort((a, b) => a.place - b.place)
+        .slice(0, limit)
+        .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) })),
+    );
+
+  readLine: Store["readLine"] = (workspace, task) =>
+    this.#read(workspace, (all) =>
+      all.envelopes
+        .filter((envelope) => envelope.task === task)
+        .map((envelope) => ({
+          envelope,
+          deliveries: all.deliveries.filter((row) => row.envelope === envelope.id),
+        })),
+    );
+
+  readAttempts: Store["readAttempts"] = (workspace, delivery) =>
+    this.#read(workspace, (all) =>
+      all.deliveries.some((row) => row.id === delivery)
+        ? all.attempts.filter((attempt) => attempt.delivery === delivery)
+        : [],
+    );
+
+  readEvents: Store["readEvents"] = (workspace, after, limit) =>
+    this.#read(workspace, (all) =>
+      all.events.filter((event) => event.number > after).slice(0, limit),
+    );
+
+  countDeliveries: Store["countDeliveries"] = (workspace) =>
+    this.#read(workspace, (all): Books => {
+      const count = (state: DeliveryState) =>
+        all.deliveries.filter((row) => row.state === state).length;
+      return {
+        envelopes: all.envelopes.length,
+        deliveries: all.deliveries.length,
+        byState: Object.fromEntries(
+          DELIVERY_STATES.map((state) => [state, count(state)]),
+        ) as Books["byState"],
+      };
+    });
+
+  verify: Store["verify"] = async (workspace, onProgress) => {
+    const all = await this.#read(workspace, (shelf) => shelf);
+    const branches = [...new Set(all.memories.map((row) => row.branch))];
+    return verifyWorkspace(
+      {
+        workspace,
+        total: all.memories.length + all.envelopes.length + all.deliveries.length,
+        agents: () => all.agents,
+        names: () =>
+          all.agents.flatMap((agent) =>
+            [agent.id, ...agent.aliases].map((name) => ({ name, agent: agent.id })),
+          ),
+        heads: () =>
+          branches.map((branch) => ({ branch, ...headOf(all.memories, { workspace, branch }) })),
+        memories: (branch) => all.memories.filter((row) => row.branch === branch),
+        memory: (id) => all.memories.find((row) => row.id === id),
+        relations: (source) => all.relations.filter((edge) => edge.source === source),
+        countRelations: () => all.relations.length,
+        envelopes: () => all.envelopes,
+        envelope: (id) => all.envelopes.find((row) => row.id === id),
+        deliveries: () => all.deliveries,
+      },
+      onProgress,
+    );
+  };
+
+  indexState: Store["indexState"] = async () => {
+    const records = this.#shelf.memories.length;
+    return { records, indexed: records };
+  };
+
+  onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  async #write<Outcome>(workspace: string, run: (write: Write) => Outcome): Promise<Outcome> {
+    this.#refuseClosed();
+    const write = new Write(workspace, this.#clock.now(), copy(this.#shelf));
+    const outcome = run(write);
+    if (!write.takenBack) this.#shelf = write.shelf;
+    // As with a real store, nobody is woken before the write was acknowledged.
+    queueMicrotask(() => this.#bell.ring([...write.woken].map((agent) => ({ workspace, agent }))));
+    return outcome;
+  }
+
+  /** Shows only one workspace, without the column that says so. */
+  async #read<T>(workspace: string, run: (all: Shelf) => T): Promise<T> {
+    this.#refuseClosed();
+    const own = <Row extends { workspace: string }>(rows: readonly Row[]): Row[] =>
+      rows
+        .filter((row) => row.workspace === workspace)
+        .map(({ workspace: _, ...row }) => row as Row);
+    const { agents, memories, relations, envelopes, deliveries, attempts, events } = this.#shelf;
+    return run({
+      agents: own(agents),
+      memories: own(memories),
+      relations: own(relations),
+      envelopes: own(envelopes),
+      deliveries: own(deliveries),
+      events: own(events),
+      attempts: [...attempts],
+    });
+  }
+
+  #refuseClosed(): void {
+    if (!this.#closed) return;
+    throw new BatonError("store_closed", {
+      message: "The hub was closed.",
+      hint: "Open it again with openHub().",
+    });
+  }
+}
+
+const copy = (shelf: Shelf): Shelf => ({
+  agents: [...shelf.agents],
+  memories: [...shelf.memories],
+  relations: [...shelf.relations],
+  envelopes: [...shelf.envelopes],
+  deliveries: [...shelf.deliveries],
+  attempts: [...shelf.attempts],
+  events: [...shelf.events],
+});
+
+function envelopeIn(shelf: Shelf, delivery: DeliveryRow): EnvelopeRow {
+  return shelf.envelopes.find((row) => row.id === delivery.envelope) as EnvelopeRow;
+}
+
+function headOf(
+  memories: readonly MemoryRow[],
+  chain: { workspace: string; branch: string },
+): { seq: number; storedAt: number; link: string } {
+  const last = memories.findLast((row) => row.branch === chain.branch);
+  return last ?? { seq: 0, storedAt: 0, link: genesis(chain.workspace, chain.branch) };
+}
+
+/** One operation's view of the lists, and the small steps operations are made of. */
+class Write {
+  readonly workspace: string;
+  readonly now: number;
+  readonly shelf: Shelf;
+  readonly woken = new Set<string>();
+  takenBack = false;
+
+  constructor(workspace: string, now: number, shelf: Shelf) {
+    this.workspace = workspace;
+    this.now = now;
+    this.shelf = shelf;
+  }
+
+  /** The operation refuses after it has written: nothing of it is kept. */
+  takeBack<Outcome>(outcome: Outcome): Outcome {
+    this.takenBack = true;
+    return outcome;
+  }
+
+  wake(agent: string): void {
+    this.woken.add(agent);
+  }
+
+  #own<Row extends { workspace: string }>(rows: readonly Row[]): Row[] {
+    return rows.filter((row) => row.workspace === this.workspace);
+  }
+
+  agent(id: string): AgentRow | undefined {
+    return this.#own(this.shelf.agents).find((agent) => agent.id === id);
+  }
+
+  agentNamed(name: string): AgentRow | undefined {
+    return this.#own(this.shelf.agents).find(
+      (agent) => agent.id === name || agent.aliases.includes(name),
+    );
+  }
+
+  putAgent(agent: AgentRow): void {
+    const { workspace } = this;
+    this.shelf.agents = this.shelf.agents.filter(
+      (row) => row.workspace !== workspace || row.id !== agent.id,
+    );
+    this.shelf.agents.push({ ...agent, workspace });
+  }
+
+  refuseAuthor(author: { agent: string; publicKey: string }): RecordRefusal | undefined {
+    const known = this.agent(author.agent);
+    if (known === undefined) return { kind: "unknown_agent", agent: author.agent };
+    if (known.status === "disabled") return { kind: "agent_disabled", agent: author.agent };
+    if (known.publicKey !== author.publicKey) return { kind: "key_changed", agent: author.agent };
+    return undefined;
+  }
+
+  refuseRecord(memory: NewMemory): RecordRefusal | undefined {
+    const refused = this.refuseAuthor(memory);
+    if (refused !== undefined) return refused;
+    for (const reference of memory.mentions) {
+      if (!this.#own(this.shelf.memories).some((row) => row.id === reference)) {
+        return { kind: "missing_reference", memory: memory.id, reference };
+      }
+    }
+    // An id is unique in the whole store, not only in the workspace.
+    const taken = this.shelf.memories.some((row) => row.id === memory.id);
+    return taken ? { kind: "id_taken", id: memory.id } : undefined;
+  }
+
+  append(branch: string, memory: NewMemory): Place {
+    const { workspace } = this;
+    const head = headOf(this.#own(this.shelf.memories), { workspace, branch });
+    const seq = head.seq + 1;
+    const storedAt = Math.max(this.now, head.storedAt);
+    const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
+    const { id, agent, task, session, type, text, digest, signature } = memory;
+    const row = {
+      id,
+      branch,
+      seq,
+      storedAt,
+      agent,
+      task,
+      session,
+      type,
+      text,
+      digest,
+      signature,
+      link,
+    };
+    this.shelf.memories.push({ ...row, workspace });
+    for (const edge of memory.relations) {
+      this.shelf.relations.push({ ...edge, source: id, workspace });
+    }
+    return { id, seq, storedAt, link };
+  }
+
+  envelope(id: string): EnvelopeRow | undefined {
+    return this.#own(this.shelf.envelopes).find((row) => row.id === id);
+  }
+
+  envelopeOf(delivery: DeliveryRow): EnvelopeRow {
+    const { workspace: _, ...row } = this.envelope(delivery.envelope) as In<EnvelopeRow>;
+    return row;
+  }
+
+  addEnvelope({ envelope }: SendHandoff, place: Place): void {
+    const { parents: _, ...row } = envelope;
+    const { workspace } = this;
+    this.shelf.envelopes.push({ ...row, memory: place.id, storedAt: place.storedAt, workspace });
+  }
+
+  delivery(id: string): DeliveryRow | undefined {
+    const found = this.#own(this.shelf.deliveries).find((row) => row.id === id);
+    if (found === undefined) return undefined;
+    const { workspace: _, ...row } = found;
+    return row;
+  }
+
+  #change(delivery: DeliveryRow, change: Partial<DeliveryRow>): DeliveryRow {
+    const changed = { ...delivery, ...change };
+    this.shelf.deliveries = this.shelf.deliveries.map((row) =>
+      row.id === delivery.id ? { ...changed, workspace: this.workspace } : row,
+    );
+    return changed;
+  }
+
+  record(kind: EventKind, agent: string, delivery: DeliveryRow): void {
+    const { task, id, envelope, attempt } = delivery;
+    const number = this.shelf.events.length + 1;
+    const { now: at, workspace } = this;
+    this.shelf.events.push({
+      number,
+      at,
+      kind,
+      agent,
+      task,
+      delivery: id,
+      envelope,
+      attempt,
+      workspace,
+    });
+  }
+
+  sameWork({ delivery, envelope, parent }: SendHandoff): DeliveryRow | undefined {
+    const found = this.#own(this.shelf.deliveries)
+      .filter((row) => isOpen(row.state) && row.task === envelope.task)
+      .filter((row) => row.receiver === delivery.receiver && row.sender === envelope.sender)
+      .find((row) => row.parent === parent);
+    return found && this.delivery(found.id);
+  }
+
+  deliver(
+    operation: SendHandoff,
+    open: DeliveryRow | undefined,
+  ): { delivery: DeliveryRow; superseded: string } {
+    const { agent } = operation.memory;
+    if (open !== undefined && (isHeld(open.state) || open.state === "waiting")) {
+      const delivery = this.#change(open, { envelope: operation.envelope.id });
+      this.record("extended", agent, delivery);
+      this.wake(delivery.holder);
+      return { delivery, superseded: "" };
+    }
+    if (open !== undefined) {
+      this.#change(open, { state: "superseded", settledAt: this.now });
+      this.record("superseded", agent, open);
+    }
+    const delivery = this.#addDelivery(operation, open?.place);
+    this.record("sent", agent, delivery);
+    this.wake(delivery.receiver);
+    return { delivery, superseded: open?.id ?? "" };
+  }
+
+  #addDelivery(operation: SendHandoff, place: number | undefined): DeliveryRow {
+    const { envelope, delivery, parent } = operation;
+    const row: DeliveryRow = {
+      id: delivery.id,
+      envelope: envelope.id,
+      task: envelope.task,
+      sender: envelope.sender,
+      receiver: delivery.receiver,
+      parent,
+      state: "ready",
+      place: place ?? this.shelf.memories.length,
+      attempt: 0,
+      maxAttempts: delivery.maxAttempts,
+      fence: 0,
+      leaseUntil: 0,
+      readyAt: 0,
+      sentAt: this.now,
+      seenAt: 0,
+      acceptedAt: 0,
+      settledAt: 0,
+      holder: "",
+      instance: "",
+      acceptedBy: "",
+      settledBy: "",
+    };
+    this.shelf.deliveries.push({ ...row, workspace: this.workspace });
+    return row;
+  }
+
+  refuseLease(lease: Lease): LeaseRefusal | undefined {
+    const delivery = this.delivery(lease.delivery);
+    const good =
+      delivery !== undefined &&
+      isHeld(delivery.state) &&
+      delivery.fence === lease.fence &&
+      delivery.leaseUntil > this.now;
+    if (!good) return { kind: "lease_lost", delivery };
+    if (lease.envelope !== "" && lease.envelope !== delivery.envelope) {
+      return { kind: "extended", envelope: this.envelopeOf(delivery) };
+    }
+    return undefined;
+  }
+
+  held(lease: Lease): DeliveryRow {
+    return this.delivery(lease.delivery) as DeliveryRow;
+  }
+
+  renew(lease: Lease): DeliveryRow {
+    return this.#change(this.held(lease), { leaseUntil: this.now + lease.leaseMs });
+  }
+
+  claimable({ receiver, delivery, task, limit }: ClaimDeliveries): DeliveryRow[] {
+    return this.#own(this.shelf.deliveries)
+      .filter((row) => row.receiver === receiver && row.state === "ready")
+      .filter((row) => delivery === undefined || row.id === delivery)
+      .filter((row) => task === undefined || row.task === task)
+      .sort((a, b) => a.place - b.place)
+      .slice(0, delivery === undefined ? limit : 1)
+      .map((row) => this.delivery(row.id) as DeliveryRow);
+  }
+
+  claim(delivery: DeliveryRow, { receiver, instance, leaseMs }: ClaimDeliveries): DeliveryRow {
+    return this.#change(delivery, {
+      state: "claimed",
+      attempt: delivery.attempt + 1,
+      fence: delivery.fence + 1,
+      leaseUntil: this.now + leaseMs,
+      seenAt: this.now,
+      holder: receiver,
+      instance,
+    });
+  }
+
+  accept(lease: Lease, place: Place): DeliveryRow {
+    const delivery = this.#change(this.held(lease), {
+      state: "accepted",
+      leaseUntil: this.now + lease.leaseMs,
+      acceptedAt: place.storedAt,
+      acceptedBy: place.id,
+    });
+    this.record("accepted", delivery.holder, delivery);
+    return delivery;
+  }
+
+  finish(
+    held: DeliveryRow,
+    settlement: Settlement,
+    end: { place: Place | undefined; reason: string },
+  ): DeliveryRow {
+    const state = "becomes" in settlement ? settlement.becomes : settlement.kind;
+    const open = state === "ready" || state === "scheduled";
+    const delivery = this.#change(held, {
+      state,
+      leaseUntil: 0,
+      readyAt: "delayMs" in settlement ? this.now + settlement.delayMs : 0,
+      settledAt: open ? 0 : (end.place?.storedAt ?? this.now),
+      settledBy: end.place?.id ?? "",
+    });
+    if (settlement.kind !== "completed") this.#endAttempt(held, settlement.kind, end.reason);
+    this.record(state === "dead" ? "dead" : settlement.kind, held.holder, delivery);
+    return delivery;
+  }
+
+  #endAttempt(held: DeliveryRow, outcome: AttemptRow["outcome"], reason: string): void {
+    const { id: delivery, attempt, holder, instance } = held;
+    this.shelf.attempts.push({
+      delivery,
+      attempt,
+      holder,
+      instance,
+      endedAt: this.now,
+      outcome,
+      reason,
+    });
+  }
+
+  /** Retries that are due become ready; work whose holder fell silent goes back, or is parked. */
+  sweep(): void {
+    for (const row of this.#own(this.shelf.deliveries)) {
+      const delivery = this.delivery(row.id) as DeliveryRow;
+      if (delivery.state === "scheduled" && delivery.readyAt <= this.now) {
+        this.#change(delivery, { state: "ready" });
+      }
+    }
+    const expired = this.#own(this.shelf.deliveries)
+      .filter((row) => isHeld(row.state) && row.leaseUntil <= this.now)
+      .sort((a, b) => a.leaseUntil - b.leaseUntil);
+    for (const { id } of expired.slice(0, 100)) {
+      const delivery = this.delivery(id) as DeliveryRow;
+      const dead = delivery.attempt >= delivery.maxAttempts;
+      this.#change(delivery, {
+        state: dead ? "dead" : "ready",
+        leaseUntil: 0,
+        readyAt: 0,
+        settledAt: dead ? this.now : 0,
+        settledBy: "",
+      });
+      this.#endAttempt(delivery, "expired", "");
+      this.record(dead ? "dead" : "expired", delivery.holder, delivery);
+      this.wake(delivery.receiver);
+    }
+  }
+
+  nextDue(): number {
+    const due = this.#own(this.shelf.deliveries).flatMap((row) =>
+      row.state === "scheduled" ? row.readyAt : isHeld(row.state) ? row.leaseUntil : [],
+    );
+    return due.length === 0 ? 0 : Math.min(...due);
+  }
+}

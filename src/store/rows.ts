@@ -1,0 +1,195 @@
+/**
+ * What a store keeps, as rows, and what it is given to keep. Canonical text is the truth; the
+ * other columns repeat parts of it so that a query can find a row without parsing, and `verify`
+ * compares them.
+ */
+import { sha256 } from "../canonical.ts";
+
+/** Delivery states as data live in delivery/transitions.ts; a store only needs their names. */
+export const DELIVERY_STATES = [
+  "scheduled",
+  "ready",
+  "claimed",
+  "accepted",
+  "waiting",
+  "completed",
+  "declined",
+  "dead",
+  "cancelled",
+  "expired",
+  "superseded",
+] as const;
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** States in which a delivery still has a future. The first five, so a range check finds them. */
+export const OPEN_STATES = DELIVERY_STATES.slice(0, 5);
+/** States in which somebody holds it under a lease. */
+export const HELD_STATES = ["claimed", "accepted"] as const satisfies readonly DeliveryState[];
+
+export const isOpen = (state: DeliveryState): boolean => OPEN_STATES.includes(state);
+export const isHeld = (state: DeliveryState): boolean =>
+  state === "claimed" || state === "accepted";
+
+export const AGENT_STATUSES = ["active", "disabled"] as const;
+export type AgentStatus = (typeof AGENT_STATUSES)[number];
+
+export interface AgentRow {
+  readonly id: string;
+  readonly status: AgentStatus;
+  readonly role: string;
+  readonly aliases: readonly string[];
+  /** Ed25519 public key (SPKI, hex), or empty: identity is then declared, not proven. */
+  readonly publicKey: string;
+  /** Store time of the key's registration; records from then on must be signed. */
+  readonly keyedAt: number;
+  /** Canonical JSON of everything else that was said about the agent. */
+  readonly profile: string;
+  /** SHA-256 over all the other columns. */
+  readonly digest: string;
+  /** Counts changes; a change names the revision it is based on. */
+  readonly revision: number;
+}
+
+export interface RelationEdge {
+  readonly kind: string;
+  /** The memory that says so. */
+  readonly source: string;
+  readonly target: string;
+  /** Validity in milliseconds; 0 leaves that side open. */
+  readonly validFrom: number;
+  readonly validUntil: number;
+}
+
+/** A memory as its author made it: nothing in here is decided by the store. */
+export interface NewMemory {
+  readonly id: string;
+  readonly agent: string;
+  readonly instance: string;
+  readonly task: string;
+  readonly session: string;
+  readonly type: string;
+  readonly tags: readonly string[];
+  /** Canonical JSON of every author field, with id, salt and creation time. */
+  readonly text: string;
+  readonly digest: string;
+  /** Ed25519 signature of the digest (hex), or empty. */
+  readonly signature: string;
+  /** The key the author signed with; must still be the agent's when the record is stored. */
+  readonly publicKey: string;
+  /** Every memory it names; each must exist when it is stored. */
+  readonly mentions: readonly string[];
+  readonly relations: readonly Omit<RelationEdge, "source">[];
+}
+
+/** A memory in its place on the chain. */
+export interface MemoryRow {
+  readonly id: string;
+  readonly branch: string;
+  readonly seq: number;
+  readonly storedAt: number;
+  readonly agent: string;
+  readonly task: string;
+  readonly session: string;
+  readonly type: string;
+  readonly text: string;
+  readonly digest: string;
+  readonly signature: string;
+  readonly link: string;
+}
+
+export interface NewEnvelope {
+  readonly id: string;
+  readonly task: string;
+  readonly sender: string;
+  readonly text: string;
+  readonly digest: string;
+  /** Every envelope it names as a parent; each must exist when it is stored. */
+  readonly parents: readonly string[];
+}
+
+export interface EnvelopeRow extends Omit<NewEnvelope, "parents"> {
+  /** The handoff record on the chain, which holds this envelope's digest. */
+  readonly memory: string;
+  readonly storedAt: number;
+}
+
+export interface NewDelivery {
+  readonly id: string;
+  readonly receiver: string;
+  readonly maxAttempts: number;
+}
+
+export interface DeliveryRow {
+  readonly id: string;
+  readonly envelope: string;
+  readonly task: string;
+  readonly sender: string;
+  readonly receiver: string;
+  /** The envelope this line of work came from (empty at its start); extensions keep it. */
+  readonly parent: string;
+  readonly state: DeliveryState;
+  /** Order within the receiver's inbox; an extension keeps the place of what it replaces. */
+  readonly place: number;
+  /** Claims so far. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** Grows with every claim; whoever holds an older one has lost the work. */
+  readonly fence: number;
+  readonly leaseUntil: number;
+  readonly readyAt: number;
+  readonly sentAt: number;
+  readonly seenAt: number;
+  readonly acceptedAt: number;
+  readonly settledAt: number;
+  readonly holder: string;
+  readonly instance: string;
+  /** The receiver's continues-from record, and the record its settlement left. */
+  readonly acceptedBy: string;
+  readonly settledBy: string;
+}
+
+/** A try that ended without completing. */
+export interface AttemptRow {
+  readonly delivery: string;
+  readonly attempt: number;
+  readonly holder: string;
+  readonly instance: string;
+  readonly endedAt: number;
+  readonly outcome: "failed" | "released" | "expired" | "declined";
+  /** Canonical JSON of what went wrong. */
+  readonly reason: string;
+}
+
+export const EVENT_KINDS = [
+  "sent",
+  "extended",
+  "superseded",
+  "claimed",
+  "accepted",
+  "completed",
+  "failed",
+  "declined",
+  "released",
+  "expired",
+  "dead",
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+export interface EventRow {
+  /** Rises with every event of the store; a cursor over it never skips one. */
+  readonly number: number;
+  readonly at: number;
+  readonly kind: EventKind;
+  readonly agent: string;
+  readonly task: string;
+  readonly delivery: string;
+  readonly envelope: string;
+  readonly attempt: number;
+}
+
+/** The digest over an agent's row: flip anything in it and `verify` says so. */
+export function agentDigest(agent: Omit<AgentRow, "digest">): string {
+  const { aliases, id, keyedAt, profile, publicKey, revision, role, status } = agent;
+  return sha256(JSON.stringify([id, status, role, aliases, publicKey, keyedAt, profile, revision]));
+}

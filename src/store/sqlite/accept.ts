@@ -1,0 +1,29 @@
+/** Accepting what was claimed: the lease is renewed and the receiver's first record is linked. */
+import type { DeliveryRow } from "../rows.ts";
+import type { AcceptDelivery, AcceptOutcome } from "../store.ts";
+import { append, refuseRecord } from "./append.ts";
+import { findDelivery, record } from "./deliveries.ts";
+import { refuseLease } from "./lease.ts";
+import type { Transaction } from "./transaction.ts";
+
+export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): AcceptOutcome {
+  const { lease, memory } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  const refused = refuseLease(tx, workspace, lease) ?? refuseRecord(tx, workspace, memory);
+  if (refused !== undefined) return refused;
+  const claimed = findDelivery(tx.sql, workspace, lease.delivery) as DeliveryRow;
+  if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };
+  const { place } = append(tx, { name: operation, workspace }, memory);
+  const leaseUntil = tx.now + lease.leaseMs;
+  tx.sql.accept.run(leaseUntil, place.storedAt, memory.id, lease.delivery, lease.fence);
+  const delivery: DeliveryRow = {
+    ...claimed,
+    state: "accepted",
+    leaseUntil,
+    acceptedAt: place.storedAt,
+    acceptedBy: memory.id,
+  };
+  record(tx, workspace, { kind: "accepted", agent: memory.agent, delivery });
+  tx.wake(operation.workspace, delivery.sender);
+  return { kind: "accepted", place, delivery };
+}

@@ -1,0 +1,61 @@
+/** The registry: one row per agent, one name for one agent. */
+import { type AgentRow, agentDigest } from "../rows.ts";
+import type { AuthorRefusal, RegisterAgent, RegisterOutcome } from "../store.ts";
+import type { Statements } from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+
+export function agentOf(row: unknown): AgentRow | undefined {
+  if (row === undefined) return undefined;
+  const agent = row as Omit<AgentRow, "aliases"> & { readonly aliases: string };
+  return { ...agent, aliases: JSON.parse(agent.aliases) as string[] };
+}
+
+export function findAgent(sql: Statements, workspace: number, name: string): AgentRow | undefined {
+  return agentOf(sql.agentByName.get(workspace, name));
+}
+
+export function registerAgent(tx: Transaction, operation: RegisterAgent): RegisterOutcome {
+  const { sql } = tx;
+  const { agent } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  for (const name of [agent.id, ...agent.aliases]) {
+    const owner = sql.nameOwner.get(workspace, name) as { agent: string } | undefined;
+    if (owner !== undefined && owner.agent !== agent.id) {
+      return { kind: "name_taken", name, by: owner.agent };
+    }
+  }
+  const current = findAgent(sql, workspace, agent.id);
+  if ((current?.revision ?? 0) !== operation.basedOn) return { kind: "changed" };
+  const keyedAt = agent.publicKey === (current?.publicKey ?? "") ? (current?.keyedAt ?? 0) : tx.now;
+  const row = { ...agent, keyedAt, revision: operation.basedOn + 1 };
+  const stored: AgentRow = { ...row, digest: agentDigest(row) };
+  sql.putAgent.run(
+    workspace,
+    stored.id,
+    stored.revision,
+    stored.keyedAt,
+    stored.status,
+    stored.role,
+    JSON.stringify(stored.aliases),
+    stored.publicKey,
+    stored.profile,
+    stored.digest,
+  );
+  sql.dropNames.run(workspace, stored.id);
+  for (const name of [stored.id, ...stored.aliases]) sql.addName.run(workspace, name, stored.id);
+  tx.forget(); // Later writes of this transaction must see the agent as it is now.
+  return { kind: "registered", agent: stored };
+}
+
+/** Whether this agent may write now, with the key it signed with. */
+export function refuseAuthor(
+  tx: Transaction,
+  workspace: number,
+  author: { readonly agent: string; readonly publicKey: string },
+): AuthorRefusal | undefined {
+  const known = tx.agent(workspace, author.agent);
+  if (known === undefined) return { kind: "unknown_agent", agent: author.agent };
+  if (known.status === "disabled") return { kind: "agent_disabled", agent: author.agent };
+  if (known.publicKey !== author.publicKey) return { kind: "key_changed", agent: author.agent };
+  return undefined;
+}

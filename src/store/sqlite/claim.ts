@@ -1,0 +1,116 @@
+/**
+ * Claiming: the oldest ready deliveries of a receiver, each to exactly one holder. Touches ready
+ * rows only (their own partial index), so its cost does not grow with what was completed.
+ */
+import type { DeliveryRow } from "../rows.ts";
+import type { ClaimDeliveries, Claimed, ClaimOutcome } from "../store.ts";
+import { refuseAuthor } from "./agents.ts";
+import { append, refuseRecord } from "./append.ts";
+import { deliveryOf, envelopeOf, findDelivery, record } from "./deliveries.ts";
+import { sweep } from "./lease.ts";
+import { Refusal } from "./refusal.ts";
+import type { Transaction } from "./transaction.ts";
+
+export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
+  const workspace = tx.workspace(operation.workspace);
+  const known = tx.agent(workspace, operation.receiver);
+  const author = { agent: operation.receiver, publicKey: known?.publicKey ?? "" };
+  const refused = refuseAuthor(tx, workspace, author);
+  if (refused !== undefined) return refused;
+  sweep(tx, operation.workspace, workspace);
+  const claimed = candidates(tx, workspace, operation).map((delivery) =>
+    operation.accept === undefined
+      ? claim(tx, { workspace, delivery }, operation)
+      : take(tx, { workspace, delivery }, operation.accept, operation),
+  );
+  const nextDueAt = claimed.length < operation.limit ? nextDue(tx, workspace) : 0;
+  return { kind: "claimed", claimed, nextDueAt };
+}
+
+function candidates(
+  tx: Transaction,
+  workspace: number,
+  { receiver, delivery, task, limit }: ClaimDeliveries,
+): DeliveryRow[] {
+  if (delivery !== undefined) {
+    const one = findDelivery(tx.sql, workspace, delivery);
+    return one?.state === "ready" && one.receiver === receiver ? [one] : [];
+  }
+  if (task === undefined) {
+    return tx.sql.readyDeliveries.all(workspace, receiver, limit).map(deliveryOf);
+  }
+  const open = tx.sql.openOfTask.all(workspace, receiver, task).map(deliveryOf);
+  return open.filter((candidate) => candidate.state === "ready").slice(0, limit);
+}
+
+interface Candidate {
+  readonly workspace: number;
+  readonly delivery: DeliveryRow;
+}
+
+function claim(
+  tx: Transaction,
+  { workspace, delivery }: Candidate,
+  { receiver, instance, leaseMs }: ClaimDeliveries,
+): Claimed {
+  const leaseUntil = tx.now + leaseMs;
+  tx.sql.claim.run(leaseUntil, tx.now, receiver, instance, delivery.id, delivery.fence);
+  const claimed: DeliveryRow = {
+    ...delivery,
+    state: "claimed",
+    attempt: delivery.attempt + 1,
+    fence: delivery.fence + 1,
+    leaseUntil,
+    seenAt: tx.now,
+    holder: receiver,
+    instance,
+  };
+  record(tx, workspace, { kind: "claimed", agent: receiver, delivery: claimed });
+  return { delivery: claimed, envelope: envelopeOf(tx.sql, workspace, delivery.envelope) };
+}
+
+/** Claim and accept at once: one row update and one event instead of two of each. */
+function take(
+  tx: Transaction,
+  { workspace, delivery }: Candidate,
+  accept: (claimed: Claimed) => ReturnType<NonNullable<ClaimDeliveries["accept"]>>,
+  operation: ClaimDeliveries,
+): Claimed {
+  const { receiver, instance, leaseMs } = operation;
+  const leaseUntil = tx.now + leaseMs;
+  const held: DeliveryRow = {
+    ...delivery,
+    state: "accepted",
+    attempt: delivery.attempt + 1,
+    fence: delivery.fence + 1,
+    leaseUntil,
+    seenAt: tx.now,
+    holder: receiver,
+    instance,
+  };
+  const envelope = envelopeOf(tx.sql, workspace, delivery.envelope);
+  const memory = accept({ delivery: held, envelope });
+  const refused = refuseRecord(tx, workspace, memory);
+  if (refused !== undefined) throw new Refusal(refused);
+  const { place } = append(tx, { name: operation, workspace }, memory);
+  const taken = { ...held, acceptedAt: place.storedAt, acceptedBy: memory.id };
+  tx.sql.takeAtOnce.run(
+    leaseUntil,
+    tx.now,
+    place.storedAt,
+    receiver,
+    instance,
+    memory.id,
+    delivery.id,
+    delivery.fence,
+  );
+  record(tx, workspace, { kind: "accepted", agent: receiver, delivery: taken });
+  return { delivery: taken, envelope };
+}
+
+function nextDue(tx: Transaction, workspace: number): number {
+  const retry = (tx.sql.nextRetry.get(workspace) as { at: number | null }).at;
+  const expiry = (tx.sql.nextExpiry.get(workspace) as { at: number | null }).at;
+  const due = Math.min(retry ?? Number.POSITIVE_INFINITY, expiry ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(due) ? due : 0;
+}

@@ -1,0 +1,149 @@
+/**
+ * The housekeeper's thread: everything that takes long, on a connection of its own, so that the
+ * main thread only ever does short writes and point reads. Fills the index, checkpoints the log,
+ * verifies, counts. It may wait for locks; nobody waits for it.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { DELIVERY_STATES, type DeliveryState } from "../rows.ts";
+import type { Books } from "../store.ts";
+import { verifyWorkspace } from "../verify.ts";
+import { storeFailure } from "./failures.ts";
+import type { FromThread, Job, JobResults, ThreadData, ToThread } from "./housekeeper-protocol.ts";
+import { type IndexedRow, IndexFile, removeIndex } from "./index-file.ts";
+import { prepareStatements } from "./statements.ts";
+import { verifySource } from "./verify-source.ts";
+
+/** Records indexed per transaction: large enough to be quick, small enough to be interrupted. */
+const FILL_BATCH = 2_000;
+/** Pages in the log that make a checkpoint worth its two syncs. */
+const CHECKPOINT_PAGES = 4_000;
+/** How long a checkpoint may wait for readers and writers before it leaves it for later. */
+const CHECKPOINT_WAIT_MS = 50;
+
+const { file } = workerData as ThreadData;
+const port = parentPort;
+if (port === null) throw new Error("the housekeeper runs in a worker thread only");
+
+const db = new DatabaseSync(file, { timeout: CHECKPOINT_WAIT_MS });
+db.exec("pragma synchronous = full; pragma fullfsync = on; pragma cache_size = -16000");
+const sql = prepareStatements(db);
+const logState = db.prepare("pragma wal_checkpoint(noop)");
+let index: IndexFile | undefined;
+let working = false;
+
+port.on("message", (message: ToThread) => {
+  switch (message.kind) {
+    case "committed":
+      keepHouse();
+      break;
+    case "job":
+      void answer(message.number, message.job);
+      break;
+    case "close":
+      index?.close();
+      db.close();
+      port.close();
+      break;
+  }
+});
+
+/** Works in slices with a look at the messages in between. */
+function keepHouse(): void {
+  if (working) return;
+  working = true;
+  setImmediate(() => {
+    working = false;
+    if (!db.isOpen) return;
+    const more = fillIndex() === FILL_BATCH;
+    checkpoint();
+    if (more) keepHouse();
+  });
+}
+
+/** A damaged or foreign index is made anew: it holds nothing that is not in the store. */
+function fillIndex(): number {
+  try {
+    index ??= IndexFile.openForFilling(file);
+    if (isForeign(index)) throw new Error("the index was made from another store");
+    return index.fill(
+      (after) => sql.memoriesAfter.all(after, FILL_BATCH) as unknown as IndexedRow[],
+    );
+  } catch (error) {
+    index?.close();
+    index = undefined;
+    if (!worthRemaking(error)) return 0;
+    removeIndex(file);
+    return FILL_BATCH; // Try again from the start.
+  }
+}
+
+function isForeign(current: IndexFile): boolean {
+  const { position, link } = current.watermark();
+  if (position === 0) return false;
+  return (sql.linkAt.get(position) as { link: string } | undefined)?.link !== link;
+}
+
+/** Locks and full disks pass; everything else means that the index itself is no good. */
+function worthRemaking(error: unknown): boolean {
+  const code = (storeFailure(error, file) as { code?: string }).code;
+  return code !== "store_busy" && code !== "store_full" && code !== "store_read_only";
+}
+
+/**
+ * First the bulk, passively, while others write; then the short rest, with the writers' lock, so
+ * that the log starts over. A passive checkpoint alone never catches up with a busy writer.
+ */
+function checkpoint(): void {
+  if (uncopied() < CHECKPOINT_PAGES) return;
+  db.exec("pragma wal_checkpoint(passive)");
+  db.exec("pragma wal_checkpoint(restart)");
+}
+
+function uncopied(): number {
+  const { log } = logState.get() as { log: number };
+  return log;
+}
+
+async function answer(number: number, job: Job): Promise<void> {
+  try {
+    const result = await run(job, number);
+    say({ kind: "done", number, result });
+  } catch (error) {
+    say({ kind: "failed", number, error: storeFailure(error, file) });
+  }
+}
+
+async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
+  switch (job.kind) {
+    case "verify":
+      return verifyWorkspace(verifySource(sql, job.workspace), (progress) =>
+        say({ kind: "progress", number, progress }),
+      );
+    case "books":
+      return books(job.workspace);
+    case "catch-up":
+      while (fillIndex() > 0) checkpoint();
+      return undefined;
+  }
+}
+
+function books(workspace: string): Books {
+  const key = (sql.workspaceKey.get(workspace) as { key: number } | undefined)?.key ?? 0;
+  const byState = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<
+    DeliveryState,
+    number
+  >;
+  for (const row of sql.countStates.all(key) as { state: number; n: number }[]) {
+    byState[DELIVERY_STATES[row.state] ?? "dead"] += row.n;
+  }
+  return {
+    envelopes: (sql.countEnvelopes.get(key) as { n: number }).n,
+    deliveries: (sql.countDeliveries.get(key) as { n: number }).n,
+    byState,
+  };
+}
+
+function say(message: FromThread): void {
+  port?.postMessage(message);
+}

@@ -1,0 +1,85 @@
+/**
+ * Who holds a delivery. A lease is good while the delivery is held, the fence is the holder's, and
+ * its time has not run out; whoever comes later than that is refused, whatever it has done.
+ */
+import { type AttemptRow, type DeliveryRow, isHeld } from "../rows.ts";
+import type { Lease, LeaseRefusal, RenewOutcome } from "../store.ts";
+import { deliveryOf, envelopeOf, findDelivery, record, stateNumber } from "./deliveries.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Leases looked at in one sweep; the next claim goes on with the rest. */
+const SWEEP = 100;
+
+/** Undefined when the lease is good and the holder knows the newest envelope. */
+export function refuseLease(
+  tx: Transaction,
+  workspace: number,
+  lease: Lease,
+): LeaseRefusal | undefined {
+  const delivery = findDelivery(tx.sql, workspace, lease.delivery);
+  if (delivery === undefined || !holds(delivery, lease.fence, tx.now)) {
+    return { kind: "lease_lost", delivery };
+  }
+  if (lease.envelope !== "" && lease.envelope !== delivery.envelope) {
+    return { kind: "extended", envelope: envelopeOf(tx.sql, workspace, delivery.envelope) };
+  }
+  return undefined;
+}
+
+export function holds(delivery: DeliveryRow, fence: number, now: number): boolean {
+  return isHeld(delivery.state) && delivery.fence === fence && delivery.leaseUntil > now;
+}
+
+/** Gives a good lease its full time again. */
+export function renew(tx: Transaction, workspace: number, lease: Lease): DeliveryRow {
+  tx.sql.renew.run(tx.now + lease.leaseMs, lease.delivery, lease.fence);
+  return findDelivery(tx.sql, workspace, lease.delivery) as DeliveryRow;
+}
+
+export function renewLease(tx: Transaction, workspaceName: string, lease: Lease): RenewOutcome {
+  const workspace = tx.workspace(workspaceName);
+  const delivery = findDelivery(tx.sql, workspace, lease.delivery);
+  if (delivery === undefined || !holds(delivery, lease.fence, tx.now)) {
+    return { kind: "lease_lost", delivery };
+  }
+  return { kind: "renewed", delivery: renew(tx, workspace, lease) };
+}
+
+/**
+ * Work whose holder fell silent goes back to the inbox, or to dead letters when it was the last
+ * try; retries whose time has come become ready. Done by whoever claims next: no daemon.
+ */
+export function sweep(tx: Transaction, name: string, workspace: number): void {
+  if (!tx.sweepOnce(workspace)) return;
+  tx.sql.makeDue.run(workspace, tx.now);
+  for (const delivery of tx.sql.expiredLeases.all(workspace, tx.now, SWEEP).map(deliveryOf)) {
+    const dead = delivery.attempt >= delivery.maxAttempts;
+    tx.sql.settle.run(
+      stateNumber(dead ? "dead" : "ready"),
+      0,
+      dead ? tx.now : 0,
+      "",
+      delivery.id,
+      delivery.fence,
+    );
+    endAttempt(tx, delivery, { outcome: "expired", reason: "" });
+    record(tx, workspace, { kind: dead ? "dead" : "expired", agent: delivery.holder, delivery });
+    tx.wake(name, delivery.receiver);
+  }
+}
+
+export function endAttempt(
+  tx: Transaction,
+  delivery: DeliveryRow,
+  end: Pick<AttemptRow, "outcome" | "reason">,
+): void {
+  tx.sql.addAttempt.run(
+    delivery.id,
+    delivery.attempt,
+    tx.now,
+    end.outcome,
+    delivery.holder,
+    delivery.instance,
+    end.reason,
+  );
+}

@@ -1,0 +1,266 @@
+/**
+ * The SQLite store: one file, any number of processes, no daemon.
+ *
+ * Writes go through the group commit on the main thread; point reads are answered at once; long
+ * work goes to the housekeeper. Each operation is a file named after its verb.
+ */
+import { mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../clock.ts";
+import { BatonError } from "../../errors.ts";
+import type { Limits } from "../../limits.ts";
+import { holdsFor } from "../filter.ts";
+import type { AgentRow, AttemptRow, EventRow, MemoryRow, RelationEdge } from "../rows.ts";
+import type { Claimed, FindRelations, LineEntry, ListDeliveries, Store } from "../store.ts";
+import { WakeBell } from "../wake.ts";
+import { acceptDelivery } from "./accept.ts";
+import { agentOf, findAgent, registerAgent } from "./agents.ts";
+import { appendMemories } from "./append.ts";
+import { claimDeliveries } from "./claim.ts";
+import { Committer, retryWhileBusy } from "./commit.ts";
+import { connect } from "./connection.ts";
+import { deliveryOf, envelopeOf, findDelivery } from "./deliveries.ts";
+import { handoffsOf, recentMemories, searchCandidates } from "./find.ts";
+import { Housekeeper } from "./housekeeper.ts";
+import { IndexFile } from "./index-file.ts";
+import { renewLease } from "./lease.ts";
+import { isCurrent, migrate } from "./migrations.ts";
+import { sendHandoff } from "./send.ts";
+import { settleDelivery } from "./settle.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
+import { Transaction } from "./transaction.ts";
+
+export interface SqliteOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  const file = resolve(options.file);
+  const { busyMs, storeBytes } = options.limits;
+  const db = await retryWhileBusy(
+    () => {
+      mkdirSync(dirname(file), { recursive: true });
+      return connect({ file, maxBytes: storeBytes });
+    },
+    { busyMs, file },
+  );
+  try {
+    await retryWhileBusy(() => bringUpToDate(db, file, options.clock), { busyMs, file });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return new SqliteStore(db, { ...options, file });
+}
+
+function bringUpToDate(db: DatabaseSync, file: string, clock: Clock): void {
+  if (isCurrent(db, file)) return;
+  db.exec("begin immediate");
+  try {
+    migrate(db, file, clock.now());
+    db.exec("commit");
+  } catch (error) {
+    if (db.isTransaction) db.exec("rollback");
+    throw error;
+  }
+}
+
+class SqliteStore implements Store {
+  readonly name: string;
+  readonly #db: DatabaseSync;
+  readonly #options: SqliteOptions;
+  readonly #sql: Statements;
+  readonly #committer: Committer;
+  readonly #housekeeper: Housekeeper;
+  readonly #bell = new WakeBell();
+  #index: IndexFile | undefined;
+  #closed = false;
+
+  constructor(db: DatabaseSync, options: SqliteOptions) {
+    this.name = `sqlite ${options.file}`;
+    this.#db = db;
+    this.#options = options;
+    this.#sql = prepareStatements(db);
+    this.#housekeeper = new Housekeeper(options.file);
+    this.#committer = new Committer({
+      db,
+      file: options.file,
+      busyMs: options.limits.busyMs,
+      begin: () => new Transaction(this.#sql, options.clock.now()),
+      committed: (transaction) => {
+        this.#bell.ring(transaction.wakes());
+        this.#housekeeper.committed(transaction.appended);
+      },
+    });
+    const { records, indexed } = this.#indexState();
+    this.#housekeeper.committed(records - indexed);
+  }
+
+  registerAgent: Store["registerAgent"] = (operation) =>
+    this.#write((tx) => registerAgent(tx, operation));
+  appendMemories: Store["appendMemories"] = (operation) =>
+    this.#write((tx) => appendMemories(tx, operation));
+  sendHandoff: Store["sendHandoff"] = (operation) =>
+    this.#write((tx) => sendHandoff(tx, operation));
+  claimDeliveries: Store["claimDeliveries"] = (operation) =>
+    this.#write((tx) => claimDeliveries(tx, operation));
+  acceptDelivery: Store["acceptDelivery"] = (operation) =>
+    this.#write((tx) => acceptDelivery(tx, operation));
+  settleDelivery: Store["settleDelivery"] = (operation) =>
+    this.#write((tx) => settleDelivery(tx, operation));
+  renewLease: Store["renewLease"] = (workspace, lease) =>
+    this.#write((tx) => renewLease(tx, workspace, lease));
+
+  findAgent(workspace: string, name: string): Promise<AgentRow | undefined> {
+    return this.#read(workspace, (key) => findAgent(this.#sql, key, name));
+  }
+
+  listAgents(workspace: string): Promise<readonly AgentRow[]> {
+    return this.#read(workspace, (key) =>
+      this.#sql.agents.all(key).map((row) => agentOf(row) as AgentRow),
+    );
+  }
+
+  readMemories(workspace: string, ids: readonly string[]): Promise<readonly MemoryRow[]> {
+    return this.#read(workspace, (key) =>
+      ids.flatMap((id) => (this.#sql.memory.get(id, key) as MemoryRow | undefined) ?? []),
+    );
+  }
+
+  recentMemories: Store["recentMemories"] = (operation) =>
+    this.#read(operation.workspace, (key) => recentMemories(this.#finder(), key, operation));
+
+  searchCandidates: Store["searchCandidates"] = (operation) =>
+    this.#read(operation.workspace, (key) => searchCandidates(this.#finder(), key, operation));
+
+  findRelations(operation: FindRelations): Promise<readonly RelationEdge[]> {
+    return this.#read(operation.workspace, (key) => {
+      const memory = this.#sql.memoryPosition.get(operation.memory, key) as
+        | { pos: number }
+        | undefined;
+      const edges = operation.direction === "in" ? this.#sql.edgesIn : this.#sql.edgesOut;
+      const found: RelationEdge[] = [];
+      for (const row of edges.iterate(memory?.pos ?? 0)) {
+        const edge = row as unknown as RelationEdge;
+        if (found.length === operation.limit) break;
+        if (holdsFor(edge, operation)) found.push(edge);
+      }
+      return found;
+    });
+  }
+
+  findDelivery(workspace: string, id: string): Promise<Claimed | undefined> {
+    return this.#read(workspace, (key) => {
+      const delivery = findDelivery(this.#sql, key, id);
+      return delivery && { delivery, envelope: envelopeOf(this.#sql, key, delivery.envelope) };
+    });
+  }
+
+  listDeliveries({
+    workspace,
+    receiver,
+    states,
+    limit,
+  }: ListDeliveries): Promise<readonly Claimed[]> {
+    return this.#read(workspace, (key) =>
+      this.#sql.openDeliveries
+        .all(key, receiver)
+        .map(deliveryOf)
+        .filter((delivery) => states.includes(delivery.state))
+        .slice(0, limit)
+        .map((delivery) => ({
+          delivery,
+          envelope: envelopeOf(this.#sql, key, delivery.envelope),
+        })),
+    );
+  }
+
+  readLine(workspace: string, task: string): Promise<readonly LineEntry[]> {
+    return this.#read(workspace, (key) =>
+      handoffsOf(this.#finder(), key, task).map((position) => {
+        const envelope = this.#sql.envelopeAt.get(position) as unknown as LineEntry["envelope"];
+        const deliveries = this.#sql.deliveriesOf.all(envelope.id).map(deliveryOf);
+        return { envelope, deliveries };
+      }),
+    );
+  }
+
+  readAttempts(workspace: string, delivery: string): Promise<readonly AttemptRow[]> {
+    return this.#read(workspace, (key) => {
+      if (findDelivery(this.#sql, key, delivery) === undefined) return [];
+      return this.#sql.attempts.all(delivery) as unknown as AttemptRow[];
+    });
+  }
+
+  readEvents(workspace: string, after: number, limit: number): Promise<readonly EventRow[]> {
+    return this.#read(
+      workspace,
+      (key) => this.#sql.events.all(after, key, limit) as unknown as EventRow[],
+    );
+  }
+
+  countDeliveries: Store["countDeliveries"] = async (workspace) => {
+    this.#refuseClosed();
+    return this.#housekeeper.run({ kind: "books", workspace });
+  };
+
+  verify: Store["verify"] = async (workspace, onProgress) => {
+    this.#refuseClosed();
+    return this.#housekeeper.run({ kind: "verify", workspace }, onProgress);
+  };
+
+  indexState: Store["indexState"] = async () => this.#indexState();
+
+  onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#committer.idle();
+    await this.#housekeeper.close();
+    this.#index?.close();
+    this.#db.close();
+  }
+
+  async #write<Outcome>(run: (transaction: Transaction) => Outcome): Promise<Outcome> {
+    this.#refuseClosed();
+    return this.#committer.submit(run);
+  }
+
+  /** Reads are short and run at once; recovery after a crash can briefly lock the file. */
+  async #read<T>(workspace: string, run: (workspace: number) => T): Promise<T> {
+    this.#refuseClosed();
+    const { file, limits } = this.#options;
+    return retryWhileBusy(() => run(this.#workspaceKey(workspace)), {
+      file,
+      busyMs: limits.busyMs,
+    });
+  }
+
+  /** 0 stands for a workspace nobody has written to: no row has it. */
+  #workspaceKey(name: string): number {
+    return (this.#sql.workspaceKey.get(name) as { key: number } | undefined)?.key ?? 0;
+  }
+
+  #finder() {
+    this.#index ??= IndexFile.openForReading(this.#options.file);
+    return { sql: this.#sql, index: this.#index };
+  }
+
+  #indexState() {
+    const { pos: records } = this.#sql.lastPosition.get() as { pos: number };
+    const { index } = this.#finder();
+    return { records, indexed: Math.min(records, index?.watermark().position ?? 0) };
+  }
+
+  #refuseClosed(): void {
+    if (!this.#closed) return;
+    throw new BatonError("store_closed", {
+      message: "The hub was closed.",
+      hint: "Open it again with openHub().",
+    });
+  }
+}

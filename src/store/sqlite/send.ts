@@ -1,0 +1,177 @@
+/**
+ * Sending, in one transaction: handoff record with its relations, envelope, delivery, events, and
+ * (when an agent hands on) the completion of its own delivery. All of it or nothing.
+ */
+import { type DeliveryRow, isHeld } from "../rows.ts";
+import type { Lease, Place, SendHandoff, SendOutcome } from "../store.ts";
+import { append, refuseRecord } from "./append.ts";
+import { deliveryOf, envelopeOf, findDelivery, record, stateNumber } from "./deliveries.ts";
+import { refuseLease } from "./lease.ts";
+import { Refusal } from "./refusal.ts";
+import { finish } from "./settle.ts";
+import type { Transaction } from "./transaction.ts";
+
+export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
+  const workspace = tx.workspace(operation.workspace);
+  const refused = refuse(tx, workspace, operation);
+  if (refused !== undefined) return refused;
+  const open = findOpen(tx, workspace, operation);
+  if (open?.id !== operation.extend?.delivery || open?.envelope !== operation.extend?.envelope) {
+    return {
+      kind: "changed",
+      open: open && { delivery: open, memory: recordOf(tx, workspace, open) },
+    };
+  }
+  const { place, position } = append(tx, { name: operation, workspace }, operation.memory);
+  addEnvelope(tx, { workspace, position, storedAt: place.storedAt }, operation);
+  if (operation.settles !== undefined) handOn(tx, workspace, { lease: operation.settles, place });
+  const { delivery, superseded } = deliver(tx, { workspace, position, open }, operation);
+  tx.wake(operation.workspace, delivery.state === "ready" ? delivery.receiver : delivery.holder);
+  return { kind: "sent", place, delivery, superseded };
+}
+
+function refuse(
+  tx: Transaction,
+  workspace: number,
+  operation: SendHandoff,
+): SendOutcome | undefined {
+  const { receiver } = operation.delivery;
+  const known = tx.agent(workspace, receiver);
+  if (known === undefined) return { kind: "unknown_receiver", receiver };
+  if (known.status === "disabled") return { kind: "receiver_disabled", receiver };
+  for (const envelope of operation.envelope.parents) {
+    if (tx.sql.envelopeExists.get(envelope, workspace) === undefined) {
+      return { kind: "missing_parent", envelope };
+    }
+  }
+  const lost = operation.settles && refuseLease(tx, workspace, operation.settles);
+  return lost ?? refuseRecord(tx, workspace, operation.memory);
+}
+
+/** The open delivery of the same piece of work: same task, sender, receiver and parent. */
+function findOpen(
+  tx: Transaction,
+  workspace: number,
+  { delivery, envelope, parent }: SendHandoff,
+): DeliveryRow | undefined {
+  return tx.sql.openOfTask
+    .all(workspace, delivery.receiver, envelope.task)
+    .map(deliveryOf)
+    .find((open) => open.sender === envelope.sender && open.parent === parent);
+}
+
+function recordOf(tx: Transaction, workspace: number, open: DeliveryRow): string {
+  return envelopeOf(tx.sql, workspace, open.envelope).memory;
+}
+
+/** The sender's own part ends with this handoff, in the same transaction. */
+function handOn(tx: Transaction, workspace: number, by: { lease: Lease; place: Place }): void {
+  const held = findDelivery(tx.sql, workspace, by.lease.delivery) as DeliveryRow;
+  finish(tx, workspace, {
+    held,
+    settlement: { kind: "completed" },
+    settledBy: by.place,
+    reason: "",
+  });
+}
+
+function addEnvelope(
+  tx: Transaction,
+  at: { workspace: number; position: number; storedAt: number },
+  { envelope }: SendHandoff,
+): void {
+  const { changes } = tx.sql.addEnvelope.run(
+    at.position,
+    at.workspace,
+    at.storedAt,
+    envelope.id,
+    envelope.task,
+    envelope.sender,
+    envelope.digest,
+    envelope.text,
+  );
+  if (changes === 0) throw new Refusal<SendOutcome>({ kind: "id_taken", id: envelope.id });
+}
+
+function deliver(
+  tx: Transaction,
+  at: { workspace: number; position: number; open: DeliveryRow | undefined },
+  operation: SendHandoff,
+): { delivery: DeliveryRow; superseded: string } {
+  const { workspace, position, open } = at;
+  if (open === undefined) {
+    const delivery = add(tx, { workspace, place: position }, operation);
+    record(tx, workspace, { kind: "sent", agent: operation.memory.agent, delivery });
+    return { delivery, superseded: "" };
+  }
+  return isHeld(open.state) || open.state === "waiting"
+    ? { delivery: extendHeld(tx, { workspace, open }, operation), superseded: "" }
+    : { delivery: replaceReady(tx, { workspace, open }, operation), superseded: open.id };
+}
+
+function extendHeld(
+  tx: Transaction,
+  { workspace, open }: { workspace: number; open: DeliveryRow },
+  { envelope, memory }: SendHandoff,
+): DeliveryRow {
+  tx.sql.extendHeld.run(envelope.id, open.id, open.envelope);
+  const delivery = findDelivery(tx.sql, workspace, open.id) as DeliveryRow;
+  record(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
+  return delivery;
+}
+
+function replaceReady(
+  tx: Transaction,
+  { workspace, open }: { workspace: number; open: DeliveryRow },
+  operation: SendHandoff,
+): DeliveryRow {
+  tx.sql.supersede.run(tx.now, open.id, open.envelope);
+  record(tx, workspace, { kind: "superseded", agent: operation.memory.agent, delivery: open });
+  const delivery = add(tx, { workspace, place: open.place }, operation);
+  record(tx, workspace, { kind: "sent", agent: operation.memory.agent, delivery });
+  return delivery;
+}
+
+function add(
+  tx: Transaction,
+  at: { workspace: number; place: number },
+  { delivery, envelope, parent }: SendHandoff,
+): DeliveryRow {
+  const { changes } = tx.sql.addDelivery.run(
+    at.workspace,
+    stateNumber("ready"),
+    at.place,
+    delivery.maxAttempts,
+    tx.now,
+    delivery.id,
+    envelope.id,
+    parent,
+    envelope.task,
+    envelope.sender,
+    delivery.receiver,
+  );
+  if (changes === 0) throw new Refusal<SendOutcome>({ kind: "id_taken", id: delivery.id });
+  return {
+    id: delivery.id,
+    envelope: envelope.id,
+    task: envelope.task,
+    sender: envelope.sender,
+    receiver: delivery.receiver,
+    parent,
+    state: "ready",
+    place: at.place,
+    attempt: 0,
+    maxAttempts: delivery.maxAttempts,
+    fence: 0,
+    leaseUntil: 0,
+    readyAt: 0,
+    sentAt: tx.now,
+    seenAt: 0,
+    acceptedAt: 0,
+    settledAt: 0,
+    holder: "",
+    instance: "",
+    acceptedBy: "",
+    settledBy: "",
+  };
+}

@@ -1,0 +1,73 @@
+/** Settling: the holder's part ends, and the delivery gets the state that the settlement says. */
+import { assertNever } from "../../errors.ts";
+import type { DeliveryRow, DeliveryState, EventKind } from "../rows.ts";
+import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../store.ts";
+import { append, refuseRecord } from "./append.ts";
+import { findDelivery, record, stateNumber } from "./deliveries.ts";
+import { endAttempt, refuseLease } from "./lease.ts";
+import type { Transaction } from "./transaction.ts";
+
+export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
+  const { lease, memory, settlement, reason } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  const refused =
+    refuseLease(tx, workspace, lease) ?? (memory && refuseRecord(tx, workspace, memory));
+  if (refused !== undefined) return refused;
+  const held = findDelivery(tx.sql, workspace, lease.delivery) as DeliveryRow;
+  if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
+  const settledBy = memory && append(tx, { name: operation, workspace }, memory).place;
+  const delivery = finish(tx, workspace, { held, settlement, settledBy, reason });
+  tx.wake(operation.workspace, delivery.sender);
+  tx.wake(operation.workspace, delivery.receiver);
+  return { kind: "settled", delivery };
+}
+
+interface End {
+  readonly held: DeliveryRow;
+  readonly settlement: Settlement;
+  /** The record the settlement left on the chain. */
+  readonly settledBy: Place | undefined;
+  readonly reason: string;
+}
+
+/** Writes the end of a hold that was checked before. */
+export function finish(tx: Transaction, workspace: number, end: End): DeliveryRow {
+  const { held, settlement, settledBy } = end;
+  const next = stateAfter(settlement);
+  const open = next === "ready" || next === "scheduled";
+  const delivery: DeliveryRow = {
+    ...held,
+    state: next,
+    leaseUntil: 0,
+    readyAt: "delayMs" in settlement ? tx.now + settlement.delayMs : 0,
+    settledAt: open ? 0 : (settledBy?.storedAt ?? tx.now),
+    settledBy: settledBy?.id ?? "",
+  };
+  tx.sql.settle.run(
+    stateNumber(next),
+    delivery.readyAt,
+    delivery.settledAt,
+    delivery.settledBy,
+    held.id,
+    held.fence,
+  );
+  if (settlement.kind !== "completed") {
+    endAttempt(tx, held, { outcome: settlement.kind, reason: end.reason });
+  }
+  const kind: EventKind = next === "dead" ? "dead" : settlement.kind;
+  record(tx, workspace, { kind, agent: held.holder, delivery });
+  return delivery;
+}
+
+function stateAfter(settlement: Settlement): DeliveryState {
+  switch (settlement.kind) {
+    case "completed":
+    case "declined":
+      return settlement.kind;
+    case "failed":
+    case "released":
+      return settlement.becomes;
+    default:
+      return assertNever(settlement);
+  }
+}

@@ -1,0 +1,27 @@
+/** Wake-ups within one process: after a commit, whoever waits for an agent's work looks again. */
+import type { Wake } from "./store.ts";
+
+type Listeners = Map<string, Set<() => void>>;
+
+export class WakeBell {
+  /** By workspace, then agent. */
+  readonly #listeners = new Map<string, Listeners>();
+
+  listen({ workspace, agent }: Wake, listener: () => void): () => void {
+    const agents = this.#listeners.get(workspace) ?? new Map<string, Set<() => void>>();
+    this.#listeners.set(workspace, agents);
+    const listeners = agents.get(agent) ?? new Set();
+    agents.set(agent, listeners);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) agents.delete(agent);
+    };
+  }
+
+  ring(wakes: Iterable<Wake>): void {
+    for (const { workspace, agent } of wakes) {
+      for (const listener of this.#listeners.get(workspace)?.get(agent) ?? []) listener();
+    }
+  }
+}
