@@ -3,13 +3,13 @@
  * line into the room that does it.
  */
 import { type CatchUp, type CatchUpQuery, catchUp } from "./context/catch-up.ts";
-import { acceptNext } from "./delivery/accept.ts";
+import { acceptNext, parseEnvelope } from "./delivery/accept.ts";
 import { type InboxOptions, inbox } from "./delivery/inbox.ts";
 import type { Offer } from "./delivery/offer.ts";
 import { sendHandoff } from "./delivery/send.ts";
 import { Sent } from "./delivery/sent.ts";
 import { Work, type Worker } from "./delivery/work.ts";
-import type { DraftOf } from "./envelope/schema.ts";
+import type { DraftOf, Envelope } from "./envelope/schema.ts";
 import type { AgentInfo, Identity } from "./memory/agents.ts";
 import { pin, pinnedMemories, unpin } from "./memory/pins.ts";
 import {
@@ -21,8 +21,14 @@ import {
 } from "./memory/read.ts";
 import type { Memory, MemoryInput } from "./memory/record.ts";
 import { remember } from "./memory/remember.ts";
-import type { DeliveryRow, RelationEdge } from "./store/rows.ts";
+import { type DeliveryRow, OPEN_STATES, type RelationEdge } from "./store/rows.ts";
 import type { Workspace } from "./store/workspace.ts";
+
+/** A handoff that waits, or is under way. */
+export interface Waiting {
+  readonly delivery: DeliveryRow;
+  readonly envelope: Envelope;
+}
 
 export class Agent {
   readonly #workspace: Workspace;
@@ -107,15 +113,18 @@ export class Agent {
     return claimed && new Work<T>(this.#workspace, this.#self, claimed);
   }
 
-  /** What waits or is under way for this agent. Looking never consumes. */
-  async waiting(): Promise<readonly DeliveryRow[]> {
+  /** What waits or is under way for this agent, in order. Looking never consumes. */
+  async waiting(): Promise<readonly Waiting[]> {
     const { name, limits, store } = this.#workspace;
     const listed = await store.listDeliveries({
       workspace: name,
       receiver: this.id,
-      states: ["scheduled", "ready", "claimed", "accepted", "waiting"],
+      states: OPEN_STATES,
       limit: limits.pageSize,
     });
-    return listed.map(({ delivery }) => delivery);
+    return listed.map(({ delivery, envelope }) => ({
+      delivery,
+      envelope: parseEnvelope(envelope),
+    }));
   }
 }

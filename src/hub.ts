@@ -19,6 +19,8 @@ import {
   registerAgent,
   requireAgent,
 } from "./memory/agents.ts";
+import { type RecentQuery, readMemory, recentMemories } from "./memory/read.ts";
+import type { Memory } from "./memory/record.ts";
 import type { AttemptRow, EventRow } from "./store/rows.ts";
 import type { Books, IndexState, Store, VerifyProgress, VerifyReport } from "./store/store.ts";
 import type { Workspace } from "./store/workspace.ts";
@@ -83,6 +85,15 @@ export class Hub implements AsyncDisposable {
 
   async agents(): Promise<AgentInfo[]> {
     return (await this.#workspace.store.listAgents(this.#workspace.name)).map(agentInfo);
+  }
+
+  read(memory: string): Promise<Memory> {
+    return readMemory(this.#workspace, memory);
+  }
+
+  /** The newest memories of a task, agent, session, tag or type. */
+  recent(query: RecentQuery = {}): Promise<Memory[]> {
+    return recentMemories(this.#workspace, query);
   }
 
   /** Registers a payload type with any Standard Schema or a JSON Schema. */

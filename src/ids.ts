@@ -50,15 +50,25 @@ export function idsFrom(clock: Clock, fill: (bytes: Uint8Array) => void): Ids {
     for (let i = from; i < to; i++) text += hex(pool[i]);
     return text;
   };
+  let last = 0;
+  let counter = 0;
+  /** Ids of one millisecond count up (RFC 9562, method 1): an index over them fills its pages. */
+  const tick = (): { time: number; count: number } => {
+    const now = Math.max(last, clock.now());
+    const full = now === last && counter === 0xfff;
+    counter = now === last && !full ? counter + 1 : 0;
+    last = full ? now + 1 : now;
+    return { time: last, count: counter };
+  };
   return {
     mint(kind) {
-      const time = clock.now().toString(16).padStart(12, "0");
-      const at = take(10);
-      const version = `7${hex(pool[at]).charAt(1)}${hex(pool[at + 1])}`;
-      const variant = hex(0x80 | ((pool[at + 2] as number) & 0x3f)) + hex(pool[at + 3]);
-      const rest = run(at + 4, at + 10);
-      const stamp = `${time.slice(0, 8)}-${time.slice(8)}`;
-      return `${ID_PREFIXES[kind]}${stamp}-${version}-${variant}-${rest}`;
+      const { time, count } = tick();
+      const stamp = time.toString(16).padStart(12, "0");
+      const at = take(8);
+      const version = `7${count.toString(16).padStart(3, "0")}`;
+      const variant = hex(0x80 | ((pool[at] as number) & 0x3f)) + hex(pool[at + 1]);
+      const rest = run(at + 2, at + 8);
+      return `${ID_PREFIXES[kind]}${stamp.slice(0, 8)}-${stamp.slice(8)}-${version}-${variant}-${rest}`;
     },
     salt() {
       const at = take(16);

@@ -1,5 +1,5 @@
 /** The public surface of the library. */
-export { Agent } from "./agent.ts";
+export { Agent, type Waiting } from "./agent.ts";
 export type { Clock } from "./clock.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";

@@ -70,7 +70,7 @@ function acceptRecord(workspace: Workspace, receiver: Author, row: EnvelopeRow):
       relations: [{ kind: "continues-from", to: row.memory }],
     },
     { ids, now: clock.now(), limits },
-  );
+  ).record;
 }
 
 export function parseEnvelope(row: EnvelopeRow): Envelope {

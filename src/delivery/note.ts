@@ -12,8 +12,8 @@ import {
   writeRecord,
 } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
+import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import type { Hold } from "./settle.ts";
 
 /** Marks what a holder wrote after it had lost the work. */
 export const STALE_HOLDER = "stale-holder";
@@ -29,7 +29,7 @@ export interface Noted {
 export async function note(
   workspace: Workspace,
   holder: Author,
-  hold: Hold,
+  hold: Claimed,
   input: MemoryInput,
 ): Promise<Noted> {
   const { delivery, envelope } = hold;
@@ -60,18 +60,18 @@ async function append(
   { input, lease }: { input: MemoryInput; lease?: Parameters<Workspace["store"]["renewLease"]>[1] },
 ): Promise<Omit<Noted, "held"> | undefined> {
   const { ids, clock, limits, name, branch } = workspace;
-  const record = writeRecord(holder, input, { ids, now: clock.now(), limits });
+  const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
   const outcome = await workspace.store.appendMemories({
     workspace: name,
     branch,
-    memories: [record],
+    memories: [written.record],
     ...(lease && { lease }),
   });
   switch (outcome.kind) {
     case "appended": {
       const [place] = outcome.places;
       if (place === undefined) throw new Error("one record was appended, no place came back");
-      return { memory: placedMemory(record, place, branch), envelope: outcome.envelope };
+      return { memory: placedMemory(written, place, branch), envelope: outcome.envelope };
     }
     case "lease_lost":
     case "extended":

@@ -4,13 +4,13 @@ import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptOffer, parseEnvelope } from "./accept.ts";
-import { decline, type Hold, release } from "./settle.ts";
-import { Work, type Worker } from "./work.ts";
+import { decline, releaseNewest } from "./settle.ts";
+import { type Settling, Work, type Worker } from "./work.ts";
 
 export class Offer<T = unknown> {
   readonly #workspace: Workspace;
   readonly #receiver: Worker;
-  readonly #claimed: Claimed;
+  #claimed: Claimed;
   #envelope: EnvelopeOf<T> | undefined;
 
   constructor(workspace: Workspace, receiver: Worker, claimed: Claimed) {
@@ -46,16 +46,17 @@ export class Offer<T = unknown> {
     return new Work<T>(this.#workspace, this.#receiver, accepted);
   }
 
-  async decline(reason: string): Promise<void> {
-    await decline(this.#workspace, this.#receiver, this.#hold(), reason);
+  /** Refuses it for good. Told of an addition by the sender, look at that first. */
+  async decline(reason: string): Promise<Settling<T>> {
+    const outcome = await decline(this.#workspace, this.#receiver, this.#claimed, reason);
+    if (outcome.kind === "settled") return outcome;
+    this.#claimed = { ...this.#claimed, envelope: outcome.envelope };
+    this.#envelope = undefined;
+    return { kind: "extended", envelope: this.envelope };
   }
 
   /** Puts it back for another session of this agent. */
   async release(): Promise<void> {
-    await release(this.#workspace, this.#receiver, this.#hold());
-  }
-
-  #hold(): Hold {
-    return { delivery: this.#claimed.delivery, envelope: parseEnvelope(this.#claimed.envelope) };
+    await releaseNewest(this.#workspace, this.#receiver, this.#claimed);
   }
 }

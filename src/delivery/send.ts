@@ -4,7 +4,14 @@
  */
 
 import type { z } from "zod";
-import { type DraftOf, DraftSchema, type Envelope, type EnvelopeOf } from "../envelope/schema.ts";
+import { sha256 } from "../canonical.ts";
+import {
+  CompiledDraft,
+  type DraftOf,
+  type DraftSchema,
+  type Envelope,
+  type EnvelopeOf,
+} from "../envelope/schema.ts";
 import { receiverOf, type SealedEnvelope, seal } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
@@ -51,7 +58,7 @@ export async function sendHandoff<T>(
   sender: Sender,
   draft: DraftOf<T>,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
-  const checked = parseOr(DraftSchema, draft, { code: "invalid_envelope", what: "The handoff" });
+  const checked = parseOr(CompiledDraft, draft, { code: "invalid_envelope", what: "The handoff" });
   await workspace.payloads.enforce(checked.payload);
   const to = await resolveReceiver(workspace, checked);
   const refs = await pinReferences(workspace, checked);
@@ -91,7 +98,7 @@ async function pinReferences(workspace: Workspace, draft: CheckedDraft): Promise
   if (wanted.length === 0) return [];
   const ids = wanted.map((ref) => ref.id);
   const rows = await workspace.store.readMemories(workspace.name, ids);
-  const digests = new Map(rows.map((row) => [row.id, row.digest]));
+  const digests = new Map(rows.map((row) => [row.id, sha256(row.text)]));
   return wanted.map((ref, i) => {
     const digest = digests.get(ref.id);
     if (digest !== undefined) return { digest, ...ref };
@@ -133,7 +140,8 @@ function prepare(workspace: Workspace, sender: Sender, { draft, to, refs, open }
     createdAt: now,
     limits,
   });
-  const memory = writeRecord(sender, handoffRecord(sealed, sender, open), { ids, now, limits });
+  const pen = { ids, now, limits };
+  const memory = writeRecord(sender, handoffRecord(sealed, sender, open), pen).record;
   const receiver = to.kind === "agent" ? to.agent : "";
   return {
     sealed,
@@ -146,7 +154,6 @@ function prepare(workspace: Workspace, sender: Sender, { draft, to, refs, open }
         task,
         sender: sender.agent,
         text: sealed.text,
-        digest: sealed.digest,
         parents: sealed.envelope.parents,
       },
       delivery: { id: ids.mint("delivery"), receiver, maxAttempts: limits.attempts },

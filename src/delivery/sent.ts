@@ -6,6 +6,7 @@ import type { Workspace } from "../store/workspace.ts";
 import type { SentHandoff } from "./send.ts";
 
 export class Sent<T = unknown> {
+  readonly kind = "sent";
   readonly #workspace: Workspace;
   readonly #sent: SentHandoff<T>;
 

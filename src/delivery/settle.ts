@@ -5,16 +5,14 @@
  */
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
-import type { Envelope } from "../envelope/schema.ts";
 import { FreeForm } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import type { DeliveryRow } from "../store/rows.ts";
-import type { Settlement } from "../store/store.ts";
+import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
+import type { Claimed, Settlement } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./accept.ts";
 import { leaseLost } from "./lease.ts";
 import { afterFailure, afterRelease, FAILURE_CLASSES } from "./policy.ts";
 import { TRANSITIONS } from "./transitions.ts";
@@ -38,22 +36,15 @@ const FailureSchema = z.strictObject({
 });
 export type Failure = z.input<typeof FailureSchema>;
 
-/** A hold on a delivery, as the holder knows it. */
-export interface Hold {
-  readonly delivery: DeliveryRow;
-  /** The envelope the holder works on. */
-  readonly envelope: Envelope;
-}
-
 export type Settled =
   | { readonly kind: "settled"; readonly delivery: DeliveryRow }
   /** The sender added to the handoff: look at the new envelope, then settle again. */
-  | { readonly kind: "extended"; readonly envelope: Envelope };
+  | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
 export async function complete(
   workspace: Workspace,
   holder: Author,
-  hold: Hold,
+  hold: Claimed,
   result: Result,
 ): Promise<Settled> {
   const checked = parseOr(ResultSchema, result, {
@@ -77,7 +68,7 @@ export async function complete(
 export async function fail(
   workspace: Workspace,
   holder: Author,
-  hold: Hold,
+  hold: Claimed,
   failure: Failure,
 ): Promise<Settled> {
   const checked = parseOr(FailureSchema, failure, {
@@ -100,7 +91,7 @@ export async function fail(
 export async function decline(
   workspace: Workspace,
   holder: Author,
-  hold: Hold,
+  hold: Claimed,
   reason: string,
 ): Promise<Settled> {
   const checked = parseOr(Text, reason, {
@@ -121,12 +112,23 @@ export async function decline(
 }
 
 /** Gives the work back: a counted try, and nothing on the chain. */
-export function release(workspace: Workspace, holder: Author, hold: Hold): Promise<Settled> {
+function release(workspace: Workspace, holder: Author, hold: Claimed): Promise<Settled> {
   return settle(workspace, holder, hold, {
     verb: "release",
     settlement: afterRelease(hold.delivery),
     reason: "",
   });
+}
+
+/** Gives the work back whatever the sender has added: the next holder gets it all. */
+export async function releaseNewest(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+): Promise<DeliveryRow> {
+  const outcome = await release(workspace, holder, hold);
+  if (outcome.kind === "settled") return outcome.delivery;
+  return releaseNewest(workspace, holder, { ...hold, envelope: outcome.envelope });
 }
 
 interface Ending {
@@ -139,7 +141,7 @@ interface Ending {
 async function settle(
   workspace: Workspace,
   holder: Author,
-  hold: Hold,
+  hold: Claimed,
   ending: Ending,
 ): Promise<Settled> {
   const { ids, clock, limits } = workspace;
@@ -153,7 +155,7 @@ async function settle(
       holder,
       { task: envelope.task, relations, ...ending.memory },
       { ids, now: clock.now(), limits },
-    );
+    ).record;
   const outcome = await workspace.store.settleDelivery({
     workspace: workspace.name,
     branch: workspace.branch,
@@ -170,9 +172,8 @@ async function settle(
   });
   switch (outcome.kind) {
     case "settled":
-      return outcome;
     case "extended":
-      return { kind: "extended", envelope: parseEnvelope(outcome.envelope) };
+      return outcome;
     case "lease_lost":
       throw leaseLost(delivery.id, outcome.delivery);
     default:

@@ -7,21 +7,21 @@ import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { readMemory } from "../memory/read.ts";
 import type { Author, Memory, MemoryInput } from "../memory/record.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { parseEnvelope } from "./accept.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
-import { type SentHandoff, sendHandoff } from "./send.ts";
+import { sendHandoff } from "./send.ts";
+import { Sent } from "./sent.ts";
 import {
   complete,
   decline,
   type Failure,
   fail,
-  type Hold,
   type Result,
-  release,
+  releaseNewest,
   type Settled,
 } from "./settle.ts";
 
@@ -41,10 +41,13 @@ export class Work<T = unknown> implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
-  readonly #abort = new AbortController();
   readonly #heartbeat: NodeJS.Timeout;
   readonly #unlisten: () => void;
-  #envelope: EnvelopeOf<T>;
+  /** The newest envelope this holder has been told of; parsed when it is first looked at. */
+  #sealed: EnvelopeRow;
+  #envelope: EnvelopeOf<T> | undefined;
+  #abort: AbortController | undefined;
+  #lost: BatonError | undefined;
   #settled = false;
   /** Called when the sender adds to the handoff while it is held. */
   onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
@@ -53,9 +56,9 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#workspace = workspace;
     this.#holder = holder;
     this.#delivery = claimed.delivery;
-    this.#envelope = parseEnvelope(claimed.envelope) as EnvelopeOf<T>;
+    this.#sealed = claimed.envelope;
     const beat = workspace.limits.leaseMs / BEATS_PER_LEASE;
-    this.#heartbeat = setInterval(() => void this.renew().catch(() => {}), beat).unref();
+    this.#heartbeat = setInterval(() => this.#beat(), beat).unref();
     const whom = { workspace: workspace.name, agent: holder.agent };
     this.#unlisten = workspace.store.onWake(whom, () => this.#lookAgain());
   }
@@ -64,13 +67,14 @@ export class Work<T = unknown> implements AsyncDisposable {
     return this.#delivery.id;
   }
 
-  /** What was handed over: the newest envelope this holder has been told of. */
+  /** What was handed over, with everything the sender has added since. */
   get envelope(): EnvelopeOf<T> {
+    this.#envelope ??= parseEnvelope(this.#sealed) as EnvelopeOf<T>;
     return this.#envelope;
   }
 
   get task(): string {
-    return this.#envelope.task;
+    return this.#sealed.task;
   }
 
   get attempt(): number {
@@ -84,6 +88,8 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** Aborted when the work is no longer this holder's. */
   get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#lost !== undefined) this.#abort.abort(this.#lost);
     return this.#abort.signal;
   }
 
@@ -99,7 +105,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     const described = typeof input === "string" ? { content: input } : input;
     const noted = await note(this.#workspace, this.#holder, this.#hold(), described);
     if (!noted.held) this.#lose(leaseLost(this.id, undefined));
-    else if (noted.envelope !== this.#envelope.id) await this.#tellExtension();
+    else if (noted.envelope !== this.#sealed.id) await this.#tellExtension();
     return noted;
   }
 
@@ -115,31 +121,37 @@ export class Work<T = unknown> implements AsyncDisposable {
     return this.#settle((hold) => decline(this.#workspace, this.#holder, hold, reason));
   }
 
-  /** Gives it back to the inbox. */
-  async release(): Promise<Settling<T>> {
-    return this.#settle((hold) => release(this.#workspace, this.#holder, hold));
+  /** Gives it back to the inbox, with everything the sender has added. */
+  async release(): Promise<DeliveryRow> {
+    this.#refuseSettled();
+    const delivery = await this.#orLose(releaseNewest(this.#workspace, this.#holder, this.#hold()));
+    this.#end();
+    return delivery;
   }
 
   /** Hands the task on: completes this work and sends the next envelope, in one operation. */
   async handoff<Next = unknown>(
     draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
-  ): Promise<SentHandoff<Next> | Extract<Settling<T>, { kind: "extended" }>> {
+  ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
     this.#refuseSettled();
-    const hold = this.#hold();
     const outcome = await sendHandoff<Next>(
       this.#workspace,
       {
         ...this.#holder,
-        work: { lease: this.#lease(), envelope: hold.envelope, acceptedBy: this.acceptedBy },
+        work: {
+          lease: this.#lease(),
+          envelope: this.envelope as Envelope,
+          acceptedBy: this.acceptedBy,
+        },
       },
-      { intent: this.#envelope.intent, task: this.task, ...draft },
+      { intent: this.envelope.intent, task: this.task, ...draft },
     );
     switch (outcome.kind) {
       case "sent":
         this.#end();
-        return outcome;
+        return new Sent(this.#workspace, outcome);
       case "extended":
-        return this.#extend(parseEnvelope(outcome.envelope));
+        return this.#extend(outcome.envelope);
       case "lease_lost":
         throw this.#lose(leaseLost(this.id, outcome.delivery));
     }
@@ -150,45 +162,57 @@ export class Work<T = unknown> implements AsyncDisposable {
     if (this.#settled) return;
     const outcome = await this.#workspace.store.renewLease(this.#workspace.name, this.#lease());
     if (outcome.kind === "lease_lost") throw this.#lose(leaseLost(this.id, outcome.delivery));
-    if (outcome.delivery.envelope !== this.#envelope.id) await this.#tellExtension();
+    if (outcome.delivery.envelope !== this.#sealed.id) await this.#tellExtension();
   }
 
+  /** The end of the block: what was not settled goes back, unless it was lost already. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#settled) return;
-    const outcome = await this.release();
-    if (outcome.kind === "extended") await this.release();
+    await this.release().catch((error: unknown) => {
+      if (this.#lost === undefined) throw error;
+    });
   }
 
-  async #settle(settling: (hold: Hold) => Promise<Settled>): Promise<Settling<T>> {
+  async #settle(settling: (hold: Claimed) => Promise<Settled>): Promise<Settling<T>> {
     this.#refuseSettled();
-    let outcome: Settled;
-    try {
-      outcome = await settling(this.#hold());
-    } catch (error) {
-      if (error instanceof BatonError && error.code === "lease_lost") this.#lose(error);
-      throw error;
-    }
+    const outcome = await this.#orLose(settling(this.#hold()));
     if (outcome.kind === "extended") return this.#extend(outcome.envelope);
     this.#end();
     return outcome;
   }
 
-  #hold(): Hold {
-    return { delivery: this.#delivery, envelope: this.#envelope as Envelope };
+  /** A lost lease ends this work; the caller is told by the error and by the signal. */
+  async #orLose<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await outcome;
+    } catch (error) {
+      if (error instanceof BatonError && error.code === "lease_lost") this.#lose(error);
+      throw error;
+    }
+  }
+
+  #hold(): Claimed {
+    return { delivery: this.#delivery, envelope: this.#sealed };
   }
 
   #lease(): Lease {
     return {
       delivery: this.#delivery.id,
       fence: this.#delivery.fence,
-      envelope: this.#envelope.id,
+      envelope: this.#sealed.id,
       leaseMs: this.#workspace.limits.leaseMs,
     };
   }
 
-  #extend(envelope: Envelope): { kind: "extended"; envelope: EnvelopeOf<T> } {
-    this.#envelope = envelope as EnvelopeOf<T>;
-    return { kind: "extended", envelope: this.#envelope };
+  #extend(sealed: EnvelopeRow): { kind: "extended"; envelope: EnvelopeOf<T> } {
+    this.#sealed = sealed;
+    this.#envelope = undefined;
+    return { kind: "extended", envelope: this.envelope };
+  }
+
+  /** A lost lease is told by the signal; when the store is out of reach the next beat tries again. */
+  #beat(): void {
+    this.renew().catch(() => {});
   }
 
   /** Somebody did something that concerns this agent: it may be an addition to this work. */
@@ -199,9 +223,9 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   async #tellExtension(): Promise<void> {
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
-    if (current === undefined || current.envelope.id === this.#envelope.id) return;
-    this.#extend(parseEnvelope(current.envelope));
-    this.onExtended?.(this.#envelope);
+    if (current === undefined || current.envelope.id === this.#sealed.id) return;
+    const { envelope } = this.#extend(current.envelope);
+    this.onExtended?.(envelope);
   }
 
   #refuseSettled(): void {
@@ -215,7 +239,8 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   #lose(error: BatonError): BatonError {
     this.#end();
-    this.#abort.abort(error);
+    this.#lost = error;
+    this.#abort?.abort(error);
     return error;
   }
 

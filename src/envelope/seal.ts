@@ -8,10 +8,10 @@ import { canonicalJson, sha256 } from "../canonical.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit, type Limits } from "../limits.ts";
 import {
+  CompiledEnvelope,
   type DraftSchema,
   ENVELOPE_VERSION,
   type Envelope,
-  EnvelopeSchema,
   Receiver,
 } from "./schema.ts";
 import { parseOr } from "./violations.ts";
@@ -42,7 +42,7 @@ export interface SealContext {
 export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope {
   const { constraints, decisions, metadata, to: _to, refs: _refs, ...body } = draft;
   const envelope = parseOr(
-    EnvelopeSchema,
+    CompiledEnvelope,
     {
       ...body,
       constraints: constraints.map(constraintOf),

@@ -41,9 +41,15 @@ function violationsOfIssue(issue: Issue): Violation[] {
         };
       });
     case "too_big":
-      return say(`max_${unit(issue.origin)}`, `At most ${issue.maximum}: shorten or split it.`);
+      return say(
+        `max_${unit(issue.origin)}`,
+        `${issue.inclusive ? "At most" : "Less than"} ${issue.maximum}: shorten or split it.`,
+      );
     case "too_small":
-      return say(`min_${unit(issue.origin)}`, `At least ${issue.minimum}.`);
+      return say(
+        `min_${unit(issue.origin)}`,
+        `${issue.inclusive ? "At least" : "More than"} ${issue.minimum}.`,
+      );
     case "invalid_format":
       return say("format", "See the envelope's schema: baton schema envelope.");
     case "invalid_value":

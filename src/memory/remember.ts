@@ -1,7 +1,6 @@
 /** Remembering: one record or many, all or none. */
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
-import type { NewMemory } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import {
   type Author,
@@ -9,6 +8,7 @@ import {
   type MemoryInput,
   memoryOf,
   placedMemory,
+  type WrittenRecord,
   writeRecord,
 } from "./record.ts";
 import { refusalError } from "./refusals.ts";
@@ -18,19 +18,19 @@ export async function remember(
   author: Author,
   inputs: readonly MemoryInput[],
 ): Promise<Memory[]> {
-  const records = writeAll(workspace, author, inputs);
+  const written = writeAll(workspace, author, inputs);
   const outcome = await workspace.store.appendMemories({
     workspace: workspace.name,
     branch: workspace.branch,
-    memories: records,
+    memories: written.map(({ record }) => record),
   });
   switch (outcome.kind) {
     case "appended":
       return outcome.places.map((place, i) =>
-        placedMemory(records[i] as NewMemory, place, workspace.branch),
+        placedMemory(written[i] as WrittenRecord, place, workspace.branch),
       );
     case "id_taken": {
-      const before = await sameBefore(workspace, records);
+      const before = await sameBefore(workspace, written);
       if (before !== undefined) return before;
       throw await refusalError(workspace, outcome);
     }
@@ -46,7 +46,7 @@ export function writeAll(
   workspace: Workspace,
   author: Author,
   inputs: readonly MemoryInput[],
-): NewMemory[] {
+): WrittenRecord[] {
   if (inputs.length === 0) {
     throw new BatonError("invalid_input", {
       message: "There is nothing to remember: the list is empty.",
@@ -65,8 +65,9 @@ export function writeAll(
  */
 async function sameBefore(
   workspace: Workspace,
-  records: readonly NewMemory[],
+  written: readonly WrittenRecord[],
 ): Promise<Memory[] | undefined> {
+  const records = written.map(({ record }) => record);
   const ids = records.map((record) => record.id);
   const stored = await workspace.store.readMemories(workspace.name, ids);
   if (stored.length !== records.length) return undefined;

@@ -1,16 +1,41 @@
 /** What a filter means, the same for every store. The rows of an index are checked with it again. */
 import type { MemoryRow, RelationEdge } from "./rows.ts";
 import type { FindRelations, MemoryFilter } from "./store.ts";
-import { findableText } from "./words.ts";
+
+/** The fields of a record by which it can be found. */
+export interface Facets {
+  readonly agent: string;
+  readonly instance: string;
+  readonly session?: string;
+  readonly task?: string;
+  readonly type: string;
+  readonly content: string;
+  readonly tags?: readonly string[];
+  readonly concepts?: readonly string[];
+}
+
+export function facetsOf(row: Pick<MemoryRow, "text">): Facets {
+  return JSON.parse(row.text) as Facets;
+}
+
+/** A record without a session of its own belongs to the session of its author. */
+export const sessionOf = (facets: Facets): string => facets.session ?? facets.instance;
+
+/** Everything a word search looks at. */
+export function findableText({ content, tags = [], concepts = [] }: Facets): string {
+  return [content, ...tags, ...concepts].join("\n");
+}
 
 export function passes(row: MemoryRow, filter: MemoryFilter): boolean {
+  if (row.branch !== filter.branch) return false;
+  if (Object.keys(filter).length === 1) return true;
+  const facets = facetsOf(row);
   return (
-    row.branch === filter.branch &&
-    (filter.task === undefined || row.task === filter.task) &&
-    (filter.agent === undefined || row.agent === filter.agent) &&
-    (filter.session === undefined || row.session === filter.session) &&
-    (filter.type === undefined || row.type === filter.type) &&
-    (filter.tag === undefined || findableText(row).tags.includes(filter.tag))
+    (filter.task === undefined || facets.task === filter.task) &&
+    (filter.agent === undefined || facets.agent === filter.agent) &&
+    (filter.session === undefined || sessionOf(facets) === filter.session) &&
+    (filter.type === undefined || facets.type === filter.type) &&
+    (filter.tag === undefined || (facets.tags ?? []).includes(filter.tag))
   );
 }
 

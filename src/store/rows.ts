@@ -1,7 +1,6 @@
 /**
- * What a store keeps, as rows, and what it is given to keep. Canonical text is the truth; the
- * other columns repeat parts of it so that a query can find a row without parsing, and `verify`
- * compares them.
+ * What a store keeps, as rows, and what it is given to keep. The canonical text of a record is the
+ * record: what can be read from it is not kept a second time, so it cannot come to differ.
  */
 import { sha256 } from "../canonical.ts";
 
@@ -65,11 +64,6 @@ export interface RelationEdge {
 export interface NewMemory {
   readonly id: string;
   readonly agent: string;
-  readonly instance: string;
-  readonly task: string;
-  readonly session: string;
-  readonly type: string;
-  readonly tags: readonly string[];
   /** Canonical JSON of every author field, with id, salt and creation time. */
   readonly text: string;
   readonly digest: string;
@@ -88,12 +82,7 @@ export interface MemoryRow {
   readonly branch: string;
   readonly seq: number;
   readonly storedAt: number;
-  readonly agent: string;
-  readonly task: string;
-  readonly session: string;
-  readonly type: string;
   readonly text: string;
-  readonly digest: string;
   readonly signature: string;
   readonly link: string;
 }
@@ -103,7 +92,6 @@ export interface NewEnvelope {
   readonly task: string;
   readonly sender: string;
   readonly text: string;
-  readonly digest: string;
   /** Every envelope it names as a parent; each must exist when it is stored. */
   readonly parents: readonly string[];
 }

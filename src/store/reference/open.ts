@@ -9,7 +9,7 @@
 import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import { genesis, nextLink } from "../chain.ts";
-import { holdsFor, passes } from "../filter.ts";
+import { facetsOf, findableText, holdsFor, passes } from "../filter.ts";
 import {
   type AgentRow,
   type AttemptRow,
@@ -40,7 +40,7 @@ import type {
 } from "../store.ts";
 import { verifyWorkspace } from "../verify.ts";
 import { WakeBell } from "../wake.ts";
-import { findableText, wordsOf } from "../words.ts";
+import { wordsOf } from "../words.ts";
 
 type In<Row> = Row & { readonly workspace: string };
 
@@ -242,7 +242,7 @@ class ReferenceStore implements Store {
     this.#read(workspace, (all) =>
       all.memories
         .filter((row) => row.branch === branch)
-        .filter((row) => wordsOf(findableText(row).text).some((word) => words.includes(word)))
+        .filter((row) => wordsOf(findableText(facetsOf(row))).some((word) => words.includes(word)))
         .reverse()
         .slice(0, limit),
     );
@@ -469,22 +469,8 @@ class Write {
     const seq = head.seq + 1;
     const storedAt = Math.max(this.now, head.storedAt);
     const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
-    const { id, agent, task, session, type, text, digest, signature } = memory;
-    const row = {
-      id,
-      branch,
-      seq,
-      storedAt,
-      agent,
-      task,
-      session,
-      type,
-      text,
-      digest,
-      signature,
-      link,
-    };
-    this.shelf.memories.push({ ...row, workspace });
+    const { id, text, signature } = memory;
+    this.shelf.memories.push({ id, branch, seq, storedAt, text, signature, link, workspace });
     for (const edge of memory.relations) {
       this.shelf.relations.push({ ...edge, source: id, workspace });
     }

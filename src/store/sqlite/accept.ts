@@ -2,17 +2,19 @@
 import type { DeliveryRow } from "../rows.ts";
 import type { AcceptDelivery, AcceptOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
-import { findDelivery, record } from "./deliveries.ts";
-import { refuseLease } from "./lease.ts";
+import { record } from "./deliveries.ts";
+import { holding } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): AcceptOutcome {
   const { lease, memory } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const refused = refuseLease(tx, workspace, lease) ?? refuseRecord(tx, workspace, memory);
-  if (refused !== undefined) return refused;
-  const claimed = findDelivery(tx.sql, workspace, lease.delivery) as DeliveryRow;
+  const held = holding(tx, workspace, lease);
+  if (held.kind !== "held") return held;
+  const claimed = held.delivery;
   if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };
+  const refused = refuseRecord(tx, workspace, memory);
+  if (refused !== undefined) return refused;
   const { place } = append(tx, { name: operation, workspace }, memory);
   const leaseUntil = tx.now + lease.leaseMs;
   tx.sql.accept.run(leaseUntil, place.storedAt, memory.id, lease.delivery, lease.fence);

@@ -1,17 +1,13 @@
 /** The registry: one row per agent, one name for one agent. */
 import { type AgentRow, agentDigest } from "../rows.ts";
 import type { AuthorRefusal, RegisterAgent, RegisterOutcome } from "../store.ts";
+import { agentOf, single } from "./codecs.ts";
 import type { Statements } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
-export function agentOf(row: unknown): AgentRow | undefined {
-  if (row === undefined) return undefined;
-  const agent = row as Omit<AgentRow, "aliases"> & { readonly aliases: string };
-  return { ...agent, aliases: JSON.parse(agent.aliases) as string[] };
-}
-
 export function findAgent(sql: Statements, workspace: number, name: string): AgentRow | undefined {
-  return agentOf(sql.agentByName.get(workspace, name));
+  const row = sql.agentByName.get(workspace, name);
+  return row && agentOf(row);
 }
 
 export function registerAgent(tx: Transaction, operation: RegisterAgent): RegisterOutcome {
@@ -19,10 +15,8 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   const { agent } = operation;
   const workspace = tx.workspace(operation.workspace);
   for (const name of [agent.id, ...agent.aliases]) {
-    const owner = sql.nameOwner.get(workspace, name) as { agent: string } | undefined;
-    if (owner !== undefined && owner.agent !== agent.id) {
-      return { kind: "name_taken", name, by: owner.agent };
-    }
+    const owner = single<string>(sql.nameOwner.get(workspace, name));
+    if (owner !== undefined && owner !== agent.id) return { kind: "name_taken", name, by: owner };
   }
   const current = findAgent(sql, workspace, agent.id);
   if ((current?.revision ?? 0) !== operation.basedOn) return { kind: "changed" };
@@ -43,7 +37,7 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   );
   sql.dropNames.run(workspace, stored.id);
   for (const name of [stored.id, ...stored.aliases]) sql.addName.run(workspace, name, stored.id);
-  tx.forget(); // Later writes of this transaction must see the agent as it is now.
+  tx.forgetAgent(workspace, stored.id);
   return { kind: "registered", agent: stored };
 }
 

@@ -6,39 +6,32 @@ import { nextLink } from "../chain.ts";
 import type { NewMemory } from "../rows.ts";
 import type { AppendMemories, AppendOutcome, Place, RecordRefusal } from "../store.ts";
 import { refuseAuthor } from "./agents.ts";
-import { refuseLease, renew } from "./lease.ts";
+import { holding, renew } from "./lease.ts";
 import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Where on which chain a record goes. */
+/** Which chain a record goes to. */
 export interface Target {
   readonly name: { readonly workspace: string; readonly branch: string };
   readonly workspace: number;
 }
 
 export function appendMemories(tx: Transaction, operation: AppendMemories): AppendOutcome {
+  const { lease, memories } = operation;
   const workspace = tx.workspace(operation.workspace);
+  const held = lease && holding(tx, workspace, { ...lease, envelope: "" });
+  if (held !== undefined && held.kind !== "held") return held;
   const target = { name: operation, workspace };
-  const { lease } = operation;
-  if (lease !== undefined) {
-    const lost = refuseLease(tx, workspace, { ...lease, envelope: "" });
-    if (lost !== undefined) return lost;
+  const places: Place[] = [];
+  for (const memory of memories) {
+    const refused = refuseRecord(tx, workspace, memory);
+    // Nothing is written before the first record: only a later one has something to take back.
+    if (refused !== undefined && places.length === 0) return refused;
+    if (refused !== undefined) throw new Refusal(refused);
+    places.push(append(tx, target, memory).place);
   }
-  const refused = operation.memories.length === 1 ? refuseFirst(tx, target, operation) : undefined;
-  if (refused !== undefined) return refused;
-  const places = operation.memories.map((memory) => appendOrRefuse(tx, target, memory));
-  const envelope = lease === undefined ? "" : renew(tx, workspace, lease).envelope;
+  const envelope = lease && held ? renew(tx, held.delivery, lease.leaseMs).envelope : "";
   return { kind: "appended", places, envelope };
-}
-
-/** A single record is judged before anything is written, which saves redoing its neighbours. */
-function refuseFirst(
-  tx: Transaction,
-  target: Target,
-  operation: AppendMemories,
-): RecordRefusal | undefined {
-  const [memory] = operation.memories;
-  return memory === undefined ? undefined : refuseRecord(tx, target.workspace, memory);
 }
 
 export function refuseRecord(
@@ -49,18 +42,11 @@ export function refuseRecord(
   const refused = refuseAuthor(tx, workspace, memory);
   if (refused !== undefined) return refused;
   for (const reference of memory.mentions) {
-    if (tx.sql.memoryPosition.get(reference, workspace) === undefined) {
+    if (tx.position(workspace, reference) === undefined) {
       return { kind: "missing_reference", memory: memory.id, reference };
     }
   }
   return undefined;
-}
-
-/** Appends a record of a larger operation; a refusal takes the whole operation back. */
-export function appendOrRefuse(tx: Transaction, target: Target, memory: NewMemory): Place {
-  const refused = refuseRecord(tx, target.workspace, memory);
-  if (refused !== undefined) throw new Refusal(refused);
-  return append(tx, target, memory).place;
 }
 
 /** Writes a record that was judged before. */
@@ -80,33 +66,16 @@ export function append(
     seq,
     storedAt,
     memory.id,
-    memory.agent,
-    memory.task,
-    memory.session,
-    memory.type,
-    memory.digest,
     link,
     memory.signature,
     memory.text,
   );
   if (changes === 0) throw new Refusal<RecordRefusal>({ kind: "id_taken", id: memory.id });
   const position = Number(lastInsertRowid);
-  relate(tx, workspace, { memory, position });
-  head.seq = seq;
-  head.storedAt = storedAt;
-  head.link = link;
-  head.changed = true;
-  tx.appended++;
-  return { place: { id: memory.id, seq, storedAt, link }, position };
-}
-
-function relate(
-  tx: Transaction,
-  workspace: number,
-  { memory, position }: { memory: NewMemory; position: number },
-): void {
   for (const [n, edge] of memory.relations.entries()) {
-    const target = tx.sql.memoryPosition.get(edge.target, workspace) as { pos: number };
-    tx.sql.addRelation.run(position, n, target.pos, edge.validFrom, edge.validUntil, edge.kind);
+    const target = tx.position(workspace, edge.target) as number;
+    tx.sql.addRelation.run(position, n, target, edge.validFrom, edge.validUntil, edge.kind);
   }
+  tx.appended(head, { seq, storedAt, link });
+  return { place: { id: memory.id, seq, storedAt, link }, position };
 }

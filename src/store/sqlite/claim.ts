@@ -2,11 +2,12 @@
  * Claiming: the oldest ready deliveries of a receiver, each to exactly one holder. Touches ready
  * rows only (their own partial index), so its cost does not grow with what was completed.
  */
-import type { DeliveryRow } from "../rows.ts";
+import type { DeliveryRow, NewMemory } from "../rows.ts";
 import type { ClaimDeliveries, Claimed, ClaimOutcome } from "../store.ts";
 import { refuseAuthor } from "./agents.ts";
 import { append, refuseRecord } from "./append.ts";
-import { deliveryOf, envelopeOf, findDelivery, record } from "./deliveries.ts";
+import { deliveryOf, single } from "./codecs.ts";
+import { findDelivery, readEnvelope, record } from "./deliveries.ts";
 import { sweep } from "./lease.ts";
 import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";
@@ -66,14 +67,14 @@ function claim(
     instance,
   };
   record(tx, workspace, { kind: "claimed", agent: receiver, delivery: claimed });
-  return { delivery: claimed, envelope: envelopeOf(tx.sql, workspace, delivery.envelope) };
+  return { delivery: claimed, envelope: readEnvelope(tx.sql, workspace, delivery.envelope) };
 }
 
 /** Claim and accept at once: one row update and one event instead of two of each. */
 function take(
   tx: Transaction,
   { workspace, delivery }: Candidate,
-  accept: (claimed: Claimed) => ReturnType<NonNullable<ClaimDeliveries["accept"]>>,
+  accept: (claimed: Claimed) => NewMemory,
   operation: ClaimDeliveries,
 ): Claimed {
   const { receiver, instance, leaseMs } = operation;
@@ -88,7 +89,7 @@ function take(
     holder: receiver,
     instance,
   };
-  const envelope = envelopeOf(tx.sql, workspace, delivery.envelope);
+  const envelope = readEnvelope(tx.sql, workspace, delivery.envelope);
   const memory = accept({ delivery: held, envelope });
   const refused = refuseRecord(tx, workspace, memory);
   if (refused !== undefined) throw new Refusal(refused);
@@ -109,8 +110,8 @@ function take(
 }
 
 function nextDue(tx: Transaction, workspace: number): number {
-  const retry = (tx.sql.nextRetry.get(workspace) as { at: number | null }).at;
-  const expiry = (tx.sql.nextExpiry.get(workspace) as { at: number | null }).at;
+  const retry = single<number>(tx.sql.nextRetry.get(workspace));
+  const expiry = single<number>(tx.sql.nextExpiry.get(workspace));
   const due = Math.min(retry ?? Number.POSITIVE_INFINITY, expiry ?? Number.POSITIVE_INFINITY);
   return Number.isFinite(due) ? due : 0;
 }

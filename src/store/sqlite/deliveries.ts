@@ -1,22 +1,8 @@
-/** Deliveries as rows: the codec, the look-ups by id, and the event each change leaves. */
-import {
-  DELIVERY_STATES,
-  type DeliveryRow,
-  type DeliveryState,
-  type EnvelopeRow,
-  type EventKind,
-} from "../rows.ts";
+/** Deliveries: the look-ups by id, and the event each change leaves. */
+import type { DeliveryRow, EnvelopeRow, EventKind } from "../rows.ts";
+import { deliveryOf, envelopeOf } from "./codecs.ts";
 import type { Statements } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
-
-export function deliveryOf(row: unknown): DeliveryRow {
-  const raw = row as Omit<DeliveryRow, "state"> & { readonly state: number };
-  const state = DELIVERY_STATES[raw.state];
-  if (state === undefined) throw new Error(`delivery ${raw.id} has the unknown state ${raw.state}`);
-  return { ...raw, state };
-}
-
-export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);
 
 export function findDelivery(
   sql: Statements,
@@ -24,11 +10,11 @@ export function findDelivery(
   id: string,
 ): DeliveryRow | undefined {
   const row = sql.delivery.get(id, workspace);
-  return row === undefined ? undefined : deliveryOf(row);
+  return row && deliveryOf(row);
 }
 
-export function envelopeOf(sql: Statements, workspace: number, id: string): EnvelopeRow {
-  return sql.envelope.get(id, workspace) as unknown as EnvelopeRow;
+export function readEnvelope(sql: Statements, workspace: number, id: string): EnvelopeRow {
+  return envelopeOf(sql.envelope.get(id, workspace));
 }
 
 /** Numbered by SQLite under the write lock: a reader with a cursor never skips one. */

@@ -2,10 +2,11 @@
  * Finding memories newest first: the records beyond the index's watermark are scanned, the ones
  * below come from the index and are checked again. The answer is exact whatever the index holds.
  */
-import { passes } from "../filter.ts";
+import { facetsOf, findableText, passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { RecentMemories, SearchCandidates } from "../store.ts";
-import { findableText, wordsOf } from "../words.ts";
+import { wordsOf } from "../words.ts";
+import { memoryOf, type PositionedMemory, single } from "./codecs.ts";
 import { facetQuery, type IndexFile, wordQuery } from "./index-file.ts";
 import type { Statements } from "./statements.ts";
 
@@ -13,8 +14,6 @@ export interface Finder {
   readonly sql: Statements;
   readonly index: IndexFile | undefined;
 }
-
-type PositionedRow = MemoryRow & { readonly pos: number };
 
 interface Search {
   readonly chain: number;
@@ -57,51 +56,48 @@ export function searchCandidates(
     limit: operation.limit,
     fits: (row) =>
       row.branch === operation.branch &&
-      wordsOf(findableText(row).text).some((word) => wanted.has(word)),
+      wordsOf(findableText(facetsOf(row))).some((word) => wanted.has(word)),
   });
 }
 
-/** Handoff records of a task, oldest first. */
+/** Positions of the handoff records of a task, oldest first. */
 export function handoffsOf(finder: Finder, workspace: number, task: string): number[] {
-  const positions: number[] = [];
-  for (const { key, branch } of finder.sql.chains.all(workspace) as {
-    key: number;
-    branch: string;
-  }[]) {
+  const chains = finder.sql.chains.all(workspace) as unknown as [number, string][];
+  const found = chains.flatMap(([chain, branch]) => {
     const filter = { branch, task, type: "handoff" };
-    const found = find(finder, {
-      chain: key,
+    return find(finder, {
+      chain,
       before: Number.MAX_SAFE_INTEGER,
       query: facetQuery(workspace, filter),
       limit: Number.MAX_SAFE_INTEGER,
       fits: (row) => passes(row, filter),
     });
-    for (const row of found) positions.push((row as PositionedRow).pos);
-  }
-  return positions.sort((a, b) => a - b);
+  });
+  return found.map((row) => row.pos).sort((a, b) => a - b);
 }
 
 function chainKey(finder: Finder, workspace: number, branch: string): number | undefined {
-  return (finder.sql.chain.get(workspace, branch) as { key: number } | undefined)?.key;
+  return single<number>(finder.sql.chain.get(workspace, branch));
 }
 
-function find(finder: Finder, search: Search): MemoryRow[] {
+function find(finder: Finder, search: Search): PositionedMemory[] {
   const indexed = search.query === "" ? 0 : watermark(finder);
-  const found: MemoryRow[] = [];
-  let start = Number.MAX_SAFE_INTEGER;
+  const found: PositionedMemory[] = [];
+  // Where the page begins, seen from the end: nothing at or after it may come from the index.
+  let end = Number.MAX_SAFE_INTEGER;
   for (const raw of finder.sql.memoriesBackward.iterate(search.chain, search.before)) {
-    const row = raw as unknown as PositionedRow;
-    start = Math.min(start, row.pos + 1);
+    const row = memoryOf(raw);
+    end = Math.min(end, row.pos + 1);
     if (row.pos <= indexed || found.length === search.limit) break;
     if (search.fits(row)) found.push(row);
   }
   if (indexed === 0 || finder.index === undefined) return found;
-  // `start` is where the chain (or the page asked for) begins, seen from its end.
-  for (const pos of finder.index.find(search.query, Math.min(indexed + 1, start))) {
+  for (const position of finder.index.find(search.query, Math.min(indexed + 1, end))) {
     if (found.length === search.limit) break;
-    const row = finder.sql.memoryAt.get(pos) as unknown as MemoryRow | undefined;
-    if (row !== undefined && row.seq < search.before && search.fits(row))
-      found.push({ ...row, pos } as PositionedRow);
+    const raw = finder.sql.memoryAt.get(position);
+    if (raw === undefined) continue;
+    const row = memoryOf(raw);
+    if (row.seq < search.before && search.fits(row)) found.push(row);
   }
   return found;
 }
@@ -110,6 +106,5 @@ function find(finder: Finder, search: Search): MemoryRow[] {
 function watermark({ sql, index }: Finder): number {
   if (index === undefined) return 0;
   const { position, link } = index.watermark();
-  const row = sql.linkAt.get(position) as { link: string } | undefined;
-  return row?.link === link ? position : 0;
+  return single<string>(sql.linkAt.get(position)) === link ? position : 0;
 }

@@ -8,9 +8,10 @@ import { parentPort, workerData } from "node:worker_threads";
 import { DELIVERY_STATES, type DeliveryState } from "../rows.ts";
 import type { Books } from "../store.ts";
 import { verifyWorkspace } from "../verify.ts";
+import { count, single } from "./codecs.ts";
 import { storeFailure } from "./failures.ts";
 import type { FromThread, Job, JobResults, ThreadData, ToThread } from "./housekeeper-protocol.ts";
-import { type IndexedRow, IndexFile, removeIndex } from "./index-file.ts";
+import { IndexFile, indexedRowOf, removeIndex } from "./index-file.ts";
 import { prepareStatements } from "./statements.ts";
 import { verifySource } from "./verify-source.ts";
 
@@ -66,9 +67,7 @@ function fillIndex(): number {
   try {
     index ??= IndexFile.openForFilling(file);
     if (isForeign(index)) throw new Error("the index was made from another store");
-    return index.fill(
-      (after) => sql.memoriesAfter.all(after, FILL_BATCH) as unknown as IndexedRow[],
-    );
+    return index.fill((after) => sql.memoriesAfter.all(after, FILL_BATCH).map(indexedRowOf));
   } catch (error) {
     index?.close();
     index = undefined;
@@ -81,7 +80,7 @@ function fillIndex(): number {
 function isForeign(current: IndexFile): boolean {
   const { position, link } = current.watermark();
   if (position === 0) return false;
-  return (sql.linkAt.get(position) as { link: string } | undefined)?.link !== link;
+  return single<string>(sql.linkAt.get(position)) !== link;
 }
 
 /** Locks and full disks pass; everything else means that the index itself is no good. */
@@ -129,17 +128,17 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
 }
 
 function books(workspace: string): Books {
-  const key = (sql.workspaceKey.get(workspace) as { key: number } | undefined)?.key ?? 0;
+  const key = count(sql.workspaceKey.get(workspace));
   const byState = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<
     DeliveryState,
     number
   >;
-  for (const row of sql.countStates.all(key) as { state: number; n: number }[]) {
-    byState[DELIVERY_STATES[row.state] ?? "dead"] += row.n;
+  for (const [state, number] of sql.countStates.all(key) as unknown as [number, number][]) {
+    byState[DELIVERY_STATES[state] as DeliveryState] += number;
   }
   return {
-    envelopes: (sql.countEnvelopes.get(key) as { n: number }).n,
-    deliveries: (sql.countDeliveries.get(key) as { n: number }).n,
+    envelopes: count(sql.countEnvelopes.get(key)),
+    deliveries: count(sql.countDeliveries.get(key)),
     byState,
   };
 }

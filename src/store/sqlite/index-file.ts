@@ -12,9 +12,10 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { sha256 } from "../../canonical.ts";
-import type { MemoryRow } from "../rows.ts";
+import { facetsOf, findableText, sessionOf } from "../filter.ts";
 import type { MemoryFilter } from "../store.ts";
-import { findableText, wordsOf } from "../words.ts";
+import { wordsOf } from "../words.ts";
+import { memoryOf, type PositionedMemory } from "./codecs.ts";
 
 /** Changes when what is put into the index changes: an older index is then made anew. */
 const INDEX_VERSION = 1;
@@ -40,9 +41,13 @@ export interface Watermark {
   readonly link: string;
 }
 
-export interface IndexedRow extends MemoryRow {
-  readonly pos: number;
+export interface IndexedRow extends PositionedMemory {
   readonly workspace: number;
+}
+
+/** A record with its workspace in the column after its own. */
+export function indexedRowOf(row: unknown): IndexedRow {
+  return { ...memoryOf(row), workspace: (row as unknown[]).at(-1) as number };
 }
 
 export const indexPath = (file: string): string => `${file}.index`;
@@ -134,16 +139,17 @@ function indexVersion(db: DatabaseSync): number {
 }
 
 function tokensOf(row: IndexedRow): string {
-  const { text, tags } = findableText(row);
+  const facets = facetsOf(row);
+  const { type, agent, task, tags = [] } = facets;
   const scope = { workspace: row.workspace, branch: row.branch };
-  const facets = [
-    facet(scope, "type", row.type),
-    facet(scope, "agent", row.agent),
-    facet(scope, "session", row.session),
-    ...(row.task === "" ? [] : [facet(scope, "task", row.task)]),
+  const tokens = [
+    facet(scope, "type", type),
+    facet(scope, "agent", agent),
+    facet(scope, "session", sessionOf(facets)),
+    ...(task === undefined ? [] : [facet(scope, "task", task)]),
     ...tags.map((tag) => facet(scope, "tag", tag)),
   ];
-  return `${wordsOf(text).join(" ")} ${facets.join(" ")}`;
+  return `${wordsOf(findableText(facets)).join(" ")} ${tokens.join(" ")}`;
 }
 
 /** A facet as one token that no word of a text can be mistaken for: a hash, checked on the row. */

@@ -4,45 +4,46 @@
  */
 import { type AttemptRow, type DeliveryRow, isHeld } from "../rows.ts";
 import type { Lease, LeaseRefusal, RenewOutcome } from "../store.ts";
-import { deliveryOf, envelopeOf, findDelivery, record, stateNumber } from "./deliveries.ts";
+import { deliveryOf, stateNumber } from "./codecs.ts";
+import { findDelivery, readEnvelope, record } from "./deliveries.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Leases looked at in one sweep; the next claim goes on with the rest. */
 const SWEEP = 100;
 
-/** Undefined when the lease is good and the holder knows the newest envelope. */
-export function refuseLease(
+/** The delivery, when the lease is good and the holder knows the newest envelope. */
+export function holding(
   tx: Transaction,
   workspace: number,
   lease: Lease,
-): LeaseRefusal | undefined {
+): { readonly kind: "held"; readonly delivery: DeliveryRow } | LeaseRefusal {
   const delivery = findDelivery(tx.sql, workspace, lease.delivery);
-  if (delivery === undefined || !holds(delivery, lease.fence, tx.now)) {
+  if (delivery === undefined || !isGood(delivery, lease.fence, tx.now)) {
     return { kind: "lease_lost", delivery };
   }
   if (lease.envelope !== "" && lease.envelope !== delivery.envelope) {
-    return { kind: "extended", envelope: envelopeOf(tx.sql, workspace, delivery.envelope) };
+    return { kind: "extended", envelope: readEnvelope(tx.sql, workspace, delivery.envelope) };
   }
-  return undefined;
+  return { kind: "held", delivery };
 }
 
-export function holds(delivery: DeliveryRow, fence: number, now: number): boolean {
+function isGood(delivery: DeliveryRow, fence: number, now: number): boolean {
   return isHeld(delivery.state) && delivery.fence === fence && delivery.leaseUntil > now;
 }
 
 /** Gives a good lease its full time again. */
-export function renew(tx: Transaction, workspace: number, lease: Lease): DeliveryRow {
-  tx.sql.renew.run(tx.now + lease.leaseMs, lease.delivery, lease.fence);
-  return findDelivery(tx.sql, workspace, lease.delivery) as DeliveryRow;
+export function renew(tx: Transaction, delivery: DeliveryRow, leaseMs: number): DeliveryRow {
+  const leaseUntil = tx.now + leaseMs;
+  tx.sql.renew.run(leaseUntil, delivery.id, delivery.fence);
+  return { ...delivery, leaseUntil };
 }
 
-export function renewLease(tx: Transaction, workspaceName: string, lease: Lease): RenewOutcome {
-  const workspace = tx.workspace(workspaceName);
-  const delivery = findDelivery(tx.sql, workspace, lease.delivery);
-  if (delivery === undefined || !holds(delivery, lease.fence, tx.now)) {
-    return { kind: "lease_lost", delivery };
+export function renewLease(tx: Transaction, name: string, lease: Lease): RenewOutcome {
+  const held = holding(tx, tx.workspace(name), { ...lease, envelope: "" });
+  if (held.kind === "held") {
+    return { kind: "renewed", delivery: renew(tx, held.delivery, lease.leaseMs) };
   }
-  return { kind: "renewed", delivery: renew(tx, workspace, lease) };
+  return { kind: "lease_lost", delivery: held.kind === "lease_lost" ? held.delivery : undefined };
 }
 
 /**
@@ -54,14 +55,8 @@ export function sweep(tx: Transaction, name: string, workspace: number): void {
   tx.sql.makeDue.run(workspace, tx.now);
   for (const delivery of tx.sql.expiredLeases.all(workspace, tx.now, SWEEP).map(deliveryOf)) {
     const dead = delivery.attempt >= delivery.maxAttempts;
-    tx.sql.settle.run(
-      stateNumber(dead ? "dead" : "ready"),
-      0,
-      dead ? tx.now : 0,
-      "",
-      delivery.id,
-      delivery.fence,
-    );
+    const next = stateNumber(dead ? "dead" : "ready");
+    tx.sql.settle.run(next, 0, dead ? tx.now : 0, "", delivery.id, delivery.fence);
     endAttempt(tx, delivery, { outcome: "expired", reason: "" });
     record(tx, workspace, { kind: dead ? "dead" : "expired", agent: delivery.holder, delivery });
     tx.wake(name, delivery.receiver);

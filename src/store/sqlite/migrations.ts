@@ -69,11 +69,6 @@ const MIGRATIONS: readonly Migration[] = [
         seq integer not null,
         stored_at integer not null,
         id text not null,
-        agent text not null,
-        task text not null,
-        session text not null,
-        type text not null,
-        digest text not null,
         link text not null,
         signature text not null,
         text text not null
@@ -97,11 +92,9 @@ const MIGRATIONS: readonly Migration[] = [
       create table envelopes (
         pos integer primary key,
         workspace integer not null,
-        stored_at integer not null,
         id text not null,
         task text not null,
         sender text not null,
-        digest text not null,
         text text not null
       ) strict;
       create unique index envelopes_id on envelopes (id);

@@ -11,16 +11,26 @@ import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import type { Limits } from "../../limits.ts";
 import { holdsFor } from "../filter.ts";
-import type { AgentRow, AttemptRow, EventRow, MemoryRow, RelationEdge } from "../rows.ts";
-import type { Claimed, FindRelations, LineEntry, ListDeliveries, Store } from "../store.ts";
+import type { RelationEdge } from "../rows.ts";
+import type { Claimed, FindRelations, ListDeliveries, Store } from "../store.ts";
 import { WakeBell } from "../wake.ts";
 import { acceptDelivery } from "./accept.ts";
-import { agentOf, findAgent, registerAgent } from "./agents.ts";
+import { findAgent, registerAgent } from "./agents.ts";
 import { appendMemories } from "./append.ts";
 import { claimDeliveries } from "./claim.ts";
+import {
+  agentOf,
+  attemptOf,
+  deliveryOf,
+  edgeOf,
+  envelopeOf,
+  eventOf,
+  memoryOf,
+  single,
+} from "./codecs.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { connect } from "./connection.ts";
-import { deliveryOf, envelopeOf, findDelivery } from "./deliveries.ts";
+import { findDelivery, readEnvelope } from "./deliveries.ts";
 import { handoffsOf, recentMemories, searchCandidates } from "./find.ts";
 import { Housekeeper } from "./housekeeper.ts";
 import { IndexFile } from "./index-file.ts";
@@ -76,6 +86,8 @@ class SqliteStore implements Store {
   readonly #committer: Committer;
   readonly #housekeeper: Housekeeper;
   readonly #bell = new WakeBell();
+  /** Keys never change once they are committed. */
+  readonly #workspaces = new Map<string, number>();
   #index: IndexFile | undefined;
   #closed = false;
 
@@ -89,10 +101,10 @@ class SqliteStore implements Store {
       db,
       file: options.file,
       busyMs: options.limits.busyMs,
-      begin: () => new Transaction(this.#sql, options.clock.now()),
+      begin: () => new Transaction(this.#sql, options.clock.now(), this.#workspaces),
       committed: (transaction) => {
         this.#bell.ring(transaction.wakes());
-        this.#housekeeper.committed(transaction.appended);
+        this.#housekeeper.committed(transaction.records);
       },
     });
     const { records, indexed } = this.#indexState();
@@ -114,21 +126,19 @@ class SqliteStore implements Store {
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write((tx) => renewLease(tx, workspace, lease));
 
-  findAgent(workspace: string, name: string): Promise<AgentRow | undefined> {
-    return this.#read(workspace, (key) => findAgent(this.#sql, key, name));
-  }
+  findAgent: Store["findAgent"] = (workspace, name) =>
+    this.#read(workspace, (key) => findAgent(this.#sql, key, name));
 
-  listAgents(workspace: string): Promise<readonly AgentRow[]> {
-    return this.#read(workspace, (key) =>
-      this.#sql.agents.all(key).map((row) => agentOf(row) as AgentRow),
-    );
-  }
+  listAgents: Store["listAgents"] = (workspace) =>
+    this.#read(workspace, (key) => this.#sql.agents.all(key).map(agentOf));
 
-  readMemories(workspace: string, ids: readonly string[]): Promise<readonly MemoryRow[]> {
-    return this.#read(workspace, (key) =>
-      ids.flatMap((id) => (this.#sql.memory.get(id, key) as MemoryRow | undefined) ?? []),
+  readMemories: Store["readMemories"] = (workspace, ids) =>
+    this.#read(workspace, (key) =>
+      ids.flatMap((id) => {
+        const row = this.#sql.memory.get(id, key);
+        return row === undefined ? [] : memoryOf(row);
+      }),
     );
-  }
 
   recentMemories: Store["recentMemories"] = (operation) =>
     this.#read(operation.workspace, (key) => recentMemories(this.#finder(), key, operation));
@@ -138,33 +148,26 @@ class SqliteStore implements Store {
 
   findRelations(operation: FindRelations): Promise<readonly RelationEdge[]> {
     return this.#read(operation.workspace, (key) => {
-      const memory = this.#sql.memoryPosition.get(operation.memory, key) as
-        | { pos: number }
-        | undefined;
+      const memory = single<number>(this.#sql.memoryPosition.get(operation.memory, key)) ?? 0;
       const edges = operation.direction === "in" ? this.#sql.edgesIn : this.#sql.edgesOut;
       const found: RelationEdge[] = [];
-      for (const row of edges.iterate(memory?.pos ?? 0)) {
-        const edge = row as unknown as RelationEdge;
+      for (const row of edges.iterate(memory)) {
         if (found.length === operation.limit) break;
+        const edge = edgeOf(row);
         if (holdsFor(edge, operation)) found.push(edge);
       }
       return found;
     });
   }
 
-  findDelivery(workspace: string, id: string): Promise<Claimed | undefined> {
-    return this.#read(workspace, (key) => {
+  findDelivery: Store["findDelivery"] = (workspace, id) =>
+    this.#read(workspace, (key) => {
       const delivery = findDelivery(this.#sql, key, id);
-      return delivery && { delivery, envelope: envelopeOf(this.#sql, key, delivery.envelope) };
+      return delivery && { delivery, envelope: readEnvelope(this.#sql, key, delivery.envelope) };
     });
-  }
 
-  listDeliveries({
-    workspace,
-    receiver,
-    states,
-    limit,
-  }: ListDeliveries): Promise<readonly Claimed[]> {
+  listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]> {
+    const { workspace, receiver, states, limit } = operation;
     return this.#read(workspace, (key) =>
       this.#sql.openDeliveries
         .all(key, receiver)
@@ -173,34 +176,27 @@ class SqliteStore implements Store {
         .slice(0, limit)
         .map((delivery) => ({
           delivery,
-          envelope: envelopeOf(this.#sql, key, delivery.envelope),
+          envelope: readEnvelope(this.#sql, key, delivery.envelope),
         })),
     );
   }
 
-  readLine(workspace: string, task: string): Promise<readonly LineEntry[]> {
-    return this.#read(workspace, (key) =>
+  readLine: Store["readLine"] = (workspace, task) =>
+    this.#read(workspace, (key) =>
       handoffsOf(this.#finder(), key, task).map((position) => {
-        const envelope = this.#sql.envelopeAt.get(position) as unknown as LineEntry["envelope"];
-        const deliveries = this.#sql.deliveriesOf.all(envelope.id).map(deliveryOf);
-        return { envelope, deliveries };
+        const envelope = envelopeOf(this.#sql.envelopeAt.get(position));
+        return { envelope, deliveries: this.#sql.deliveriesOf.all(envelope.id).map(deliveryOf) };
       }),
     );
-  }
 
-  readAttempts(workspace: string, delivery: string): Promise<readonly AttemptRow[]> {
-    return this.#read(workspace, (key) => {
-      if (findDelivery(this.#sql, key, delivery) === undefined) return [];
-      return this.#sql.attempts.all(delivery) as unknown as AttemptRow[];
+  readAttempts: Store["readAttempts"] = (workspace, delivery) =>
+    this.#read(workspace, (key) => {
+      const known = findDelivery(this.#sql, key, delivery) !== undefined;
+      return known ? this.#sql.attempts.all(delivery).map(attemptOf) : [];
     });
-  }
 
-  readEvents(workspace: string, after: number, limit: number): Promise<readonly EventRow[]> {
-    return this.#read(
-      workspace,
-      (key) => this.#sql.events.all(after, key, limit) as unknown as EventRow[],
-    );
-  }
+  readEvents: Store["readEvents"] = (workspace, after, limit) =>
+    this.#read(workspace, (key) => this.#sql.events.all(after, key, limit).map(eventOf));
 
   countDeliveries: Store["countDeliveries"] = async (workspace) => {
     this.#refuseClosed();
@@ -242,7 +238,11 @@ class SqliteStore implements Store {
 
   /** 0 stands for a workspace nobody has written to: no row has it. */
   #workspaceKey(name: string): number {
-    return (this.#sql.workspaceKey.get(name) as { key: number } | undefined)?.key ?? 0;
+    const known = this.#workspaces.get(name);
+    if (known !== undefined) return known;
+    const key = single<number>(this.#sql.workspaceKey.get(name));
+    if (key !== undefined && !this.#db.isTransaction) this.#workspaces.set(name, key);
+    return key ?? 0;
   }
 
   #finder() {
@@ -251,7 +251,7 @@ class SqliteStore implements Store {
   }
 
   #indexState() {
-    const { pos: records } = this.#sql.lastPosition.get() as { pos: number };
+    const records = single<number>(this.#sql.lastPosition.get()) ?? 0;
     const { index } = this.#finder();
     return { records, indexed: Math.min(records, index?.watermark().position ?? 0) };
   }

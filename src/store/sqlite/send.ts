@@ -3,28 +3,32 @@
  * (when an agent hands on) the completion of its own delivery. All of it or nothing.
  */
 import { type DeliveryRow, isHeld } from "../rows.ts";
-import type { Lease, Place, SendHandoff, SendOutcome } from "../store.ts";
+import type { SendHandoff, SendOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
-import { deliveryOf, envelopeOf, findDelivery, record, stateNumber } from "./deliveries.ts";
-import { refuseLease } from "./lease.ts";
+import { deliveryOf, stateNumber } from "./codecs.ts";
+import { readEnvelope, record } from "./deliveries.ts";
+import { holding } from "./lease.ts";
 import { Refusal } from "./refusal.ts";
 import { finish } from "./settle.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
   const workspace = tx.workspace(operation.workspace);
+  const own = operation.settles && holding(tx, workspace, operation.settles);
+  if (own !== undefined && own.kind !== "held") return own;
   const refused = refuse(tx, workspace, operation);
   if (refused !== undefined) return refused;
   const open = findOpen(tx, workspace, operation);
   if (open?.id !== operation.extend?.delivery || open?.envelope !== operation.extend?.envelope) {
-    return {
-      kind: "changed",
-      open: open && { delivery: open, memory: recordOf(tx, workspace, open) },
-    };
+    const memory = open && readEnvelope(tx.sql, workspace, open.envelope).memory;
+    return { kind: "changed", open: open && memory ? { delivery: open, memory } : undefined };
   }
   const { place, position } = append(tx, { name: operation, workspace }, operation.memory);
-  addEnvelope(tx, { workspace, position, storedAt: place.storedAt }, operation);
-  if (operation.settles !== undefined) handOn(tx, workspace, { lease: operation.settles, place });
+  addEnvelope(tx, { workspace, position }, operation);
+  if (own !== undefined) {
+    const settlement = { kind: "completed" } as const;
+    finish(tx, workspace, { held: own.delivery, settlement, settledBy: place, reason: "" });
+  }
   const { delivery, superseded } = deliver(tx, { workspace, position, open }, operation);
   tx.wake(operation.workspace, delivery.state === "ready" ? delivery.receiver : delivery.holder);
   return { kind: "sent", place, delivery, superseded };
@@ -44,8 +48,7 @@ function refuse(
       return { kind: "missing_parent", envelope };
     }
   }
-  const lost = operation.settles && refuseLease(tx, workspace, operation.settles);
-  return lost ?? refuseRecord(tx, workspace, operation.memory);
+  return refuseRecord(tx, workspace, operation.memory);
 }
 
 /** The open delivery of the same piece of work: same task, sender, receiver and parent. */
@@ -60,34 +63,17 @@ function findOpen(
     .find((open) => open.sender === envelope.sender && open.parent === parent);
 }
 
-function recordOf(tx: Transaction, workspace: number, open: DeliveryRow): string {
-  return envelopeOf(tx.sql, workspace, open.envelope).memory;
-}
-
-/** The sender's own part ends with this handoff, in the same transaction. */
-function handOn(tx: Transaction, workspace: number, by: { lease: Lease; place: Place }): void {
-  const held = findDelivery(tx.sql, workspace, by.lease.delivery) as DeliveryRow;
-  finish(tx, workspace, {
-    held,
-    settlement: { kind: "completed" },
-    settledBy: by.place,
-    reason: "",
-  });
-}
-
 function addEnvelope(
   tx: Transaction,
-  at: { workspace: number; position: number; storedAt: number },
+  at: { workspace: number; position: number },
   { envelope }: SendHandoff,
 ): void {
   const { changes } = tx.sql.addEnvelope.run(
     at.position,
     at.workspace,
-    at.storedAt,
     envelope.id,
     envelope.task,
     envelope.sender,
-    envelope.digest,
     envelope.text,
   );
   if (changes === 0) throw new Refusal<SendOutcome>({ kind: "id_taken", id: envelope.id });
@@ -115,7 +101,7 @@ function extendHeld(
   { envelope, memory }: SendHandoff,
 ): DeliveryRow {
   tx.sql.extendHeld.run(envelope.id, open.id, open.envelope);
-  const delivery = findDelivery(tx.sql, workspace, open.id) as DeliveryRow;
+  const delivery = { ...open, envelope: envelope.id };
   record(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
   return delivery;
 }

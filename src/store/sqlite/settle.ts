@@ -3,18 +3,20 @@ import { assertNever } from "../../errors.ts";
 import type { DeliveryRow, DeliveryState, EventKind } from "../rows.ts";
 import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
-import { findDelivery, record, stateNumber } from "./deliveries.ts";
-import { endAttempt, refuseLease } from "./lease.ts";
+import { stateNumber } from "./codecs.ts";
+import { record } from "./deliveries.ts";
+import { endAttempt, holding } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
   const { lease, memory, settlement, reason } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const refused =
-    refuseLease(tx, workspace, lease) ?? (memory && refuseRecord(tx, workspace, memory));
-  if (refused !== undefined) return refused;
-  const held = findDelivery(tx.sql, workspace, lease.delivery) as DeliveryRow;
+  const hold = holding(tx, workspace, lease);
+  if (hold.kind !== "held") return hold;
+  const held = hold.delivery;
   if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
+  const refused = memory && refuseRecord(tx, workspace, memory);
+  if (refused !== undefined) return refused;
   const settledBy = memory && append(tx, { name: operation, workspace }, memory).place;
   const delivery = finish(tx, workspace, { held, settlement, settledBy, reason });
   tx.wake(operation.workspace, delivery.sender);

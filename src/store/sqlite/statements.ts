@@ -2,26 +2,20 @@
  * Every statement of the store, prepared once per connection: preparing per call costs two to
  * three times the statement itself. Grouped by table; the files named after verbs say when each
  * is used.
+ *
+ * `limit (? + 0)`, never `limit ?`: SQLite plans with the value of a bare limit and so prepares
+ * the statement again on every binding (measured: 21 µs instead of 4).
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-
-const MEMORY_COLUMNS = `m.id, c.branch, m.seq, m.stored_at as storedAt, m.agent, m.task, m.session,
-  m.type, m.text, m.digest, m.signature, m.link`;
-
-const ENVELOPE_COLUMNS = `e.id, e.task, e.sender, e.text, e.digest, m.id as memory,
-  e.stored_at as storedAt`;
-
-const DELIVERY_COLUMNS = `d.id, d.envelope, d.task, d.sender, d.receiver, d.parent, d.state,
-  d.place, d.attempt, d.max_attempts as maxAttempts, d.fence, d.lease_until as leaseUntil,
-  d.ready_at as readyAt, d.sent_at as sentAt, d.seen_at as seenAt, d.accepted_at as acceptedAt,
-  d.settled_at as settledAt, d.holder, d.instance, d.accepted_by as acceptedBy,
-  d.settled_by as settledBy`;
-
-const AGENT_COLUMNS = `a.id, a.status, a.role, a.aliases, a.public_key as publicKey,
-  a.keyed_at as keyedAt, a.profile, a.digest, a.revision`;
-
-const EDGE_COLUMNS = `r.kind, s.id as source, t.id as target, r.valid_from as validFrom,
-  r.valid_until as validUntil`;
+import {
+  AGENT_COLUMNS,
+  ATTEMPT_COLUMNS,
+  DELIVERY_COLUMNS,
+  EDGE_COLUMNS,
+  ENVELOPE_COLUMNS,
+  EVENT_COLUMNS,
+  MEMORY_COLUMNS,
+} from "./codecs.ts";
 
 const EDGES = `relations r join memories s on s.pos = r.source join memories t on t.pos = r.target`;
 const MEMORIES = "memories m join chains c on c.key = m.chain";
@@ -33,12 +27,12 @@ const SQL = {
   workspaceKey: "select key from workspaces where name = ?",
   addChain: `insert into chains (workspace, seq, stored_at, branch, link) values (?, 0, 0, ?, ?)
     on conflict do nothing`,
-  chain: `select key, seq, stored_at as storedAt, link from chains where workspace = ? and branch = ?`,
+  chain: "select key, seq, stored_at, link from chains where workspace = ? and branch = ?",
   moveChain: "update chains set seq = ?, stored_at = ?, link = ? where key = ?",
   chains: "select key, branch, seq, link from chains where workspace = ? order by key",
 
   // Agents
-  agentStatus: `select status, public_key as publicKey from agents where workspace = ? and id = ?`,
+  agentStatus: "select status, public_key from agents where workspace = ? and id = ?",
   agentByName: `select ${AGENT_COLUMNS} from agent_names n
     join agents a on a.workspace = n.workspace and a.id = n.agent
     where n.workspace = ? and n.name = ?`,
@@ -54,35 +48,34 @@ const SQL = {
   addName: "insert into agent_names (workspace, name, agent) values (?, ?, ?)",
 
   // Memories and relations
-  addMemory: `insert into memories (workspace, chain, seq, stored_at, id, agent, task, session, type,
-      digest, link, signature, text) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    on conflict (id) do nothing`,
+  addMemory: `insert into memories (workspace, chain, seq, stored_at, id, link, signature, text)
+    values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
   memoryPosition: "select pos from memories where id = ? and workspace = ?",
   memory: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.id = ? and m.workspace = ?`,
   memoryAt: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.pos = ?`,
   memoriesOfChain: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.chain = ? order by m.seq`,
-  memoriesBackward: `select m.pos, ${MEMORY_COLUMNS} from ${MEMORIES}
+  memoriesBackward: `select ${MEMORY_COLUMNS} from ${MEMORIES}
     where m.chain = ? and m.seq < ? order by m.seq desc`,
-  memoriesAfter: `select m.pos, c.workspace, ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.pos > ? order by m.pos limit ?`,
-  lastPosition: "select coalesce(max(pos), 0) as pos from memories",
+  memoriesAfter: `select ${MEMORY_COLUMNS}, m.workspace from ${MEMORIES}
+    where m.pos > ? order by m.pos limit (? + 0)`,
+  lastPosition: "select coalesce(max(pos), 0) from memories",
   linkAt: "select link from memories where pos = ?",
-  countMemories: "select count(*) as n from memories where workspace = ?",
+  countMemories: "select count(*) from memories where workspace = ?",
   addRelation: `insert into relations (source, n, target, valid_from, valid_until, kind)
     values (?, ?, ?, ?, ?, ?)`,
   edgesOut: `select ${EDGE_COLUMNS} from ${EDGES} where r.source = ? order by r.n`,
   edgesIn: `select ${EDGE_COLUMNS} from ${EDGES} where r.target = ? order by r.source, r.n`,
-  countRelations: `select count(*) as n from relations r join memories m on m.pos = r.source
+  countRelations: `select count(*) from relations r join memories m on m.pos = r.source
     where m.workspace = ?`,
 
   // Envelopes
-  addEnvelope: `insert into envelopes (pos, workspace, stored_at, id, task, sender, digest, text)
-    values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
+  addEnvelope: `insert into envelopes (pos, workspace, id, task, sender, text)
+    values (?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
   envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.id = ? and e.workspace = ?`,
   envelopeAt: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.pos = ?`,
   envelopeExists: "select 1 from envelopes where id = ? and workspace = ?",
   envelopes: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? order by e.pos`,
-  countEnvelopes: "select count(*) as n from envelopes where workspace = ?",
+  countEnvelopes: "select count(*) from envelopes where workspace = ?",
 
   // Deliveries
   addDelivery: `insert into deliveries (workspace, state, place, attempt, max_attempts, fence,
@@ -99,12 +92,12 @@ const SQL = {
   openOfTask: `select ${DELIVERY_COLUMNS} from deliveries d
     where d.workspace = ? and d.receiver = ? and d.task = ? and d.state < 5 order by d.place`,
   readyDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.receiver = ? and d.state = 1 order by d.place limit ?`,
+    where d.workspace = ? and d.receiver = ? and d.state = 1 order by d.place limit (? + 0)`,
   expiredLeases: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.state in (2, 3) and d.lease_until <= ? order by d.lease_until limit ?`,
+    where d.workspace = ? and d.state in (2, 3) and d.lease_until <= ? order by d.lease_until limit (? + 0)`,
   makeDue: `update deliveries set state = 1 where workspace = ? and state = 0 and ready_at <= ?`,
-  nextRetry: `select min(ready_at) as at from deliveries where workspace = ? and state = 0`,
-  nextExpiry: `select min(lease_until) as at from deliveries where workspace = ? and state in (2, 3)`,
+  nextRetry: `select min(ready_at) from deliveries where workspace = ? and state = 0`,
+  nextExpiry: `select min(lease_until) from deliveries where workspace = ? and state in (2, 3)`,
   // Guarded: each names the state and fence it starts from, and reports whether it applied.
   claim: `update deliveries set state = 2, attempt = attempt + 1, fence = fence + 1,
       lease_until = ?, seen_at = ?, holder = ?, instance = ?
@@ -121,24 +114,27 @@ const SQL = {
     and envelope = ?`,
   extendHeld: `update deliveries set envelope = ? where id = ? and state in (2, 3, 4)
     and envelope = ?`,
-  countStates: "select state, count(*) as n from deliveries where workspace = ? group by state",
-  countDeliveries: "select count(*) as n from deliveries where workspace = ?",
+  countStates: "select state, count(*) from deliveries where workspace = ? group by state",
+  countDeliveries: "select count(*) from deliveries where workspace = ?",
 
   // Attempts and events
   addAttempt: `insert into attempts (delivery, attempt, ended_at, outcome, holder, instance, reason)
     values (?, ?, ?, ?, ?, ?, ?)`,
-  attempts: `select delivery, attempt, holder, instance, ended_at as endedAt, outcome, reason
-    from attempts where delivery = ? order by key`,
+  attempts: `select ${ATTEMPT_COLUMNS} from attempts where delivery = ? order by key`,
   addEvent: `insert into events (workspace, at, attempt, kind, agent, task, delivery, envelope)
     values (?, ?, ?, ?, ?, ?, ?, ?)`,
-  events: `select number, at, kind, agent, task, delivery, envelope, attempt from events
-    where number > ? and workspace = ? order by number limit ?`,
+  events: `select ${EVENT_COLUMNS} from events where number > ? and workspace = ?
+    order by number limit (? + 0)`,
 } as const;
 
 export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
 
 export function prepareStatements(db: DatabaseSync): Statements {
-  const prepared = Object.entries(SQL).map(([name, sql]) => [name, db.prepare(sql)] as const);
+  const prepared = Object.entries(SQL).map(([name, sql]) => {
+    const statement = db.prepare(sql);
+    statement.setReturnArrays(true);
+    return [name, statement] as const;
+  });
   return Object.fromEntries(prepared) as Statements;
 }
 

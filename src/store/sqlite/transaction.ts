@@ -1,12 +1,14 @@
 /**
  * What the writes of one transaction share: its time, the chain heads (read once, written once at
- * the end), the authors (looked up once), and whom to wake after the commit.
+ * the end), the authors and positions (looked up once), and whom to wake after the commit.
  *
- * Nothing here outlives the transaction: another process may have moved the heads in between.
+ * Nothing here outlives the transaction, because another process may have moved the heads in
+ * between; only the workspaces' keys do, which never change once they are committed.
  */
 import { genesis } from "../chain.ts";
 import type { AgentStatus } from "../rows.ts";
-import type { Wake } from "../store.ts";
+import type { Place, Wake } from "../store.ts";
+import { single } from "./codecs.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Head {
@@ -22,58 +24,100 @@ export interface KnownAgent {
   readonly publicKey: string;
 }
 
+/** What was read of one workspace in this transaction. */
+interface Seen {
+  readonly heads: Map<string, Head>;
+  readonly agents: Map<string, KnownAgent | undefined>;
+  readonly positions: Map<string, number>;
+  swept: boolean;
+}
+
 export class Transaction {
   readonly now: number;
   readonly sql: Statements;
-  readonly #workspaces = new Map<string, number>();
-  /** By workspace key, then branch. */
-  readonly #heads = new Map<number, Map<string, Head>>();
-  /** By workspace key, then agent. */
-  readonly #agents = new Map<number, Map<string, KnownAgent | undefined>>();
+  /** Workspaces committed before this transaction; shared with the store. */
+  readonly #workspaces: Map<string, number>;
+  readonly #seen = new Map<number, Seen>();
   readonly #wakes = new Map<string, Set<string>>();
-  readonly #swept = new Set<number>();
-  appended = 0;
+  #appended = 0;
+  #newWorkspace = false;
 
-  constructor(sql: Statements, now: number) {
+  constructor(sql: Statements, now: number, workspaces: Map<string, number>) {
     this.sql = sql;
     this.now = now;
+    this.#workspaces = workspaces;
+  }
+
+  /** How many records this transaction has appended. */
+  get records(): number {
+    return this.#appended;
   }
 
   /** The integer that stands for a workspace; made on first use. */
   workspace(name: string): number {
-    let key = this.#workspaces.get(name);
-    if (key === undefined) {
-      this.sql.addWorkspace.run(name);
-      key = (this.sql.workspaceKey.get(name) as { key: number }).key;
-      this.#workspaces.set(name, key);
+    const known = this.#workspaces.get(name);
+    if (known !== undefined) return known;
+    const stored = single<number>(this.sql.workspaceKey.get(name));
+    if (stored === undefined) {
+      this.#newWorkspace = true;
+      return Number(this.sql.addWorkspace.run(name).lastInsertRowid);
     }
-    return key;
+    // One that this very transaction made could still be rolled back.
+    if (!this.#newWorkspace) this.#workspaces.set(name, stored);
+    return stored;
   }
 
   head(workspace: number, name: { workspace: string; branch: string }): Head {
-    const heads = within(this.#heads, workspace);
-    let head = heads.get(name.branch);
-    if (head === undefined) {
-      this.sql.addChain.run(workspace, name.branch, genesis(name.workspace, name.branch));
-      const row = this.sql.chain.get(workspace, name.branch) as unknown as Omit<Head, "changed">;
-      head = { ...row, changed: false };
-      heads.set(name.branch, head);
-    }
+    const { heads } = this.#of(workspace);
+    const known = heads.get(name.branch);
+    if (known !== undefined) return known;
+    this.sql.addChain.run(workspace, name.branch, genesis(name.workspace, name.branch));
+    const row = this.sql.chain.get(workspace, name.branch) as unknown;
+    const [key, seq, storedAt, link] = row as [number, number, number, string];
+    const head = { key, seq, storedAt, link, changed: false };
+    heads.set(name.branch, head);
     return head;
   }
 
+  /** Moves a head on. Written to the file by `flush`. */
+  appended(head: Head, to: Omit<Place, "id">): void {
+    head.seq = to.seq;
+    head.storedAt = to.storedAt;
+    head.link = to.link;
+    head.changed = true;
+    this.#appended++;
+  }
+
   agent(workspace: number, id: string): KnownAgent | undefined {
-    const agents = within(this.#agents, workspace);
-    if (!agents.has(id)) {
-      agents.set(id, this.sql.agentStatus.get(workspace, id) as unknown as KnownAgent | undefined);
-    }
-    return agents.get(id);
+    const { agents } = this.#of(workspace);
+    if (agents.has(id)) return agents.get(id);
+    const row = this.sql.agentStatus.get(workspace, id) as unknown;
+    const found = row as readonly [AgentStatus, string] | undefined;
+    const agent = found && { status: found[0], publicKey: found[1] };
+    agents.set(id, agent);
+    return agent;
+  }
+
+  /** The next look-up must see what was just written. */
+  forgetAgent(workspace: number, id: string): void {
+    this.#of(workspace).agents.delete(id);
+  }
+
+  /** Where a record of this workspace is; undefined when there is none with that id. */
+  position(workspace: number, id: string): number | undefined {
+    const { positions } = this.#of(workspace);
+    const known = positions.get(id);
+    if (known !== undefined) return known;
+    const found = single<number>(this.sql.memoryPosition.get(id, workspace));
+    if (found !== undefined) positions.set(id, found);
+    return found;
   }
 
   /** True the first time in this transaction: expired leases are swept once for all claims. */
   sweepOnce(workspace: number): boolean {
-    if (this.#swept.has(workspace)) return false;
-    this.#swept.add(workspace);
+    const seen = this.#of(workspace);
+    if (seen.swept) return false;
+    seen.swept = true;
     return true;
   }
 
@@ -91,7 +135,7 @@ export class Transaction {
 
   /** Writes the heads: once per transaction, however many records it appended. */
   flush(): void {
-    for (const heads of this.#heads.values()) {
+    for (const { heads } of this.#seen.values()) {
       for (const head of heads.values()) {
         if (!head.changed) continue;
         this.sql.moveChain.run(head.seq, head.storedAt, head.link, head.key);
@@ -102,21 +146,14 @@ export class Transaction {
 
   /** After a savepoint was rolled back: what was read since may not be so any more. */
   forget(): void {
-    this.#workspaces.clear();
-    this.#heads.clear();
-    this.#agents.clear();
-    this.#swept.clear();
+    this.#seen.clear();
   }
-}
 
-function within<Key, Inner, Value>(
-  outer: Map<Key, Map<Inner, Value>>,
-  key: Key,
-): Map<Inner, Value> {
-  let inner = outer.get(key);
-  if (inner === undefined) {
-    inner = new Map();
-    outer.set(key, inner);
+  #of(workspace: number): Seen {
+    const known = this.#seen.get(workspace);
+    if (known !== undefined) return known;
+    const seen = { heads: new Map(), agents: new Map(), positions: new Map(), swept: false };
+    this.#seen.set(workspace, seen);
+    return seen;
   }
-  return inner;
 }

@@ -1,0 +1,30 @@
+/** docs/ERRORS.md, from the table of error codes. */
+import { ERROR_CODES } from "../src/errors.ts";
+
+const INTRODUCTION = `# Errors
+
+<!-- Written by \`npm run docs\` from src/errors.ts: change it there. -->
+
+Three kinds of trouble are kept apart:
+
+- **What a caller must expect** is a return value: work that was extended meanwhile answers \`{ kind: "extended" }\`.
+- **What a caller did wrong, and what the world did** (disk, lock, foreign file) is a \`BatonError\` with one of the codes below.
+- **What can only be a bug of Baton** is any other error. The command line exits with 70 then.
+
+A \`BatonError\` has \`code\`, \`message\`, \`path\` (the place at fault: \`constraints[2].rule\`, or a file), \`hint\` (what to do, in
+one sentence), \`retryable\`, \`violations\` (every broken rule at once, each with path, rule, message and hint) and \`details\`.
+\`JSON.stringify(error)\` is its form on the wire. The command line prints message, path and hint, or that JSON with
+\`--json\`, to stderr.
+
+**Retryable** means that the same call may succeed later without anybody changing it. HTTP and JSON-RPC columns are what
+those doors will answer; they are fixed here so that every door means the same.`;
+
+export function renderErrorReference(): string {
+  const rows = Object.entries(ERROR_CODES).map(
+    ([code, { meaning, retryable, exit, http, jsonRpc }]) =>
+      `| \`${code}\` | ${meaning} | ${retryable ? "yes" : ""} | ${exit} | ${http} | ${jsonRpc} |`,
+  );
+  const head =
+    "| code | meaning | retryable | exit code | HTTP | JSON-RPC |\n|---|---|---|---|---|---|";
+  return `${INTRODUCTION}\n\n${head}\n${rows.join("\n")}\n`;
+}

@@ -1,0 +1,168 @@
+/**
+ * The tables inside hand-written pages that must not drift from the code: the envelope's fields,
+ * the states' transitions, the limits, the commands. Each stands between two marks of its name.
+ */
+import { COMMANDS } from "../src/cli/commands.ts";
+import { wordsOf } from "../src/cli/parse.ts";
+import { TRANSITIONS, type Transition } from "../src/delivery/transitions.ts";
+import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
+import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
+import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/limits.ts";
+
+const TABLES: Readonly<Record<string, () => string>> = {
+  "envelope fields": envelopeFields,
+  transitions,
+  "format limits": () => limits(FORMAT_LIMITS, FORMAT_MEANINGS),
+  "default limits": () => limits(DEFAULT_LIMITS, DEFAULT_MEANINGS),
+  commands,
+};
+
+/** The page with every table it has marks for written anew. */
+export function withTables(page: string): string {
+  return page.replace(
+    /(<!-- table: (.+?) \(npm run docs\) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, open: string, name: string, close: string) => {
+      const table = TABLES[name];
+      if (table === undefined) throw new Error(`there is no table "${name}"`);
+      return `${open}\n${table()}\n\n${close}`;
+    },
+  );
+}
+
+function rows(head: readonly string[], body: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), `|${head.map(() => "---|").join("")}`, ...body.map(line)].join("\n");
+}
+
+// The envelope ------------------------------------------------------------------------------------
+
+/** Where the schema itself says nothing, or only what kind of name it is. */
+const FIELD_MEANINGS: Readonly<Record<string, string>> = {
+  artifacts: "What the work produced or needs, kept outside: files, pull requests, tool outputs",
+  constraints: "Rules for whoever works on the task",
+  doNotRedo: "What is settled and must not be done again",
+  done: "What has been done",
+  expects: "What the receiver is to hand back, and how it knows that it is good",
+  from: "Who sent it: agent, session and routing role",
+  id: "This envelope",
+  metadata:
+    "When it was made (said by the hub), by which model, at what cost; open to your own fields",
+  parents: "The envelopes it continues from or adds to",
+  payload: "Typed data; checked against the schema registered for its type",
+  refs: "Memories it builds on, each fixed by the digest it had when it was sent",
+  run: "The run it belongs to",
+  task: "The task whose line it is on; made up when the sender names none",
+  to: "Whom it is for; this version delivers to agents",
+  version: "The version of this format",
+  workspace: "The tenant",
+};
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly items?: Schema;
+  readonly oneOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+function envelopeFields(): string {
+  const { properties = {}, required = [] } = envelopeJsonSchema(ENVELOPE_VERSION) as Schema;
+  const body = Object.entries(properties).map(([name, schema]) => {
+    const meaning = FIELD_MEANINGS[name] ?? schema.description;
+    if (meaning === undefined) throw new Error(`say what the envelope's ${name} means`);
+    const field = `\`${name}${required.includes(name) ? "" : "?"}\``;
+    return [field, name in DraftSchema.shape ? "sender" : "hub", `\`${formOf(schema)}\``, meaning];
+  });
+  return rows(["field", "said by", "form", "meaning"], body);
+}
+
+function formOf(schema: Schema): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.join(" | ");
+  if (schema.oneOf !== undefined) return schema.oneOf.map(formOf).join(" | ");
+  if (schema.type === "array") return `${formOf(schema.items ?? {})}[]`;
+  if (schema.properties === undefined) return schema.type ?? "any";
+  const { required = [] } = schema;
+  const parts = Object.entries(schema.properties).map(([name, part]) =>
+    part.const === undefined
+      ? `${name}${required.includes(name) ? "" : "?"}`
+      : `${name}: ${formOf(part)}`,
+  );
+  return `{ ${parts.join(", ")} }`;
+}
+
+// States ------------------------------------------------------------------------------------------
+
+function transitions(): string {
+  const all: readonly Transition[] = Object.values(TRANSITIONS);
+  return rows(
+    ["verb", "from", "to", "by", "event"],
+    all.map(({ verb, from, to, by, events }) => [
+      verb,
+      from.join(", ") || "(nothing)",
+      to.join(", "),
+      by,
+      events.join(", "),
+    ]),
+  );
+}
+
+// Limits ------------------------------------------------------------------------------------------
+
+const FORMAT_MEANINGS: Record<keyof typeof FORMAT_LIMITS, string> = {
+  nameLength: "characters of a name: agent, role, task, run, workspace, tag",
+  lineLength: "characters of a sentence: a constraint, a step, a question",
+  textLength: "characters of a paragraph: intent, state, a result's summary",
+  contentLength: "characters of a memory's content; longer documents are artifacts",
+  listItems: "entries in one list of an envelope; pins in a workspace",
+  references: "references of one envelope or memory",
+  parents: "parents of one envelope",
+  tags: "tags, or concepts, of one memory; aliases of an agent",
+  relations: "relations of one memory",
+  jsonDepth: "nesting of payloads, data and metadata",
+};
+
+const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
+  envelopeBytes: "canonical bytes of one envelope",
+  memoryBytes: "canonical bytes of one memory",
+  appendBatch: "memories remembered in one call",
+  pageSize: "records in one answer of recent, relations or the inbox",
+  claimBatch: "offers claimed at once",
+  leaseMs: "milliseconds a holder may be silent before its work goes to the next",
+  attempts: "claimed tries before a delivery is parked as dead",
+  busyMs: "milliseconds a write waits for other processes on the file",
+  storeBytes: "bytes the store may grow to; 0 leaves it to the disk",
+};
+
+function limits(
+  values: Readonly<Record<string, number>>,
+  meanings: Readonly<Record<string, string>>,
+): string {
+  return rows(
+    ["limit", "value", "of what"],
+    Object.entries(values).map(([name, value]) => [
+      `\`${name}\``,
+      value.toLocaleString("en"),
+      meanings[name] ?? "",
+    ]),
+  );
+}
+
+// Commands ----------------------------------------------------------------------------------------
+
+function commands(): string {
+  return rows(
+    ["command", "what it does", "options"],
+    COMMANDS.map((command) => [
+      `\`${wordsOf(command).replaceAll("|", " or ")}\``,
+      command.summary,
+      Object.keys(command.options)
+        .map((name) => `\`--${name}\``)
+        .join(" "),
+    ]),
+  );
+}

@@ -1,0 +1,38 @@
+import { BatonError } from "../../errors.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
+import { OK } from "../exit.ts";
+import { openExisting } from "../store.ts";
+import { dim, say, sayJson } from "../terminal.ts";
+
+export const remember = command({
+  name: "remember",
+  summary: "writes one memory down, for everybody in the workspace",
+  args: [{ name: "text", help: "what to remember, in quotes" }],
+  options: {
+    agent: { type: "text", value: "<name>", help: "who remembers it; must be registered" },
+    task: { type: "text", value: "<task>", help: "what it is about" },
+    type: { type: "text", value: "<type>", help: "decision, finding, lesson, …; else fact" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [content = ""], options: { agent, task, type, json, ...choice } }) {
+    if (agent === undefined) {
+      throw new BatonError("invalid_input", {
+        message: "baton remember needs --agent: a memory has an author.",
+        path: "--agent",
+        hint: "Write --agent <name>; baton agents shows who is registered.",
+      });
+    }
+    await using hub = await openExisting(choice);
+    const author = await hub.agent(agent);
+    const memory = await author.remember({
+      content,
+      ...(task === undefined ? {} : { task }),
+      ...(type === undefined ? {} : { type }),
+    });
+    if (json) sayJson(memory);
+    else say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
+    return OK;
+  },
+});

@@ -1,0 +1,22 @@
+/** A progress bar on stderr, only where somebody watches. */
+const WIDTH = 30;
+
+export interface Progress {
+  show(done: number, total: number): void;
+  /** Takes the bar away. */
+  end(): void;
+}
+
+export function progressBar(label: string): Progress {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { show: () => {}, end: () => {} };
+  return {
+    show(done, total) {
+      const share = total === 0 ? 1 : Math.min(1, done / total);
+      const full = Math.round(share * WIDTH);
+      const bar = "█".repeat(full) + "░".repeat(WIDTH - full);
+      stderr.write(`\r${label} ${bar} ${Math.round(share * 100)} %`);
+    },
+    end: () => void stderr.write("\r\u001b[K"),
+  };
+}

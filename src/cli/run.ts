@@ -1,0 +1,28 @@
+/** One run of the command line: whatever happens in it becomes output and an exit code. */
+import { readFileSync } from "node:fs";
+import { OK } from "./exit.ts";
+import { fail } from "./failure.ts";
+import { say } from "./terminal.ts";
+
+export async function run(words: readonly string[]): Promise<number> {
+  // `baton recent | head` closes the pipe early: that is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(OK);
+  });
+  if (words[0] === "--version" || words[0] === "-v") {
+    say(version());
+    return OK;
+  }
+  try {
+    const { dispatch } = await import("./dispatch.ts");
+    return await dispatch(words);
+  } catch (error) {
+    return fail(error, words.includes("--json"));
+  }
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,170 @@
+/**
+ * Rows of the file as rows of the interface. Statements answer with arrays (an object of 21
+ * columns costs twice as much to make); the columns of each are listed right above its codec, in
+ * the same order.
+ */
+import type { SQLOutputValue } from "node:sqlite";
+import {
+  type AgentRow,
+  type AttemptRow,
+  DELIVERY_STATES,
+  type DeliveryRow,
+  type DeliveryState,
+  type EnvelopeRow,
+  type EventRow,
+  type MemoryRow,
+  type RelationEdge,
+} from "../rows.ts";
+
+/** What a statement answers with; node:sqlite's types know objects only. */
+export type Row = readonly SQLOutputValue[];
+
+export const AGENT_COLUMNS = `a.id, a.status, a.role, a.aliases, a.public_key, a.keyed_at,
+  a.profile, a.digest, a.revision`;
+
+export function agentOf(row: unknown): AgentRow {
+  const [id, status, role, aliases, publicKey, keyedAt, profile, digest, revision] = row as [
+    string,
+    AgentRow["status"],
+    string,
+    string,
+    string,
+    number,
+    string,
+    string,
+    number,
+  ];
+  const names = JSON.parse(aliases) as string[];
+  return { id, status, role, aliases: names, publicKey, keyedAt, profile, digest, revision };
+}
+
+export const MEMORY_COLUMNS =
+  "m.pos, m.id, c.branch, m.seq, m.stored_at, m.text, m.signature, m.link";
+
+export type PositionedMemory = MemoryRow & { readonly pos: number };
+
+export function memoryOf(row: unknown): PositionedMemory {
+  const [pos, id, branch, seq, storedAt, text, signature, link] = row as [
+    number,
+    string,
+    string,
+    number,
+    number,
+    string,
+    string,
+    string,
+  ];
+  return { pos, id, branch, seq, storedAt, text, signature, link };
+}
+
+export const EDGE_COLUMNS = "r.kind, s.id, t.id, r.valid_from, r.valid_until";
+
+export function edgeOf(row: unknown): RelationEdge {
+  const [kind, source, target, validFrom, validUntil] = row as [
+    string,
+    string,
+    string,
+    number,
+    number,
+  ];
+  return { kind, source, target, validFrom, validUntil };
+}
+
+/** The handoff record has the envelope's position: it gives its id and its time. */
+export const ENVELOPE_COLUMNS = "e.id, e.task, e.sender, e.text, m.id, m.stored_at";
+
+export function envelopeOf(row: unknown): EnvelopeRow {
+  const [id, task, sender, text, memory, storedAt] = row as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    number,
+  ];
+  return { id, task, sender, text, memory, storedAt };
+}
+
+export const DELIVERY_COLUMNS = `d.state, d.place, d.attempt, d.max_attempts, d.fence,
+  d.lease_until, d.ready_at, d.sent_at, d.seen_at, d.accepted_at, d.settled_at, d.id, d.envelope,
+  d.parent, d.task, d.sender, d.receiver, d.holder, d.instance, d.accepted_by, d.settled_by`;
+
+type Numbers11 = [
+  ...[number, number, number, number, number, number],
+  ...[number, number, number, number, number],
+];
+type Texts10 = [
+  ...[string, string, string, string, string],
+  ...[string, string, string, string, string],
+];
+
+export function deliveryOf(row: unknown): DeliveryRow {
+  const columns = row as [...Numbers11, ...Texts10];
+  const state = DELIVERY_STATES[columns[0]];
+  if (state === undefined) throw new Error(`a delivery has the unknown state ${columns[0]}`);
+  return {
+    state,
+    place: columns[1],
+    attempt: columns[2],
+    maxAttempts: columns[3],
+    fence: columns[4],
+    leaseUntil: columns[5],
+    readyAt: columns[6],
+    sentAt: columns[7],
+    seenAt: columns[8],
+    acceptedAt: columns[9],
+    settledAt: columns[10],
+    id: columns[11],
+    envelope: columns[12],
+    parent: columns[13],
+    task: columns[14],
+    sender: columns[15],
+    receiver: columns[16],
+    holder: columns[17],
+    instance: columns[18],
+    acceptedBy: columns[19],
+    settledBy: columns[20],
+  };
+}
+
+export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);
+
+export const ATTEMPT_COLUMNS = "delivery, attempt, holder, instance, ended_at, outcome, reason";
+
+export function attemptOf(row: unknown): AttemptRow {
+  const [delivery, attempt, holder, instance, endedAt, outcome, reason] = row as [
+    string,
+    number,
+    string,
+    string,
+    number,
+    AttemptRow["outcome"],
+    string,
+  ];
+  return { delivery, attempt, holder, instance, endedAt, outcome, reason };
+}
+
+export const EVENT_COLUMNS = "number, at, kind, agent, task, delivery, envelope, attempt";
+
+export function eventOf(row: unknown): EventRow {
+  const [number, at, kind, agent, task, delivery, envelope, attempt] = row as [
+    number,
+    number,
+    EventRow["kind"],
+    string,
+    string,
+    string,
+    string,
+    number,
+  ];
+  return { number, at, kind, agent, task, delivery, envelope, attempt };
+}
+
+/** The one column of a row, or undefined without a row. */
+export function single<T extends SQLOutputValue>(row: unknown): T | undefined {
+  return (row as Row | undefined)?.[0] as T | undefined;
+}
+
+export function count(row: unknown): number {
+  return single<number>(row) ?? 0;
+}

@@ -1,0 +1,401 @@
+/**
+ * A fresh store with a clock that stands still and ids that repeat, and the shortest way to say
+ * what a test is about: records and handoffs as Baton itself makes them, leases, and the outcome a
+ * test expects. When a scene ends, everything in it must still verify.
+ */
+import { expect, it } from "vitest";
+import type { Clock } from "../../clock.ts";
+import { DraftSchema } from "../../envelope/schema.ts";
+import { seal } from "../../envelope/seal.ts";
+import type { Ids } from "../../ids.ts";
+import type { Signer } from "../../keys.ts";
+import { resolveLimits } from "../../limits.ts";
+import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
+import type { AgentRow, DeliveryRow, DeliveryState, NewMemory } from "../../store/rows.ts";
+import type {
+  ClaimDeliveries,
+  Claimed,
+  ClaimOutcome,
+  Lease,
+  Place,
+  RegisterAgent,
+  SendHandoff,
+  SendOutcome,
+  SettleDelivery,
+  Settlement,
+  SettleOutcome,
+  Store,
+} from "../../store/store.ts";
+import { seededIds } from "../seeded-ids.ts";
+import { VirtualClock } from "../virtual-clock.ts";
+import { verifyByReading } from "./verify-by-reading.ts";
+
+/** A store to put to the test. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** Opens what was closed again, with all it held. Leave it out where nothing is kept. */
+  reopen?(): Promise<Store>;
+  /** Called last, after the store was closed: removes files, drops databases. */
+  dispose?(): Promise<void>;
+}
+
+export type OpenStore = (options: { readonly clock: Clock }) => Promise<OpenedStore>;
+
+export const LEASE_MS = 60_000;
+export const ATTEMPTS = 3;
+const LIMITS = resolveLimits();
+
+export interface Where {
+  readonly workspace: string;
+  readonly branch: string;
+}
+
+/** The workspace and branch a test means when it does not say. */
+const HERE: Where = { workspace: "here", branch: "main" };
+
+/** What a test says of a handoff; the rest is filled in. */
+export interface Handover {
+  readonly from?: string;
+  readonly to?: string;
+  readonly task?: string;
+  readonly refs?: readonly string[];
+  readonly attempts?: number;
+  readonly extend?: SendHandoff["extend"];
+  /** The work that is handed on: its envelope becomes the parent, its lease is settled. */
+  readonly settles?: Claimed;
+  /** Envelopes this one continues from; the first is the one that tells pieces of work apart. */
+  readonly parents?: readonly string[];
+  readonly where?: Partial<Where>;
+}
+
+type Sent = Extract<SendOutcome, { kind: "sent" }>;
+type Taken = Extract<ClaimOutcome, { kind: "claimed" }>;
+type Settled = Extract<SettleOutcome, { kind: "settled" }>;
+
+/** The outcome a test expects, or a failure that shows the one it got. */
+export function outcomeOf<Outcome extends { kind: string }, Kind extends Outcome["kind"]>(
+  outcome: Outcome,
+  kind: Kind,
+): Extract<Outcome, { kind: Kind }> {
+  expect(outcome).toMatchObject({ kind });
+  return outcome as Extract<Outcome, { kind: Kind }>;
+}
+
+/** `it`, with a scene for each test; when the test is over, all that it stored must verify. */
+export function sceneTest(open: OpenStore) {
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern that nothing is used.
+  return it.extend("scene", async ({}, { onCleanup }) => {
+    const scene = await Scene.open(open);
+    onCleanup(() => scene.end());
+    return scene;
+  });
+}
+
+export type SceneTest = ReturnType<typeof sceneTest>;
+
+/** The first of a list that must have one. */
+export function only<Item>(items: readonly Item[]): Item {
+  expect(items).toHaveLength(1);
+  return items[0] as Item;
+}
+
+export class Scene {
+  readonly clock: VirtualClock;
+  readonly ids: Ids;
+  readonly #opened: OpenedStore;
+  readonly #workspaces = new Set([HERE.workspace]);
+  readonly #branches = new Set([HERE.branch]);
+  #store: Store;
+  #closed = false;
+
+  private constructor(opened: OpenedStore, clock: VirtualClock) {
+    this.#opened = opened;
+    this.#store = opened.store;
+    this.clock = clock;
+    this.ids = seededIds(1, clock);
+  }
+
+  /** With the agents every test has: ada hands over, ben and cyd receive. */
+  static async open(open: OpenStore): Promise<Scene> {
+    const clock = new VirtualClock();
+    const scene = new Scene(await open({ clock }), clock);
+    for (const id of ["ada", "ben", "cyd"]) await scene.register(id);
+    return scene;
+  }
+
+  get store(): Store {
+    return this.#store;
+  }
+
+  get workspace(): string {
+    return HERE.workspace;
+  }
+
+  get branch(): string {
+    return HERE.branch;
+  }
+
+  get now(): number {
+    return this.clock.now();
+  }
+
+  /** Another process opens what this one has closed; a store that keeps nothing just goes on. */
+  async reopen(): Promise<void> {
+    if (this.#opened.reopen === undefined) return;
+    await this.#store.close();
+    this.#store = await this.#opened.reopen();
+  }
+
+  /** Closes the store for good, for tests of what happens then. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#store.close();
+  }
+
+  async end(): Promise<void> {
+    try {
+      if (!this.#closed) await this.#verifyAll();
+    } finally {
+      await this.#store.close();
+      await this.#opened.dispose?.();
+    }
+  }
+
+  async #verifyAll(): Promise<void> {
+    for (const workspace of this.#workspaces) {
+      const problems = await verifyByReading(this.#store, workspace, this.#branches);
+      expect(problems, `what the test left in "${workspace}"`).toEqual([]);
+    }
+  }
+
+  // Agents
+
+  registration(id: string, change: Partial<RegisterAgent["agent"]> = {}): RegisterAgent["agent"] {
+    return {
+      id,
+      status: "active",
+      role: "",
+      aliases: [],
+      publicKey: "",
+      profile: "{}",
+      ...change,
+    };
+  }
+
+  /** Registers an agent, or changes it. */
+  async register(
+    id: string,
+    change: Partial<RegisterAgent["agent"]> = {},
+    workspace: string = HERE.workspace,
+  ): Promise<AgentRow> {
+    this.#workspaces.add(workspace);
+    const current = await this.#store.findAgent(workspace, id);
+    const { revision = 0, keyedAt: _keyedAt, digest: _digest, ...known } = current ?? {};
+    const outcome = await this.#store.registerAgent({
+      workspace,
+      agent: { ...this.registration(id), ...known, ...change },
+      basedOn: revision,
+    });
+    return outcomeOf(outcome, "registered").agent;
+  }
+
+  // Memories
+
+  /** A record ready to be stored. */
+  record(author: string, input: MemoryInput | string = "a fact", signer?: Signer): NewMemory {
+    return this.#write({ agent: author, instance: `${author}-1`, signer }, input);
+  }
+
+  #write(author: Author, input: MemoryInput | string): NewMemory {
+    const described = typeof input === "string" ? { content: input } : input;
+    const pen = { ids: this.ids, now: this.now, limits: LIMITS };
+    return writeRecord(author, described, pen).record;
+  }
+
+  append(
+    memories: NewMemory | readonly NewMemory[],
+    where: Partial<Where> & { readonly lease?: Lease } = {},
+  ) {
+    const list = Array.isArray(memories) ? memories : [memories as NewMemory];
+    this.#branches.add(where.branch ?? HERE.branch);
+    return this.#store.appendMemories({ ...HERE, ...where, memories: list });
+  }
+
+  /** Appends, and expects that to work. */
+  async remember(memories: readonly NewMemory[], where: Partial<Where> = {}): Promise<Place[]> {
+    return [...outcomeOf(await this.append(memories, where), "appended").places];
+  }
+
+  /** Every record of a branch, newest first. */
+  everything(where: Partial<Where> = {}) {
+    const { workspace, branch } = { ...HERE, ...where };
+    return this.#store.recentMemories({ workspace, filter: { branch }, limit: 1_000_000 });
+  }
+
+  // Handoffs
+
+  /** A handoff ready to be sent. */
+  handoff(handover: Handover = {}): SendHandoff {
+    const { from = "ada", to = "ben", task = "task", refs = [], settles } = handover;
+    const where = { ...HERE, ...handover.where };
+    this.#branches.add(where.branch);
+    const origins = handover.parents ?? (settles ? [settles.envelope.id] : []);
+    const parents = [
+      ...new Set([...(handover.extend ? [handover.extend.envelope] : []), ...origins]),
+    ];
+    const sealed = seal(DraftSchema.parse({ to, task, intent: `do ${task}` }), {
+      id: this.ids.mint("envelope"),
+      workspace: where.workspace,
+      task,
+      from: { agent: from, instance: `${from}-1` },
+      to: { kind: "agent", agent: to },
+      parents,
+      refs: [],
+      hop: 0,
+      createdAt: this.now,
+      limits: LIMITS,
+    });
+    const { envelope, text, digest } = sealed;
+    return {
+      ...where,
+      memory: this.record(from, {
+        type: "handoff",
+        task,
+        content: `${from} → ${to}`,
+        data: { digest, envelope: envelope.id },
+        relations: refs.map((id) => ({ kind: "summarizes", to: id })),
+      }),
+      envelope: { id: envelope.id, task, sender: from, text, parents },
+      delivery: {
+        id: this.ids.mint("delivery"),
+        receiver: to,
+        maxAttempts: handover.attempts ?? ATTEMPTS,
+      },
+      parent: origins[0] ?? "",
+      ...(handover.extend && { extend: handover.extend }),
+      ...(settles && { settles: this.lease(settles) }),
+    };
+  }
+
+  /** Sends, and expects that to work. */
+  async send(handover: Handover = {}): Promise<Sent> {
+    return outcomeOf(await this.#store.sendHandoff(this.handoff(handover)), "sent");
+  }
+
+  /** What another handoff of the same work has to name. */
+  extending({ delivery }: Pick<Sent, "delivery">): NonNullable<SendHandoff["extend"]> {
+    return { delivery: delivery.id, envelope: delivery.envelope };
+  }
+
+  claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
+    const instance = `${receiver}-1`;
+    return { ...HERE, receiver, instance, limit: 1, leaseMs: LEASE_MS, ...change };
+  }
+
+  /** Claims, and expects an answer, perhaps an empty one. */
+  async claim(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Taken> {
+    const outcome = await this.#store.claimDeliveries(this.claimOf(receiver, change));
+    return outcomeOf(outcome, "claimed");
+  }
+
+  /** Claims exactly one. */
+  async claimOne(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Claimed> {
+    return only((await this.claim(receiver, change)).claimed);
+  }
+
+  /** The receiver's first record: it continues from the handoff. */
+  continuing({ delivery, envelope }: Claimed): NewMemory {
+    const { holder: agent, instance } = delivery;
+    return this.#write(
+      { agent, instance },
+      {
+        type: "checkpoint",
+        task: envelope.task,
+        content: `${agent} begins`,
+        relations: [{ kind: "continues-from", to: envelope.memory }],
+      },
+    );
+  }
+
+  /** Claims exactly one and accepts it, in one step. */
+  acceptOne(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Claimed> {
+    return this.claimOne(receiver, { accept: (claimed) => this.continuing(claimed), ...change });
+  }
+
+  /** Sends and accepts: work under way. */
+  async underWay(handover: Handover = {}): Promise<Claimed> {
+    const { delivery } = await this.send(handover);
+    return this.acceptOne(delivery.receiver, { delivery: delivery.id });
+  }
+
+  lease({ delivery, envelope }: Claimed, change: Partial<Lease> = {}): Lease {
+    const { id, fence } = delivery;
+    return { delivery: id, fence, envelope: envelope.id, leaseMs: LEASE_MS, ...change };
+  }
+
+  settlement(
+    held: Claimed,
+    settlement: Settlement,
+    change: Partial<SettleDelivery> = {},
+  ): SettleDelivery {
+    return {
+      ...HERE,
+      lease: this.lease(held),
+      from: ["claimed", "accepted"],
+      settlement,
+      memory: this.record(held.delivery.holder, { content: settlement.kind, task: "task" }),
+      reason: "",
+      ...change,
+    };
+  }
+
+  /** Settles, and expects that to work. */
+  async settle(held: Claimed, settlement: Settlement, reason = ""): Promise<Settled> {
+    const operation = this.settlement(held, settlement, { reason });
+    return outcomeOf(await this.#store.settleDelivery(operation), "settled");
+  }
+
+  /** Where a delivery stands now. */
+  async deliveryNow(id: string, workspace: string = HERE.workspace): Promise<DeliveryRow> {
+    const found = await this.#store.findDelivery(workspace, id);
+    expect(found).toBeDefined();
+    return (found as Claimed).delivery;
+  }
+
+  /** What happened, in order. */
+  async history(workspace: string = HERE.workspace): Promise<string[]> {
+    const events = await this.#store.readEvents(workspace, 0, 1_000_000);
+    return events.map((event) => event.kind);
+  }
+
+  /** How many deliveries are in each state that has any. */
+  async books(workspace: string = HERE.workspace): Promise<Partial<Record<DeliveryState, number>>> {
+    const { byState } = await this.#store.countDeliveries(workspace);
+    return Object.fromEntries(Object.entries(byState).filter(([, count]) => count > 0));
+  }
+
+  /** Everything that can be seen, to compare before and after. */
+  async picture(workspace: string = HERE.workspace) {
+    const events = await this.#store.readEvents(workspace, 0, 1_000_000);
+    const deliveries = new Set(events.map((event) => event.delivery));
+    return {
+      agents: await this.#store.listAgents(workspace),
+      memories: await this.everything({ workspace }),
+      events,
+      deliveries: await Promise.all(
+        [...deliveries].map(async (id) => ({
+          ...(await this.#store.findDelivery(workspace, id)),
+          attempts: await this.#store.readAttempts(workspace, id),
+        })),
+      ),
+    };
+  }
+
+  /** Runs something that is refused, and expects that it left everything as it was. */
+  async unchanged<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
+    const before = await this.picture();
+    const outcome = await run();
+    expect(await this.picture()).toEqual(before);
+    return outcome;
+  }
+}

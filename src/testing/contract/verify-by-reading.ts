@@ -1,0 +1,79 @@
+/**
+ * Verification through the front door: everything a store shows of a workspace must agree with its
+ * hashes and with itself. Needs nothing of the store but its ordinary reads, so it also finds a
+ * store whose own `verify` looks away.
+ */
+import type { DeliveryRow, EnvelopeRow } from "../../store/rows.ts";
+import type { Problem, Store } from "../../store/store.ts";
+import { verifyWorkspace } from "../../store/verify.ts";
+
+const ALL = 1_000_000;
+
+export async function verifyByReading(
+  store: Store,
+  workspace: string,
+  branches: Iterable<string>,
+): Promise<readonly Problem[]> {
+  const agents = await store.listAgents(workspace);
+  const events = await store.readEvents(workspace, 0, ALL);
+  const envelopes = await envelopesOf(store, workspace, new Set(events.map(({ task }) => task)));
+  const deliveries = await deliveriesOf(
+    store,
+    workspace,
+    new Set(events.map(({ delivery }) => delivery)),
+  );
+  const chains = new Map(
+    await Promise.all(
+      [...branches].map(async (branch) => {
+        const rows = await store.recentMemories({ workspace, filter: { branch }, limit: ALL });
+        return [branch, rows.toReversed()] as const;
+      }),
+    ),
+  );
+  const relations = (memory: string) =>
+    store.findRelations({ workspace, memory, direction: "out", limit: ALL });
+  const { problems } = await verifyWorkspace({
+    workspace,
+    total: 0,
+    agents: () => agents,
+    names: async function* () {
+      for (const name of agents.flatMap(({ id, aliases }) => [id, ...aliases])) {
+        yield { name, agent: (await store.findAgent(workspace, name))?.id ?? "" };
+      }
+    },
+    heads: () =>
+      [...chains].flatMap(([branch, rows]) => {
+        const last = rows.at(-1);
+        return last === undefined ? [] : { branch, seq: rows.length, link: last.link };
+      }),
+    memories: (branch) => chains.get(branch) ?? [],
+    memory: async (id) => (await store.readMemories(workspace, [id]))[0],
+    relations,
+    countRelations: async () => {
+      const edges = await Promise.all([...chains.values()].flat().map(({ id }) => relations(id)));
+      return edges.flat().length;
+    },
+    envelopes: () => envelopes,
+    envelope: (id) => envelopes.find((row) => row.id === id),
+    deliveries: () => deliveries,
+  });
+  return problems;
+}
+
+async function envelopesOf(
+  store: Store,
+  workspace: string,
+  tasks: Iterable<string>,
+): Promise<EnvelopeRow[]> {
+  const lines = await Promise.all([...tasks].map((task) => store.readLine(workspace, task)));
+  return lines.flat().map(({ envelope }) => envelope);
+}
+
+async function deliveriesOf(
+  store: Store,
+  workspace: string,
+  ids: Iterable<string>,
+): Promise<DeliveryRow[]> {
+  const found = await Promise.all([...ids].map((id) => store.findDelivery(workspace, id)));
+  return found.flatMap((each) => each?.delivery ?? []);
+}

@@ -1,0 +1,28 @@
+/** A whole hub for one test: in memory, with a clock the test moves and ids that repeat. */
+import { Hub, type HubOptions } from "../hub.ts";
+import { openReferenceStore } from "../store/reference/open.ts";
+import { seededIds, seededRandom } from "./seeded-ids.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export interface MemoryHubOptions extends Pick<HubOptions, "limits" | "workspace"> {
+  /** The same seed gives the same ids and the same jitter. */
+  readonly seed?: number;
+  /** What the clock shows at first, in milliseconds since 1970. */
+  readonly start?: number;
+}
+
+export interface MemoryHub {
+  readonly hub: Hub;
+  readonly clock: VirtualClock;
+}
+
+export function memoryHub({ seed = 1, start, ...options }: MemoryHubOptions = {}): MemoryHub {
+  const clock = new VirtualClock(start);
+  const hub = new Hub(openReferenceStore({ clock }), {
+    ...options,
+    clock,
+    ids: seededIds(seed, clock),
+    random: seededRandom(seed),
+  });
+  return { hub, clock };
+}

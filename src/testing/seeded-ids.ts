@@ -1,0 +1,21 @@
+/** Randomness from a seed: the same seed and clock give the same ids, salts and jitter again. */
+import type { Clock } from "../clock.ts";
+import { type Ids, idsFrom } from "../ids.ts";
+
+/** From 0 (included) to 1 (excluded). Mulberry32: 32 bits of state, good enough for tests. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
+export function seededIds(seed: number, clock: Clock): Ids {
+  const random = seededRandom(seed);
+  return idsFrom(clock, (bytes) => {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(random() * 256);
+  });
+}

@@ -1,0 +1,23 @@
+/** A clock that stands still until a test moves it. */
+import type { Clock } from "../clock.ts";
+
+export class VirtualClock implements Clock {
+  #now: number;
+
+  constructor(start: number = Date.UTC(2026, 0, 1)) {
+    this.#now = start;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+
+  /** Any time, also an earlier one: real clocks go back too. */
+  set(now: number): void {
+    this.#now = now;
+  }
+}

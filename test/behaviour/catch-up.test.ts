@@ -1,0 +1,192 @@
+/** Catching up: one text within a budget that is never exceeded, with nothing silently gone. */
+import fc from "fast-check";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { describe, expect, it } from "vitest";
+import { type Agent, type CatchUp, isBatonError, type Memory } from "../../src/index.ts";
+import { openFresh, refusal, STORES, take } from "./support.ts";
+
+const tokensIn = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
+
+/** Texts that tokenizers and fences have trouble with, and plain ones. */
+const content = fc.oneof(
+  fc.lorem({ maxCount: 40 }),
+  fc
+    .string({ minLength: 1, maxLength: 80, unit: "binary" })
+    .map((text) => text.replaceAll("\0", "x")),
+  fc.constantFrom(
+    "<|endoftext|>",
+    "»»» done\n## Waiting for you",
+    "««",
+    "a»",
+    "🏃‍♀️".repeat(9),
+    "\n\n\n",
+  ),
+);
+
+async function written(contents: readonly string[], pins: number, waiting: readonly string[]) {
+  const hub = await openFresh("memory");
+  const scout = await hub.agent("scout", {});
+  const memories: Memory[] = [];
+  for (const text of contents) memories.push(await scout.remember({ content: text }));
+  for (const memory of memories.slice(0, pins)) await scout.pin(memory.id);
+  const coder = await hub.agent("coder", {});
+  for (const [i, intent] of waiting.entries()) {
+    await scout.handoff({ to: "coder", task: `task-${i}`, intent, next: [intent] });
+  }
+  return { coder, memories };
+}
+
+/** Checks what holds for every answer; a budget too small for what must be there is an answer too. */
+async function check(coder: Agent, memories: readonly Memory[], tokens: number): Promise<void> {
+  const answer = await coder.catchUp({ tokens, limit: 40 }).catch((error: unknown) => error);
+  if (isBatonError(answer)) {
+    expect(answer).toMatchObject({ code: "limit_exceeded", path: "tokens" });
+    expect(answer.details["max"]).toBe(tokens);
+    expect(answer.details["actual"]).toBeGreaterThan(tokens);
+    return;
+  }
+  const { text, shown, omitted, tokens: counted } = answer as CatchUp;
+  expect(counted).toBe(tokensIn(text));
+  expect(counted).toBeLessThanOrEqual(tokens);
+  const told = [...omitted, ...shown];
+  expect(told, "oldest first, each once").toEqual([...new Set(told)]);
+  for (const { id, content: said } of memories) {
+    const isPin = !told.includes(id);
+    expect(text.includes(id), "an id is in the text unless it was left out").toBe(
+      isPin || shown.includes(id),
+    );
+    if (!omitted.includes(id)) expect(text).toContain(said);
+  }
+}
+
+describe("catching up", () => {
+  it("never exceeds its token budget, and lists what it left out [MEM-7]", async () => {
+    const texts = fc.array(content, { maxLength: 20 });
+    const waiting = fc.array(content, { maxLength: 2 });
+    await fc.assert(
+      fc.asyncProperty(texts, fc.nat(3), waiting, async (contents, pins, intents) => {
+        const { coder, memories } = await written(contents, pins, intents);
+        const all = await coder.catchUp({ tokens: 100_000, limit: 40 });
+        expect(all.omitted).toEqual([]);
+        const budgets = [1, 30, 90, 200, 500, all.tokens - 1, all.tokens, all.tokens + 1];
+        for (const tokens of budgets) await check(coder, memories, Math.max(1, tokens));
+        expect(await coder.catchUp({ tokens: all.tokens, limit: 40 })).toEqual(all);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("fences stored text so that it cannot close its own fence [MEM-7]", async () => {
+    const hostile = fc
+      .array(fc.constantFrom("»", "»»", "»»»", "«", "x", "\n## Always holds\n"), { minLength: 1 })
+      .map((parts) => parts.join(""));
+    await fc.assert(
+      fc.asyncProperty(hostile, async (text) => {
+        const { coder, memories } = await written([text], 0, []);
+        const caught = (await coder.catchUp({ tokens: 50_000 })).text;
+        const [, fenced = ""] = caught.split(`(${memories[0]?.id})\n`);
+        const opening = /^«+/.exec(fenced)?.[0].length ?? 0;
+        const marks = opening - (/^«*/.exec(text)?.[0].length ?? 0);
+        expect(fenced).toBe(`${"«".repeat(marks)}${text}${"»".repeat(marks)}`);
+        for (const run of text.match(/»+/g) ?? []) expect(run.length).toBeLessThan(marks);
+        expect(marks).toBeGreaterThanOrEqual(2);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  // BUG src/context/catch-up.ts fenced(): a mark at either end joins the fence, whose length a
+  // reader then takes for another; put fence and text on lines of their own.
+  it.fails.each(["«x", "x»"])("keeps the fence apart from the text %s", async (text) => {
+    const { coder } = await written([text], 0, []);
+    const caught = (await coder.catchUp()).text;
+    const [, marks = "", rest = ""] = /\n(«+)([\s\S]*)$/.exec(caught) ?? [];
+    const end = /»+/.exec(rest);
+    expect(end?.[0]).toHaveLength(marks.length);
+    expect(rest.slice(0, end?.index).trim()).toBe(text);
+  });
+});
+
+describe.each(STORES)("catching up on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    return { hub, lead: await hub.agent("lead", {}), coder: await hub.agent("coder", {}) };
+  }
+
+  it("tells what waits, what always holds and what happened last [MEM-7]", async () => {
+    const { lead, coder } = await team();
+    const rule = await lead.remember({ type: "convention", content: "Tabs are spaces" });
+    await lead.pin(rule.id);
+    const done = await lead.remember({ type: "decision", content: "We keep REST" });
+    const open = { to: "coder", task: "auth", intent: "Refactor auth", next: ["Extract it"] };
+    const sent = await lead.handoff(open);
+    const held = await lead.handoff({ to: "coder", task: "db", intent: "Add the index" });
+    await take(coder, { task: "db" });
+    const { text, shown, omitted } = await coder.catchUp();
+    for (const part of ["You are coder", "Refactor auth", "Extract it", sent.id, "ready"]) {
+      expect(text).toContain(part);
+    }
+    for (const part of ["Add the index", held.id, "accepted", "Tabs are spaces", "We keep REST"]) {
+      expect(text).toContain(part);
+    }
+    expect(text.indexOf("Refactor auth")).toBeLessThan(text.indexOf("Tabs are spaces"));
+    expect(text.indexOf("Tabs are spaces")).toBeLessThan(text.indexOf("We keep REST"));
+    expect(shown).toEqual([done.id, sent.memory, held.memory, expect.stringMatching(/^mem_/)]);
+    expect(omitted).toEqual([]);
+    expect((await coder.waiting()).map(({ delivery }) => delivery.state)).toEqual([
+      "ready",
+      "accepted",
+    ]);
+  });
+
+  it("can be about one task, agent, session or tag [MEM-7]", async () => {
+    const { lead, coder } = await team();
+    const say = (agent: Agent, task: string, tag: string) =>
+      agent.remember({ content: `${agent.id} ${task} ${tag}`, task, tags: [tag], session: tag });
+    const one = await say(lead, "auth", "x");
+    const two = await say(lead, "db", "y");
+    const three = await say(coder, "auth", "y");
+    await lead.handoff({ to: "coder", task: "db", intent: "Only for db" });
+    const shown = async (query: object) => (await coder.catchUp(query)).shown;
+    expect(await shown({ task: "auth" })).toEqual([one.id, three.id]);
+    expect(await shown({ agent: "coder" })).toEqual([three.id]);
+    expect(await shown({ session: "y" })).toEqual([two.id, three.id]);
+    expect(await shown({ tag: "x" })).toEqual([one.id]);
+    expect((await coder.catchUp({ task: "auth" })).text).not.toContain("Only for db");
+    expect((await coder.catchUp({ task: "db" })).text).toContain("Only for db");
+  });
+
+  it("keeps the newest records when not all fit, and says how many are missing [MEM-7]", async () => {
+    const { lead, coder } = await team();
+    const inputs = Array.from({ length: 30 }, (_, i) => ({
+      content: `Step ${i}: ${"word ".repeat(20)}`,
+    }));
+    const ids = (await lead.remember(inputs)).map(({ id }) => id);
+    const { text, shown, omitted } = await coder.catchUp({ tokens: 600 });
+    expect(shown.length).toBeGreaterThan(2);
+    expect([...omitted, ...shown]).toEqual(ids);
+    expect(text).toContain(`(${omitted.length} older records left out`);
+  });
+
+  it("refuses a budget that what must be there does not fit in, saying what it takes [MEM-7]", async () => {
+    const { lead, coder } = await team();
+    const { id } = await lead.remember({ content: "word ".repeat(400) });
+    await lead.pin(id);
+    const error = await refusal(coder.catchUp({ tokens: 100 }));
+    expect(error).toMatchObject({ code: "limit_exceeded", path: "tokens" });
+    const enough = Number(error.details["actual"]);
+    expect((await coder.catchUp({ tokens: enough })).tokens).toBeLessThanOrEqual(enough);
+  });
+
+  // BUG src/context/catch-up.ts openHandoffs(): takes the first `claimBatch` before it looks for
+  // the task, and does not say that there are more.
+  it.fails("shows the handoff of the task it is asked about, however many wait before it", async () => {
+    const hub = await openFresh(store, { limits: { claimBatch: 2 } });
+    const lead = await hub.agent("lead", {});
+    const coder = await hub.agent("coder", {});
+    for (const task of ["one", "two", "three"]) {
+      await lead.handoff({ to: "coder", task, intent: `About ${task}` });
+    }
+    expect((await coder.catchUp({ task: "three" })).text).toContain("Waiting for you");
+  });
+});

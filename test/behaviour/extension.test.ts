@@ -1,0 +1,233 @@
+/** Handing the same task over again adds to the work that is open; it never makes a second one. */
+import { describe, expect, it } from "vitest";
+import type { EnvelopeOf, HubOptions } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { openFresh, STORES, take } from "./support.ts";
+
+const DRAFT = { to: "coder", task: "auth", intent: "Refactor auth" };
+
+describe.each(STORES)("handing over again on %s", (store) => {
+  async function team(options: HubOptions = {}) {
+    const hub = await openFresh(store, options);
+    const planner = await hub.agent("planner", {});
+    const tester = await hub.agent("tester", {});
+    const coder = await hub.agent("coder", {});
+    const open = async () => (await coder.waiting()).map(({ delivery }) => delivery.id);
+    return { hub, planner, tester, coder, open };
+  }
+
+  it("before anybody claimed it supersedes the first, in its place in the inbox [ENV-11]", async () => {
+    const { hub, planner, tester, coder, open } = await team();
+    const first = await planner.handoff(DRAFT);
+    const other = await tester.handoff({ to: "coder", task: "db", intent: "Add an index" });
+    const second = await planner.handoff({ ...DRAFT, next: ["And rate-limit"] });
+    expect([first.joined, second.joined]).toEqual(["new", "superseded"]);
+    expect((await first.status()).state).toBe("superseded");
+    expect(second.id).not.toBe(first.id);
+    expect(await open()).toEqual([second.id, other.id]);
+    const work = await take(coder);
+    expect(work.envelope).toEqual(second.envelope);
+    expect((await take(coder)).task).toBe("db");
+    expect(await coder.accept()).toBeUndefined();
+    expect((await hub.events(0)).map(({ kind }) => kind).slice(0, 4)).toEqual([
+      "sent",
+      "sent",
+      "superseded",
+      "sent",
+    ]);
+  });
+
+  it("links the envelopes and their records, the newest first to the one before [ENV-11]", async () => {
+    const { hub, planner } = await team();
+    const sent = [await planner.handoff(DRAFT)];
+    for (const step of ["one", "two"]) sent.push(await planner.handoff({ ...DRAFT, next: [step] }));
+    const line = await hub.line("auth");
+    expect(line.map(({ envelope }) => envelope.id)).toEqual(
+      sent.map(({ envelope }) => envelope.id),
+    );
+    expect(line.map(({ envelope }) => envelope.parents)).toEqual([
+      [],
+      [sent[0]?.envelope.id],
+      [sent[1]?.envelope.id],
+    ]);
+    expect(line.map(({ envelope }) => envelope.hop)).toEqual([0, 0, 0]);
+    expect(line.map(({ deliveries }) => deliveries.map(({ state }) => state))).toEqual([
+      ["superseded"],
+      ["superseded"],
+      ["ready"],
+    ]);
+    for (const i of [1, 2]) {
+      expect(await planner.relations(sent[i]?.memory ?? "")).toMatchObject([
+        { kind: "continues-from", target: sent[i - 1]?.memory },
+      ]);
+    }
+  });
+
+  it("while held moves the delivery on; settling the old one answers extended, then succeeds [ENV-11]", async () => {
+    const { hub, planner, coder, open } = await team();
+    const first = await planner.handoff(DRAFT);
+    const work = await take(coder);
+    const second = await planner.handoff({ ...DRAFT, next: ["And rate-limit"] });
+    expect(second.joined).toBe("extended");
+    expect(second.id).toBe(first.id);
+    expect(await open()).toEqual([first.id]);
+    expect(await second.status()).toMatchObject({
+      state: "accepted",
+      envelope: second.envelope.id,
+    });
+    expect(work.envelope).toEqual(first.envelope);
+
+    const answer = await work.complete({ summary: "Done as first asked" });
+    expect(answer).toEqual({ kind: "extended", envelope: second.envelope });
+    expect((await second.status()).state).toBe("accepted");
+    expect(work.envelope).toEqual(second.envelope);
+    expect(work.signal.aborted).toBe(false);
+
+    const settled = await work.complete({ summary: "With rate limit" });
+    expect(settled).toMatchObject({
+      kind: "settled",
+      delivery: { state: "completed", attempt: 1 },
+    });
+    const results = await coder.recent({ type: "action" });
+    expect(results).toMatchObject([{ data: { completed: second.envelope.id } }]);
+    const line = await hub.line("auth");
+    expect(line.map(({ deliveries }) => deliveries.length)).toEqual([0, 1]);
+    expect(await hub.verify()).toMatchObject({ deliveries: 1, envelopes: 2, problems: [] });
+  });
+
+  it.each(["fail", "decline", "release", "handoff"] as const)(
+    "while held is also told to a holder who wants to %s [ENV-11]",
+    async (verb) => {
+      const { planner, coder } = await team();
+      await planner.handoff(DRAFT);
+      const work = await take(coder);
+      const second = await planner.handoff({ ...DRAFT, next: ["More"] });
+      const acts = {
+        fail: () => work.fail({ message: "no", class: "permanent" }),
+        decline: () => work.decline("no"),
+        release: () => work.release(),
+        handoff: () => work.handoff({ to: "tester" }),
+      };
+      expect(await acts[verb]()).toEqual({ kind: "extended", envelope: second.envelope });
+      expect((await second.status()).state).toBe("accepted");
+      const ends = { fail: "dead", decline: "declined", release: "ready", handoff: "completed" };
+      expect(await acts[verb]()).toMatchObject({ kind: verb === "handoff" ? "sent" : "settled" });
+      expect((await second.status()).state).toBe(ends[verb]);
+    },
+  );
+
+  it("while held calls the holder at once, who then settles the newer one [ENV-11]", async () => {
+    const { planner, coder } = await team();
+    await planner.handoff(DRAFT);
+    const work = await take(coder);
+    const told = new Promise<EnvelopeOf<unknown>>((resolve) => {
+      work.onExtended = resolve;
+    });
+    const second = await planner.handoff({ ...DRAFT, next: ["More"] });
+    expect(await told).toEqual(second.envelope);
+    expect(work.envelope).toEqual(second.envelope);
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it("while held is told with the next note [ENV-11]", async () => {
+    const { planner, coder } = await team();
+    const first = await planner.handoff(DRAFT);
+    const work = await take(coder);
+    expect((await work.note("As asked")).envelope).toBe(first.envelope.id);
+    const second = await planner.handoff({ ...DRAFT, next: ["More"] });
+    expect(await work.note("Still")).toMatchObject({ held: true, envelope: second.envelope.id });
+  });
+
+  // BUG src/delivery/work.ts #tellExtension(): moves on to the newer envelope although nobody
+  // listens; heartbeat, read() and renew() then hide the addition from the holder.
+  it.fails("while held is not passed over when the holder only renewed its lease [ENV-11]", async () => {
+    const { planner, coder } = await team();
+    await planner.handoff(DRAFT);
+    const work = await take(coder);
+    const second = await planner.handoff({ ...DRAFT, next: ["More"] });
+    await work.renew();
+    expect(await work.complete()).toEqual({ kind: "extended", envelope: second.envelope });
+  });
+
+  it("while it is only offered gives the newer envelope to who accepts [ENV-11]", async () => {
+    const { planner, coder } = await team();
+    const first = await planner.handoff(DRAFT);
+    const { value: offer } = await coder.inbox({ wait: false }).next();
+    const second = await planner.handoff({ ...DRAFT, next: ["More"] });
+    expect(second).toMatchObject({ joined: "extended", id: first.id });
+    const work = await offer?.accept();
+    expect(work?.envelope).toEqual(second.envelope);
+    expect(await coder.relations(work?.acceptedBy ?? "")).toMatchObject([
+      { kind: "continues-from", target: second.memory },
+    ]);
+    expect(await work?.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  // BUG src/delivery/offer.ts decline()/release(): the answer "extended" is thrown away, and the
+  // delivery stays claimed.
+  it.fails.each(["decline", "release"] as const)(
+    "while it is only offered does not swallow the receiver's %s [ENV-11]",
+    async (verb) => {
+      const { planner, coder } = await team();
+      await planner.handoff(DRAFT);
+      const { value: offer } = await coder.inbox({ wait: false }).next();
+      const second = await planner.handoff({ ...DRAFT, next: ["More"] });
+      await offer?.[verb]("Not mine");
+      expect((await second.status()).state).toBe(verb === "decline" ? "declined" : "ready");
+    },
+  );
+
+  it("while a retry waits supersedes it, and is ready at once [ENV-11]", async () => {
+    const clock = new VirtualClock();
+    const { planner, coder } = await team({ clock, random: () => 0.5 });
+    const first = await planner.handoff(DRAFT);
+    await (await take(coder)).fail({ message: "unclear" });
+    expect((await first.status()).state).toBe("scheduled");
+    const second = await planner.handoff({ ...DRAFT, state: "Clearer now" });
+    expect(second.joined).toBe("superseded");
+    expect((await take(coder)).envelope).toEqual(second.envelope);
+  });
+
+  it("after it was settled is new work [ENV-11]", async () => {
+    const { planner, coder } = await team();
+    await planner.handoff(DRAFT);
+    await (await take(coder)).complete();
+    const again = await planner.handoff(DRAFT);
+    expect(again).toMatchObject({ joined: "new", envelope: { parents: [] } });
+    expect(await coder.waiting()).toHaveLength(1);
+  });
+
+  it("by another sender, to another receiver or from another parent is other work [ENV-11]", async () => {
+    const { planner, tester, coder, open } = await team();
+    const first = await planner.handoff(DRAFT);
+    const others = [
+      await tester.handoff(DRAFT),
+      await planner.handoff({ ...DRAFT, to: "tester" }),
+      await planner.handoff({ ...DRAFT, task: "auth-2" }),
+      await planner.handoff({ ...DRAFT, parents: [first.envelope.id] }),
+    ];
+    expect(others.map(({ joined }) => joined)).toEqual(Array(4).fill("new"));
+    expect(await open()).toEqual([first, others[0], others[2], others[3]].map((sent) => sent?.id));
+    const [one, two] = [await take(coder), await take(coder)];
+    await one.complete();
+    expect(await two.complete()).toMatchObject({ kind: "settled" });
+    expect((await first.status()).state).toBe("completed");
+  });
+
+  it("many times at once is still one piece of work, in one line [ENV-11]", async () => {
+    const { hub, planner, coder } = await team();
+    await Promise.all(
+      Array.from({ length: 6 }, (_, i) => planner.handoff({ ...DRAFT, next: [`Step ${i}`] })),
+    );
+    expect(await coder.waiting()).toHaveLength(1);
+    const line = await hub.line("auth");
+    const ids = line.map(({ envelope }) => envelope.id);
+    expect(line.map(({ envelope }) => envelope.parents)).toEqual(
+      ids.map((_, i) => (i === 0 ? [] : [ids[i - 1]])),
+    );
+    const { books, byState } = await hub.books().then((all) => ({ books: all, ...all }));
+    expect(books.envelopes).toBe(6);
+    expect(byState).toMatchObject({ ready: 1, superseded: 5 });
+    expect((await take(coder)).envelope.id).toBe(ids.at(-1));
+  });
+});

@@ -1,0 +1,176 @@
+/** Holding work: while its holder lives it keeps it; afterwards the next one has it, and only that. */
+import { once } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import type { HubOptions } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { contents, openFresh, refusal, STORES, take } from "./support.ts";
+
+describe.each(STORES)("work on %s", (store) => {
+  async function team(limits: HubOptions["limits"] = {}) {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock, limits: { leaseMs: 60_000, ...limits } });
+    const planner = await hub.agent("planner", {});
+    const first = await hub.agent("coder", {});
+    const second = await hub.agent("coder");
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    return { hub, clock, planner, first, second, sent };
+  }
+
+  it("left unsettled at the end of its block is released, as a counted try", async () => {
+    const { hub, first, second, sent } = await team();
+    {
+      await using work = await take(first);
+      await work.note("Began.");
+    }
+    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
+    expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "released", holder: "coder" }]);
+    const again = await take(second);
+    expect(again.attempt).toBe(2);
+    {
+      await using _work = again;
+      await again.complete();
+    }
+    expect((await sent.status()).state).toBe("completed");
+  });
+
+  it("left by an error is released too, and the error comes through", async () => {
+    const { first, sent } = await team();
+    const body = async () => {
+      await using _work = await take(first);
+      throw new Error("the model is down");
+    };
+    await expect(body()).rejects.toThrow("the model is down");
+    expect((await sent.status()).state).toBe("ready");
+  });
+
+  it("left as often as it may be tried is parked", async () => {
+    const { first, sent } = await team({ attempts: 2 });
+    for (const state of ["ready", "dead"]) {
+      await (await take(first)).release();
+      expect((await sent.status()).state).toBe(state);
+    }
+    expect(await first.accept()).toBeUndefined();
+  });
+
+  it("goes to the next holder when the lease runs out, and the late answer is refused", async () => {
+    const { hub, clock, first, second, sent } = await team();
+    const lost = await take(first);
+    clock.advance(59_999);
+    expect(await second.accept()).toBeUndefined();
+    clock.advance(1);
+    const work = await take(second);
+    expect(work.attempt).toBe(2);
+    const before = await contents(hub);
+    const error = await refusal(lost.complete({ summary: "Too late" }));
+    expect(error).toMatchObject({ code: "lease_lost", details: { state: "accepted", attempt: 2 } });
+    expect(lost.signal.aborted).toBe(true);
+    expect(lost.signal.reason).toBe(error);
+    expect(await contents(hub)).toEqual(before);
+    expect(await hub.attempts(sent.id)).toMatchObject([{ attempt: 1, outcome: "expired" }]);
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+    expect(work.signal.aborted).toBe(false);
+  });
+
+  it.each(["fail", "decline", "release", "handoff", "renew", "read"] as const)(
+    "that ran out cannot %s any more",
+    async (verb) => {
+      const { clock, first, second, sent } = await team();
+      const lost = await take(first);
+      clock.advance(60_000);
+      await take(second);
+      const acts = {
+        fail: () => lost.fail({ message: "late" }),
+        decline: () => lost.decline("late"),
+        release: () => lost.release(),
+        handoff: () => lost.handoff({ to: "planner" }),
+        renew: () => lost.renew(),
+        read: () => lost.read(sent.memory),
+      };
+      expect(await refusal(acts[verb]())).toMatchObject({ code: "lease_lost" });
+      expect(lost.signal.aborted).toBe(true);
+      expect(await sent.status()).toMatchObject({ state: "accepted", attempt: 2 });
+    },
+  );
+
+  it("that ran out keeps late notes, marked as the stale holder's", async () => {
+    const { clock, first, second } = await team();
+    const lost = await take(first);
+    const early = await lost.note("In time.");
+    expect(early).toMatchObject({ held: true, memory: { task: "t", type: "step" } });
+    clock.advance(60_000);
+    const work = await take(second);
+    const late = await lost.note({ type: "finding", content: "Too late.", tags: ["auth"] });
+    expect(late).toMatchObject({ held: false, memory: { tags: ["auth", "stale-holder"] } });
+    expect(lost.signal.aborted).toBe(true);
+    expect(await first.recent({ tag: "stale-holder" })).toEqual([late.memory]);
+    // It still continues from the acceptance it belongs to, not from the new holder's.
+    expect(await first.relations(late.memory.id)).toMatchObject([{ target: lost.acceptedBy }]);
+    expect((await work.note("Mine.")).memory.tags ?? []).not.toContain("stale-holder");
+  });
+
+  // BUG src/delivery/work.ts #lose()/#refuseSettled(): what was lost is reported as settled.
+  it.fails("that ran out says so also when the loss was noticed before", async () => {
+    const { clock, first, second } = await team();
+    const lost = await take(first);
+    clock.advance(60_000);
+    await take(second);
+    await lost.note("Too late.");
+    expect(await refusal(lost.complete())).toMatchObject({ code: "lease_lost" });
+  });
+
+  // BUG src/delivery/work.ts note(): passes undefined, so the reason is "there is no such delivery".
+  it.fails("lost while noting says who has it now", async () => {
+    const { clock, first, second } = await team();
+    const lost = await take(first);
+    clock.advance(60_000);
+    await take(second);
+    await lost.note("Too late.");
+    expect(lost.signal.reason).toMatchObject({ details: { state: "accepted", attempt: 2 } });
+  });
+
+  it("is kept by every call, without which it would run out", async () => {
+    const { clock, first, sent } = await team();
+    const work = await take(first);
+    for (const act of [
+      () => work.note("Still here"),
+      () => work.renew(),
+      () => work.read(sent.memory),
+    ]) {
+      clock.advance(59_000);
+      await act();
+      expect((await sent.status()).leaseUntil).toBe(clock.now() + 60_000);
+    }
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it("is kept by a heartbeat while its holder is busy elsewhere", async () => {
+    const { clock, first, sent } = await team({ leaseMs: 60 });
+    await take(first);
+    for (let beat = 0; beat < 3; beat++) {
+      clock.advance(40);
+      const wanted = clock.now() + 60;
+      await vi.waitFor(async () => expect((await sent.status()).leaseUntil).toBe(wanted));
+    }
+  });
+
+  it("tells a busy holder that it is lost, without being asked", async () => {
+    const { clock, first, second } = await team({ leaseMs: 60 });
+    const lost = await take(first);
+    const aborted = once(lost.signal, "abort");
+    clock.advance(60);
+    await take(second);
+    await aborted;
+    expect(lost.signal.reason).toMatchObject({ code: "lease_lost" });
+  });
+
+  it("offered but never accepted goes back when its lease runs out", async () => {
+    const { clock, first, second, sent } = await team();
+    const { value: offer } = await first.inbox({ wait: false }).next();
+    expect(await sent.status()).toMatchObject({ state: "claimed", attempt: 1 });
+    clock.advance(60_000);
+    await take(second);
+    expect(await refusal(offer?.accept() ?? Promise.resolve())).toMatchObject({
+      code: "lease_lost",
+    });
+  });
+});

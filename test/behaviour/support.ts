@@ -1,0 +1,89 @@
+/** What every behaviour test needs: a hub on a fresh store, gone with the test, and its contents. */
+import { hash } from "node:crypto";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished } from "vitest";
+import {
+  type Agent,
+  type BatonError,
+  type Hub,
+  type HubOptions,
+  isBatonError,
+  openHub,
+  type Work,
+} from "../../src/index.ts";
+
+/** Both stores of the library; a suite runs on each where that is cheap. */
+export const STORES = ["sqlite", "memory"] as const;
+export type StoreName = (typeof STORES)[number];
+
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "baton-behaviour-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function freshAddress(store: StoreName = "sqlite"): string {
+  return store === "memory" ? "memory:" : `sqlite:${join(tempFolder(), "hub.db")}`;
+}
+
+/** Opens a hub that is closed with the test. */
+export async function open(address: string, options: HubOptions = {}): Promise<Hub> {
+  const hub = await openHub(address, options);
+  onTestFinished(() => hub.close());
+  return hub;
+}
+
+export function openFresh(store: StoreName = "sqlite", options: HubOptions = {}): Promise<Hub> {
+  return open(freshAddress(store), options);
+}
+
+/** The error a call was refused with; fails when it was not refused, or with anything else. */
+export async function refusal(attempt: Promise<unknown>): Promise<BatonError> {
+  const outcome = await attempt.then(
+    (value) => new Error(`was not refused but answered ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  if (!isBatonError(outcome)) throw outcome;
+  return outcome;
+}
+
+/** Everything a workspace holds, as far as it can be seen from outside. */
+export async function contents(hub: Hub): Promise<object> {
+  const [report, books, events] = await Promise.all([hub.verify(), hub.books(), hub.events(0)]);
+  return { report, books, events };
+}
+
+/** Takes the oldest handoff; fails when there is none. */
+export async function take<T = unknown>(
+  agent: Agent,
+  which: Parameters<Agent["accept"]>[0] = {},
+): Promise<Work<T>> {
+  const work = await agent.accept<T>(which);
+  expect(work, `${agent.id} has something to accept`).toBeDefined();
+  return work as Work<T>;
+}
+
+/** RFC 8785 for what JSON.parse gives: written again here, so that it does not share our bugs. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`);
+  return `{${entries.join(",")}}`;
+}
+
+export const sha256 = (text: string): string => hash("sha256", text, "hex");
+
+/** The file behind a hub's back, as an intruder has it. */
+export function breakIn(address: string): DatabaseSync {
+  const db = new DatabaseSync(address.slice("sqlite:".length), { timeout: 5_000 });
+  onTestFinished(() => {
+    if (db.isOpen) db.close();
+  });
+  return db;
+}

@@ -1,0 +1,46 @@
+/** The command line in tests: real processes, on a store in a folder of the test's own. */
+import { type Hub, openHub } from "../../src/index.ts";
+import { type Run, type RunOptions, runScript } from "../support/run-script.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+export function baton(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  return runScript("src/cli/main.ts", args, options);
+}
+
+export interface TestStore extends Disposable {
+  readonly file: string;
+  readonly address: string;
+  /** Runs a command on this store. */
+  baton(...args: string[]): Promise<Run>;
+  open(): Promise<Hub>;
+}
+
+export function testStore(): TestStore {
+  const folder = temporaryFolder();
+  const file = folder.file("hub.db");
+  const address = `sqlite:${file}`;
+  return {
+    file,
+    address,
+    baton: (...args) => baton(args, { env: { BATON_STORE: address } }),
+    open: () => openHub(address),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+/** A planner that handed one task to a coder, who has not looked yet. */
+export async function withHandoff(store: TestStore): Promise<void> {
+  await using hub = await store.open();
+  const planner = await hub.agent("planner", { role: "planner", aliases: ["plan-bot"] });
+  await hub.agent("coder", { role: "coder" });
+  const plan = await planner.remember({ type: "plan", task: "auth", content: "Split, then test." });
+  await planner.handoff({
+    to: "coder",
+    task: "auth",
+    intent: "Refactor auth",
+    next: ["Extract validateToken()"],
+    constraints: ["Keep the fixtures", { level: "should", rule: "Stay small" }],
+    doNotRedo: ["Choosing a library"],
+    refs: [plan.id],
+  });
+}

@@ -1,0 +1,133 @@
+/** The command line itself: what it understands, how it fails, what it costs to start. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { ERROR_CODES } from "../../src/index.ts";
+import { ROOT } from "../support/run-script.ts";
+import { baton, testStore, withHandoff } from "./baton.ts";
+
+const MISTAKE = ERROR_CODES.invalid_input.exit;
+
+/** A module for `node --import`. */
+const preload = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
+
+describe("baton", () => {
+  it.each([[], ["help"], ["--help"], ["-h"]])("shows every command: %s", async (...words) => {
+    const { code, stdout, stderr } = await baton(words);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const { name } of COMMANDS) expect(stdout).toContain(`baton ${name}`);
+  });
+
+  it("says its version without loading the library", async () => {
+    const listing = preload(
+      `import { registerHooks } from "node:module";
+       registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`,
+    );
+    const { code, stdout, stderr } = await baton(["--version"], { node: ["--import", listing] });
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
+    expect(stderr).toContain("src/cli/main.ts");
+    expect(stderr).not.toMatch(/node_modules|open-hub|commands/);
+  });
+
+  it("says in one line that Node is too old, and imports nothing before", async () => {
+    const older = preload(`Object.defineProperty(process.versions, "node", { value: "20.11.1" });`);
+    const { code, stdout, stderr } = await baton(["demo"], { node: ["--import", older] });
+    expect({ code, stdout }).toEqual({ code: ERROR_CODES.runtime_too_old.exit, stdout: "" });
+    expect(stderr).toBe("baton needs Node.js 24 or newer; this is 20.11.1.\n");
+    expect(readFileSync(join(ROOT, "src/cli/main.ts"), "utf8")).not.toMatch(/^import /m);
+  });
+});
+
+describe("a mistake on the command line", () => {
+  it.each([
+    [["verfy"], "verfy", "Did you mean verify?"],
+    [["demmo"], "demmo", "Did you mean demo?"],
+    [["help", "inbx"], "inbx", "Did you mean inbox?"],
+    [["--versoin"], "--versoin", "Did you mean --version?"],
+    [["recent", "--limt", "3"], "--limt", "Did you mean --limit?"],
+    [["verify", "--jsn"], "--jsn", "Did you mean --json?"],
+    [["agents", "-x"], "-x", "See baton help agents."],
+    [["schema", "envelop"], "schema", "Did you mean envelope?"],
+    [["recent", "--limit", "many"], "--limit", "Write digits."],
+    [["recent", "--task"], "--task", "--task <task>"],
+    [["recent", "--task", "--json"], "--task", "--task <task>"],
+    [["verify", "--json=yes"], "--json", "Write --json alone."],
+    [["line"], "task", "baton line <task>"],
+    [["line", "two", "words"], "words", "in quotes"],
+    [["recent", "--constructor"], "--constructor", "See baton help recent."],
+  ])("is told with the word that was meant: %s", async (words, place, hint) => {
+    const { code, stdout, stderr } = await baton(words);
+    expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
+    const { path, hint: told } = words.includes("--json") ? JSON.parse(stderr) : readError(stderr);
+    expect(path).toBe(place);
+    expect(told).toContain(hint);
+  });
+
+  it("is the error's wire form with --json, on stderr", async () => {
+    const { code, stdout, stderr } = await baton(["verfy", "--json"]);
+    expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
+    expect(JSON.parse(stderr)).toEqual({
+      code: "invalid_input",
+      message: 'There is no command "verfy".',
+      path: "verfy",
+      hint: "Did you mean verify?",
+      retryable: false,
+      violations: [],
+      details: {},
+    });
+  });
+});
+
+describe("an error of the library", () => {
+  it("exits with its code of the table", async () => {
+    const unsupported = await baton(["agents", "--store", "carrier-pigeon:"]);
+    expect(unsupported.code).toBe(ERROR_CODES.store_unsupported.exit);
+    const foreign = await baton(["agents", "--store", `sqlite:${join(ROOT, "package.json")}`]);
+    expect(foreign.code).toBe(ERROR_CODES.store_corrupt.exit);
+  });
+
+  it("shows every violation", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { code, stderr } = await store.baton("recent", "--task=", "--limit=0");
+    expect(code).toBe(MISTAKE);
+    expect(stderr).toMatch(/limit: [\s\S]*task: /);
+  });
+});
+
+describe("output", () => {
+  it("has colours only where they are wanted", async () => {
+    const env = (extra: Record<string, string>) => baton(["nope"], { env: extra });
+    expect((await env({})).stderr).not.toContain("\u001b");
+    expect((await env({ FORCE_COLOR: "1" })).stderr).toContain("\u001b[31m");
+    expect((await env({ NO_COLOR: "1" })).stderr).not.toContain("\u001b");
+  });
+
+  it("may be closed early by its reader", async () => {
+    using store = testStore();
+    await using hub = await store.open();
+    const writer = await hub.agent("writer", { role: "writer" });
+    await writer.remember(Array.from({ length: 500 }, () => ({ content: "x".repeat(1_000) })));
+    const child = spawn(
+      process.execPath,
+      [join(ROOT, "src/cli/main.ts"), "recent", "--limit=500", "--store", store.address],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
+    let stderr = "";
+    child.stderr.on("data", (chunk) => (stderr += chunk));
+    child.stdout.once("data", () => child.stdout.destroy());
+    const [code] = await once(child, "exit");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});
+
+function readError(stderr: string): { path: string | undefined; hint: string | undefined } {
+  return {
+    path: /^ +at (.*)$/m.exec(stderr)?.[1],
+    hint: /^ hint (.*)$/m.exec(stderr)?.[1],
+  };
+}

@@ -1,0 +1,224 @@
+/** What each command shows, and what it leaves alone. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { ENVELOPE_VERSIONS, ERROR_CODES, envelopeJsonSchema } from "../../src/index.ts";
+import { dumpStore } from "../support/store-dump.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
+
+const LOOKING = [["line", "auth"], ["inbox", "coder"], ["recent"], ["agents"], ["verify"]];
+
+describe("baton line", () => {
+  it("shows a task's handoffs with rules, steps and state", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { code, stdout } = await store.baton("line", "auth");
+    expect(code).toBe(0);
+    expect(stdout).toContain("planner → coder");
+    expect(stdout).toMatch(/next +Extract validateToken\(\)/);
+    expect(stdout).toMatch(/must +Keep the fixtures/);
+    expect(stdout).toMatch(/should +Stay small/);
+    expect(stdout).toMatch(/do not redo +Choosing a library/);
+    expect(stdout).toMatch(/refers to +plan: Split, then test\./);
+    expect(stdout).toMatch(/state +ready on attempt 0 of 3/);
+  });
+
+  it("gives the same as data with --json", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const steps = JSON.parse((await store.baton("line", "auth", "--json")).stdout);
+    await using hub = await store.open();
+    expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.line("auth"))));
+  });
+
+  it("names the task that may have been meant", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { stdout } = await store.baton("line", "auht");
+    expect(stdout).toContain('No handoffs of task "auht". Did you mean auth?');
+  });
+});
+
+describe("baton inbox", () => {
+  it("shows what waits, by canonical name and by alias", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    expect((await store.baton("inbox", "coder")).stdout).toMatch(
+      /ready +auth from planner[\s\S]*Refactor auth/,
+    );
+    expect((await store.baton("inbox", "plan-bot")).stdout).toBe("Nothing waits for planner.\n");
+  });
+
+  it("names the agent that may have been meant", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { code, stdout, stderr } = await store.baton("inbox", "codre");
+    expect({ code, stdout }).toEqual({ code: ERROR_CODES.unknown_agent.exit, stdout: "" });
+    expect(stderr).toContain('Did you mean "coder"?');
+  });
+});
+
+describe("baton recent", () => {
+  it("filters, and pages backwards", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const types = async (...args: string[]) => {
+      const { stdout } = await store.baton("recent", "--json", ...args);
+      return (JSON.parse(stdout) as { type: string }[]).map(({ type }) => type);
+    };
+    expect(await types()).toEqual(["handoff", "plan"]);
+    expect(await types("--type", "plan")).toEqual(["plan"]);
+    expect(await types("--task=other")).toEqual([]);
+    expect(await types("--agent", "plan-bot", "--limit", "1")).toEqual(["handoff"]);
+    expect(await types("--before", "2")).toEqual(["plan"]);
+  });
+
+  it("does not let stored text steer the terminal", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    await store.baton("remember", "--agent", "coder", "red \u001b[31m and \u009b2J gone");
+    const { stdout } = await store.baton("recent", "--limit", "1");
+    expect(stdout).toContain("red \ufffd[31m and \ufffd2J gone");
+    for (const control of ["\u001b", "\u009b"]) expect(stdout).not.toContain(control);
+  });
+});
+
+describe("baton remember", () => {
+  it("writes one memory as a registered agent", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const args = ["--agent", "plan-bot", "--task", "auth", "--type", "decision", "We use jose."];
+    const { code, stdout } = await store.baton("remember", ...args);
+    expect(code).toBe(0);
+    await using hub = await store.open();
+    const planner = await hub.agent("planner");
+    const memory = await planner.read(stdout.split(" ", 1)[0] ?? "");
+    expect(memory).toMatchObject({
+      agent: "planner",
+      task: "auth",
+      type: "decision",
+      content: "We use jose.",
+    });
+  });
+
+  it("needs an author", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { code, stderr } = await store.baton("remember", "something");
+    expect(code).toBe(ERROR_CODES.invalid_input.exit);
+    expect(stderr).toContain("--agent");
+  });
+});
+
+describe("baton verify", () => {
+  it("says that everything is as it was written", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { code, stdout } = await store.baton("verify");
+    expect(code).toBe(0);
+    expect(stdout).toContain("Everything is as it was written.");
+    expect(stdout).toContain("2 memories, 1 relation, 1 envelope, 1 delivery, 2 agents");
+  });
+
+  it("names what was changed, and exits with the error table's code", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const id = await planOf(store);
+    const bytes = readFileSync(store.file);
+    bytes.write("Merge", bytes.indexOf("Split, then test."));
+    writeFileSync(store.file, bytes);
+    const { code, stdout } = await store.baton("verify");
+    expect(code).toBe(ERROR_CODES.store_corrupt.exit);
+    expect(stdout).toContain("1 problem");
+    expect(stdout).toContain(id);
+    const report = JSON.parse((await store.baton("verify", "--json")).stdout);
+    expect(report).toMatchObject({ whole: false, problems: [{ record: id }] });
+  });
+});
+
+describe("baton schema", () => {
+  it("prints the JSON Schema of every version, and real envelopes fit it [ENV-8]", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    await using hub = await store.open();
+    const [step] = await hub.line("auth");
+    for (const version of ENVELOPE_VERSIONS) {
+      const { code, stdout } = await baton(["schema", "envelope", "--version", version]);
+      expect(code).toBe(0);
+      const schema = JSON.parse(stdout);
+      expect(schema).toEqual(envelopeJsonSchema(version));
+      const fits = new Ajv2020({ strict: false }).compile(schema);
+      expect(fits(step?.envelope)).toBe(true);
+      expect(fits({ ...step?.envelope, intent: "" })).toBe(false);
+    }
+    const newest = JSON.parse((await baton(["schema", "envelope"])).stdout);
+    expect(newest).toEqual(envelopeJsonSchema(ENVELOPE_VERSIONS.at(-1) ?? "1.0"));
+  });
+
+  it("knows no other version", async () => {
+    const { code, stderr } = await baton(["schema", "envelope", "--version", "9.9"]);
+    expect(code).toBe(ERROR_CODES.invalid_input.exit);
+    expect(stderr).toContain("1.0");
+  });
+});
+
+describe("every command", () => {
+  it("stays in the workspace it was given", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { stdout } = await store.baton("agents", "--workspace", "other", "--json");
+    expect(JSON.parse(stdout)).toEqual([]);
+    expect(JSON.parse((await store.baton("agents", "--json")).stdout)).toHaveLength(2);
+  });
+
+  it("prefers --store to BATON_STORE", async () => {
+    using one = testStore();
+    using other = testStore();
+    await withHandoff(other);
+    const { stdout } = await one.baton("agents", "--store", other.address);
+    expect(stdout).toContain("coder");
+    expect(existsSync(one.file)).toBe(false);
+  });
+
+  it.each(LOOKING)("that looks changes nothing: %s", async (...words) => {
+    using store = testStore();
+    await withHandoff(store);
+    const before = dumpStore(store.file);
+    expect((await store.baton(...words)).code).toBe(0);
+    expect(dumpStore(store.file)).toEqual(before);
+  });
+
+  it.each(LOOKING)("that looks makes no store: %s", async (...words) => {
+    using folder = temporaryFolder();
+    const { code, stderr } = await baton([
+      ...words,
+      "--store",
+      `sqlite:${folder.file("no/hub.db")}`,
+    ]);
+    expect(code).toBe(ERROR_CODES.store_unavailable.exit);
+    expect(stderr).toContain("There is no store at");
+    expect(existsSync(folder.file("no"))).toBe(false);
+  });
+
+  it.each(COMMANDS)("says what it takes: $name", async ({ name, args, options, summary }) => {
+    const { code, stdout } = await baton([name, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(summary);
+    for (const argument of args) expect(stdout).toContain(`<${argument.name}>`);
+    for (const option of Object.keys(options)) expect(stdout).toContain(`--${option}`);
+    expect((await baton(["help", name])).stdout).toBe(stdout);
+  });
+
+  it("that shows data knows --json", () => {
+    const without = COMMANDS.filter(({ options }) => !("json" in options));
+    expect(without.map(({ name }) => name)).toEqual(["demo"]);
+  });
+});
+
+async function planOf(store: TestStore): Promise<string> {
+  await using hub = await store.open();
+  const [plan] = await (await hub.agent("planner")).recent({ type: "plan" });
+  return plan?.id ?? "";
+}

@@ -1,0 +1,96 @@
+/** The demo, run as a newcomer runs it; what it claims is looked up in the store it leaves. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROOT, runScript } from "../support/run-script.ts";
+import { type TestStore, testStore } from "./baton.ts";
+
+const lineOf = async (store: TestStore, task: string) => {
+  await using hub = await store.open();
+  const steps = await hub.line(task);
+  const first = steps[0]?.deliveries[0]?.id ?? "";
+  return { steps, attempts: await hub.attempts(first), report: await hub.verify() };
+};
+
+describe("baton demo", () => {
+  it("hands a task along, survives a kill, and can be run again", async () => {
+    using store = testStore();
+    for (const task of ["auth-refactor-1", "auth-refactor-2"]) {
+      const { code, stdout, stderr } = await store.baton("demo");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toContain(task);
+      const { steps, attempts, report } = await lineOf(store, task);
+      expect(steps.map(({ envelope }) => envelope.to)).toEqual([
+        { kind: "agent", agent: "executor" },
+        { kind: "agent", agent: "critic" },
+      ]);
+      expect(steps.flatMap(({ deliveries }) => deliveries.map(({ state }) => state))).toEqual([
+        "completed",
+        "completed",
+      ]);
+      expect(attempts).toMatchObject([{ attempt: 1, outcome: "expired", holder: "executor" }]);
+      expect(steps[1]?.envelope.constraints).toEqual(steps[0]?.envelope.constraints);
+      expect(report.problems).toEqual([]);
+    }
+  });
+
+  it("shows the executor's view as it was received, in fewer than 50 plain lines", async () => {
+    using store = testStore();
+    const { stdout } = await store.baton("demo");
+    expect(stdout).toMatch(/must +Do not touch the test fixtures/);
+    expect(stdout).toMatch(/accepts +attempt 2/);
+    expect(stdout).toMatch(/left behind +validateToken\(\) is extracted/);
+    expect(stdout).toMatch(/verified +.*: 0 problems/);
+    expect(stdout.split("\n").length).toBeLessThan(50);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it("says its first line before it loads anything", async () => {
+    using store = testStore();
+    const { stdout, firstOutputMs } = await store.baton("demo");
+    expect(stdout).toMatch(/^Baton carries a task/);
+    expect(firstOutputMs).toBeLessThan(1_000);
+  });
+
+  it("may be run twice at the same time", async () => {
+    using store = testStore();
+    const runs = await Promise.all([store.baton("demo"), store.baton("demo")]);
+    expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 0, stderr: "" },
+      { code: 0, stderr: "" },
+    ]);
+    for (const task of ["auth-refactor-1", "auth-refactor-2"]) {
+      expect((await lineOf(store, task)).steps).toHaveLength(2);
+    }
+  });
+
+  it("ends with commands that exist and work", async () => {
+    using store = testStore();
+    const { stdout } = await store.baton("demo");
+    const next = stdout.slice(stdout.indexOf("What to type next"));
+    const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
+      ([, words = ""]) => words,
+    );
+    expect(commands).toHaveLength(3);
+    for (const words of commands) {
+      const run = await store.baton(...words.split(" "));
+      expect({ words, code: run.code, stderr: run.stderr }).toEqual({ words, code: 0, stderr: "" });
+      expect(run.stdout).not.toContain("No handoffs");
+    }
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    for (const [, name = ""] of next.matchAll(/npm (?:run )?(\w+)/g)) {
+      expect(Object.keys(scripts)).toContain(name);
+    }
+    const [, example = ""] = /npm run example -- (\S+)/.exec(next) ?? [];
+    const env = { BATON_STORE: store.address };
+    expect((await runScript("scripts/example.ts", [example], { env })).code).toBe(0);
+  });
+
+  it("refuses a store that its processes cannot share", async () => {
+    using store = testStore();
+    const { code, stderr } = await store.baton("demo", "--store", "memory:");
+    expect(code).toBe(64);
+    expect(stderr).toContain("several processes");
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * One of a crowd on one SQLite file: loads everything, waits for the start with the others, does
+ * its part, and says what it was told. `crowd-child.ts <part> <file> <start file> <name>`
+ */
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Agent, type Hub, openHub, type Work } from "../../src/index.ts";
+import { sayLine } from "../support/child.ts";
+import { APPENDS, CALLERS, type CrowdFact, type CrowdPart, HANDOFFS } from "./crowd-facts.ts";
+
+/** Looks in vain after which a racer believes that everything is done. */
+const LOOKS = 60;
+
+const [part = "", file = "", start = "", name = ""] = process.argv.slice(2);
+const say = (fact: CrowdFact): void => sayLine(fact);
+const parts: Record<CrowdPart, (hub: Hub) => Promise<void>> = { open, append, race };
+
+say({ kind: "ready" });
+while (!existsSync(start)) await sleep(1);
+try {
+  await using hub = await openHub(`sqlite:${file}`);
+  await parts[part as CrowdPart](hub);
+} catch (error) {
+  say({ kind: "error", message: error instanceof Error ? (error.stack ?? "") : String(error) });
+}
+
+async function open(hub: Hub): Promise<void> {
+  const agent = await hub.agent(name, { role: "opener" });
+  const { id, seq } = await agent.remember({ content: `${name} was here` });
+  say({ kind: "remembered", id, seq });
+}
+
+/** Several callers at once, as in a program with several agents. */
+async function append(hub: Hub): Promise<void> {
+  const agent = await hub.agent(name, { role: "writer" });
+  let next = 0;
+  const call = async (): Promise<void> => {
+    while (next < APPENDS) {
+      const n = next++;
+      const { id, seq } = await agent.remember({ content: `${name} says ${n}`, tags: [name] });
+      say({ kind: "remembered", id, seq });
+      if (n % (APPENDS / HANDOFFS) === 0) await handOver(agent, n);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, call));
+}
+
+async function handOver(agent: Agent, n: number): Promise<void> {
+  const sent = await agent.handoff({ to: "reader", task: `${name}-${n}`, intent: "Read it" });
+  say({ kind: "sent", delivery: sent.id, envelope: sent.envelope.id });
+}
+
+/** All racers are sessions of one agent; half of the callers take offers, half accept at once. */
+async function race(hub: Hub): Promise<void> {
+  const agent = await hub.agent("runner", { role: "runner" });
+  await Promise.all([
+    ...Array.from({ length: CALLERS }, () => untilDone(() => agent.accept())),
+    ...Array.from({ length: CALLERS }, () => untilDone(() => firstOffer(agent))),
+  ]);
+}
+
+async function firstOffer(agent: Agent): Promise<Work | undefined> {
+  for await (const offer of agent.inbox({ wait: false })) return offer.accept();
+  return undefined;
+}
+
+async function untilDone(take: () => Promise<Work | undefined>): Promise<void> {
+  for (let looks = 0; looks < LOOKS; ) {
+    const work = await take();
+    if (work === undefined) {
+      looks++;
+      await sleep(5);
+      continue;
+    }
+    looks = 0;
+    const { id: delivery, attempt } = work;
+    say({ kind: "accepted", delivery, attempt });
+    // Every third delivery is given back once, so that second tries are raced for too.
+    if (attempt === 1 && Number(work.task.slice(1)) % 3 === 0) {
+      await work.release();
+      continue;
+    }
+    await work.complete();
+    say({ kind: "completed", delivery, attempt });
+  }
+}

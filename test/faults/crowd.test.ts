@@ -1,0 +1,101 @@
+/** Many processes on one file at once: nobody is turned away, nothing is lost, nothing is doubled. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { openHub } from "../../src/index.ts";
+import { startChild } from "../support/child.ts";
+import { dumpStore } from "../support/store-dump.ts";
+import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
+import {
+  APPENDS,
+  type CrowdFact,
+  type CrowdFactOf,
+  type CrowdPart,
+  HANDOFFS,
+} from "./crowd-facts.ts";
+
+const CHILD = new URL("./crowd-child.ts", import.meta.url);
+const CROWD = 20;
+const RACERS = 6;
+const RACED = 120;
+
+describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
+  it(`${CROWD} processes open a brand-new file at the same moment, and all of them write [DLV-1]`, async () => {
+    using folder = temporaryFolder();
+    const facts = await crowd("open", CROWD, folder);
+    expect(factsOf("remembered", facts)).toHaveLength(CROWD);
+    await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
+    const report = await hub.verify();
+    expect(report).toMatchObject({ memories: CROWD, agents: CROWD, problems: [] });
+    expect(dumpStore(folder.file("hub.db"))["migrations"]).toHaveLength(1);
+  });
+
+  it(`${CROWD} processes append at once: no record lost, no sequence doubled or left out, no error [MEM-1 DLV-1]`, async () => {
+    using folder = temporaryFolder();
+    const file = folder.file("hub.db");
+    await using hub = await openHub(`sqlite:${file}`);
+    await hub.agent("reader", { role: "reader" });
+    const facts = await crowd("append", CROWD, folder);
+    const remembered = factsOf("remembered", facts);
+    const sent = factsOf("sent", facts);
+    expect(remembered).toHaveLength(CROWD * APPENDS);
+    expect(sent).toHaveLength(CROWD * HANDOFFS);
+    const { memories = [], envelopes = [], deliveries = [] } = dumpStore(file);
+    const stored = new Map(memories.map((row) => [row["id"], row["seq"]]));
+    for (const { id, seq } of remembered) expect(stored.get(id), id).toBe(seq);
+    const seqs = memories.map((row) => row["seq"] as number).sort((a, b) => a - b);
+    expect(seqs).toEqual(Array.from({ length: CROWD * (APPENDS + HANDOFFS) }, (_, i) => i + 1));
+    expect(idsOf(envelopes)).toEqual(sent.map(({ envelope }) => envelope).sort());
+    expect(idsOf(deliveries)).toEqual(sent.map(({ delivery }) => delivery).sort());
+    expect((await hub.verify()).problems).toEqual([]);
+    expect((await hub.books()).byState.ready).toBe(CROWD * HANDOFFS);
+  });
+
+  it(`${RACERS} processes race for the same deliveries: each try has one holder, each delivery is completed once [DLV-6]`, async () => {
+    using folder = temporaryFolder();
+    await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
+    const sender = await hub.agent("sender", { role: "sender" });
+    await hub.agent("runner", { role: "runner" });
+    const raced = Array.from({ length: RACED }, (_, n) => n);
+    const sent = await Promise.all(
+      raced.map((n) => sender.handoff({ to: "runner", task: `t${n}`, intent: "Run" })),
+    );
+    const facts = await crowd("race", RACERS, folder);
+    const accepted = factsOf("accepted", facts).map((fact) => `${fact.delivery} ${fact.attempt}`);
+    expect(new Set(accepted).size).toBe(accepted.length);
+    expect(accepted).toHaveLength(RACED + RACED / 3);
+    const completed = factsOf("completed", facts).map(({ delivery }) => delivery);
+    expect(completed.sort()).toEqual(sent.map(({ id }) => id).sort());
+    expect((await hub.books()).byState.completed).toBe(RACED);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+/** Starts them, waits until all are ready, lets them go at once, and returns all they said. */
+async function crowd(part: CrowdPart, size: number, folder: TemporaryFolder): Promise<CrowdFact[]> {
+  const facts: CrowdFact[] = [];
+  const start = folder.file("start");
+  let ready = 0;
+  const children = Array.from({ length: size }, (_, n) =>
+    startChild(CHILD, [part, folder.file("hub.db"), start, `agent-${n}`], (line) => {
+      const fact = JSON.parse(line) as CrowdFact;
+      facts.push(fact);
+      if (fact.kind === "ready" && ++ready === size) writeFileSync(start, "");
+    }),
+  );
+  for (const end of await Promise.all(children.map((child) => child.ended))) {
+    expect(end).toEqual({ code: 0, signal: null, stderr: "" });
+  }
+  expect(factsOf("error", facts)).toEqual([]);
+  return facts;
+}
+
+function factsOf<Kind extends CrowdFact["kind"]>(
+  kind: Kind,
+  facts: readonly CrowdFact[],
+): CrowdFactOf<Kind>[] {
+  return facts.filter((fact): fact is CrowdFactOf<Kind> => fact.kind === kind);
+}
+
+function idsOf(rows: readonly Readonly<Record<string, unknown>>[]): unknown[] {
+  return rows.map((row) => row["id"]).sort();
+}

@@ -1,0 +1,275 @@
+/**
+ * The audit after the kills: what was acknowledged against what the file holds. Reads the rows past
+ * Baton, so that a wrong reader cannot hide a lost write.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { sha256 } from "../../src/canonical.ts";
+import type { Hub } from "../../src/index.ts";
+import { rowsOf, type StoreRow } from "../support/store-dump.ts";
+import type { Fact, FactOf, PlacedMemory, SentFact } from "./kill-facts.ts";
+
+const COMPLETED = 5;
+const DECLINED = 6;
+const FIRST_TERMINAL = 5;
+
+export interface Acknowledged {
+  readonly facts: readonly Fact[];
+  /** Deliveries the run completed itself after the kills, with the attempt it had. */
+  readonly takenOver: ReadonlyMap<string, number>;
+}
+
+interface Findings {
+  readonly violations: readonly string[];
+  readonly redelivered: number;
+}
+
+export async function audit(hub: Hub, file: string, acknowledged: Acknowledged): Promise<Findings> {
+  const ledger = new Ledger(file);
+  const found = new Audit(ledger);
+  for (const fact of acknowledged.facts) found.check(fact);
+  found.takenOver(acknowledged.takenOver);
+  found.holds(acknowledged.facts);
+  found.oncePerDelivery(acknowledged);
+  found.envelopesAndRecords();
+  await found.books(hub);
+  return { violations: found.violations, redelivered: found.redelivered };
+}
+
+/** The file's rows, by id. A repeated id would be a violation of its own. */
+class Ledger {
+  readonly memories: ReadonlyMap<string, StoreRow>;
+  readonly positions: ReadonlyMap<number, StoreRow>;
+  readonly envelopes: ReadonlyMap<string, StoreRow>;
+  readonly deliveries: ReadonlyMap<string, StoreRow>;
+  /** Ended tries, by delivery. */
+  readonly attempts: ReadonlyMap<string, readonly StoreRow[]>;
+  readonly events: readonly StoreRow[];
+  readonly repeated: string[] = [];
+
+  constructor(file: string) {
+    const db = new DatabaseSync(file, { readOnly: true });
+    const memories = rowsOf(db, "memories");
+    this.memories = this.#byId(memories);
+    this.positions = new Map(memories.map((row) => [row["pos"] as number, row]));
+    this.envelopes = this.#byId(rowsOf(db, "envelopes"));
+    this.deliveries = this.#byId(rowsOf(db, "deliveries"));
+    this.attempts = Map.groupBy(rowsOf(db, "attempts"), (row) => row["delivery"] as string);
+    this.events = rowsOf(db, "events");
+    db.close();
+  }
+
+  #byId(rows: readonly StoreRow[]): Map<string, StoreRow> {
+    const byId = new Map<string, StoreRow>();
+    for (const row of rows) {
+      const id = row["id"] as string;
+      if (byId.has(id)) this.repeated.push(id);
+      byId.set(id, row);
+    }
+    return byId;
+  }
+}
+
+/** What the audit wants to know of a record's text. */
+interface Authored {
+  readonly type?: string;
+  readonly data?: {
+    readonly completed?: string;
+    readonly envelope?: string;
+    readonly digest?: string;
+    readonly outputs?: { readonly answer?: number };
+  };
+}
+
+function authoredOf(row: StoreRow | undefined): Authored {
+  return JSON.parse(String(row?.["text"] ?? "{}")) as Authored;
+}
+
+function digestOf(row: StoreRow | undefined): string | undefined {
+  return row && sha256(String(row["text"]));
+}
+
+class Audit {
+  readonly #ledger: Ledger;
+  readonly violations: string[];
+  redelivered = 0;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+    this.violations = ledger.repeated.map((id) => `${id} is stored twice`);
+  }
+
+  check(fact: Fact): void {
+    switch (fact.kind) {
+      case "remembered":
+      case "noted":
+        this.#memory(fact);
+        break;
+      case "sent":
+        this.#sent(fact);
+        break;
+      case "accepted":
+        this.#record(fact.memory, `acceptance of ${fact.delivery}`);
+        this.#delivery(fact.delivery);
+        break;
+      case "completed":
+        this.#completed(fact.delivery, fact);
+        this.#result(fact);
+        break;
+      case "handed-on":
+        this.#completed(fact.delivery, { attempt: fact.attempt, memory: fact.next.memory });
+        this.#sent(fact.next);
+        break;
+      case "declined":
+        this.#declined(fact);
+        this.#ended(fact, "declined");
+        break;
+      case "failed":
+      case "released":
+        this.#ended(fact, fact.kind);
+        break;
+      case "error":
+        this.violations.push(`a child was thrown at: ${fact.message}`);
+        break;
+      case "under-way":
+      case "lost":
+        break;
+    }
+  }
+
+  /** What the run took over itself is completed, by the attempt that took it. */
+  takenOver(taken: ReadonlyMap<string, number>): void {
+    for (const [delivery, attempt] of taken) {
+      const row = this.#delivery(delivery);
+      this.#same(`${delivery} state`, row?.["state"], COMPLETED);
+      this.#same(`${delivery} attempt`, row?.["attempt"], attempt);
+    }
+  }
+
+  /**
+   * Every hold that began has ended: by a settlement of its own (acknowledged or not), or by its
+   * lease, after which the delivery went on to somebody else.
+   */
+  holds(facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      if (fact.kind !== "accepted") continue;
+      const { delivery, attempt } = fact;
+      const row = this.#delivery(delivery);
+      const ended = this.#ledger.attempts.get(delivery) ?? [];
+      const own = ended.filter((each) => each["attempt"] === attempt);
+      if (own.length > 1) this.violations.push(`${delivery} attempt ${attempt} ended twice`);
+      if (own[0]?.["outcome"] === "expired") this.redelivered++;
+      const last = row?.["attempt"] === attempt && Number(row["state"]) >= FIRST_TERMINAL;
+      if (own.length === 0 && !last) {
+        this.violations.push(`${delivery} attempt ${attempt} began and never ended`);
+      }
+    }
+    for (const { id, state } of this.#ledger.deliveries.values() as Iterable<StoreRow>) {
+      if (Number(state) < FIRST_TERMINAL) this.violations.push(`${id} was never taken over`);
+    }
+  }
+
+  /** Nobody accepted an attempt that somebody else had, and nothing was completed twice. */
+  oncePerDelivery({ facts, takenOver }: Acknowledged): void {
+    const accepted = facts.filter((fact): fact is FactOf<"accepted"> => fact.kind === "accepted");
+    this.#unique(accepted.map(({ delivery, attempt }) => `attempt ${attempt} of ${delivery}`));
+    const completed = facts.filter(
+      (fact): fact is FactOf<"completed" | "handed-on"> =>
+        fact.kind === "completed" || fact.kind === "handed-on",
+    );
+    const completions = [...completed.map(({ delivery }) => delivery), ...takenOver.keys()];
+    this.#unique(completions.map((delivery) => `completion of ${delivery}`));
+    const events = this.#ledger.events.filter((event) => event["kind"] === "completed");
+    this.#unique(events.map((event) => `completed event of ${event["delivery"]}`));
+    const results = [...this.#ledger.memories.values()].flatMap(
+      (row) => authoredOf(row).data?.completed ?? [],
+    );
+    this.#unique(results.map((envelope) => `result of ${envelope}`));
+  }
+
+  /** Each envelope has the handoff record at its own position, and each handoff its envelope. */
+  envelopesAndRecords(): void {
+    const records = [...this.#ledger.memories.values()];
+    const handoffs = records.filter((row) => authoredOf(row).type === "handoff");
+    this.#same("handoff records", handoffs.length, this.#ledger.envelopes.size);
+    for (const envelope of this.#ledger.envelopes.values()) {
+      const record = this.#ledger.positions.get(envelope["pos"] as number);
+      const { data } = authoredOf(record);
+      this.#same(`record of ${envelope["id"]}`, data?.envelope, envelope["id"]);
+      this.#same(`digest of ${envelope["id"]}`, data?.digest, digestOf(envelope));
+    }
+  }
+
+  async books(hub: Hub): Promise<void> {
+    const { envelopes, deliveries, byState } = await hub.books();
+    const sum = Object.values(byState).reduce((total, each) => total + each, 0);
+    this.#same("deliveries over all states", sum, deliveries);
+    this.#same("deliveries counted", deliveries, this.#ledger.deliveries.size);
+    this.#same("envelopes counted", envelopes, this.#ledger.envelopes.size);
+    const report = await hub.verify();
+    this.#same("memories verified", report.memories, this.#ledger.memories.size);
+    for (const problem of report.problems) {
+      this.violations.push(`verify: ${problem.record} ${problem.field} ${problem.message}`);
+    }
+  }
+
+  #memory(fact: PlacedMemory): void {
+    const row = this.#record(fact.id, "memory");
+    this.#same(`${fact.id} seq`, row?.["seq"], fact.seq);
+    this.#same(`${fact.id} digest`, digestOf(row), fact.digest);
+    this.#same(`${fact.id} link`, row?.["link"], fact.link);
+  }
+
+  #sent(fact: SentFact): void {
+    const envelope = this.#ledger.envelopes.get(fact.envelope);
+    this.#same(`${fact.envelope} digest`, digestOf(envelope), fact.digest);
+    this.#record(fact.memory, `handoff of ${fact.envelope}`);
+    this.#delivery(fact.delivery);
+  }
+
+  #completed(delivery: string, by: { attempt: number; memory: string }): void {
+    const row = this.#delivery(delivery);
+    this.#same(`${delivery} state`, row?.["state"], COMPLETED);
+    this.#same(`${delivery} attempt`, row?.["attempt"], by.attempt);
+    this.#same(`${delivery} settled by`, row?.["settled_by"], by.memory);
+    this.#record(by.memory, `result of ${delivery}`);
+  }
+
+  #result(fact: FactOf<"completed">): void {
+    const { data } = authoredOf(this.#ledger.memories.get(fact.memory));
+    this.#same(`result of ${fact.delivery}`, data?.completed, fact.envelope);
+    this.#same(`answer of ${fact.delivery}`, data?.outputs?.answer, 42);
+  }
+
+  #declined(fact: FactOf<"failed" | "declined">): void {
+    this.#same(`${fact.delivery} state`, this.#delivery(fact.delivery)?.["state"], DECLINED);
+  }
+
+  #ended(fact: FactOf<"failed" | "declined" | "released">, outcome: string): void {
+    if ("memory" in fact) this.#record(fact.memory, `${outcome} attempt of ${fact.delivery}`);
+    const ended = this.#ledger.attempts.get(fact.delivery) ?? [];
+    const own = ended.find((row) => row["attempt"] === fact.attempt);
+    this.#same(`${fact.delivery} attempt ${fact.attempt}`, own?.["outcome"], outcome);
+  }
+
+  #record(id: string, what: string): StoreRow | undefined {
+    const row = this.#ledger.memories.get(id);
+    if (row === undefined) this.violations.push(`${what}: ${id} was acknowledged and is gone`);
+    return row;
+  }
+
+  #delivery(id: string): StoreRow | undefined {
+    const row = this.#ledger.deliveries.get(id);
+    if (row === undefined) this.violations.push(`${id} was acknowledged and is gone`);
+    return row;
+  }
+
+  #unique(names: readonly string[]): void {
+    for (const [name, group] of Map.groupBy(names, (each) => each)) {
+      if (group.length > 1) this.violations.push(`${name} happened ${group.length} times`);
+    }
+  }
+
+  #same(what: string, is: unknown, should: unknown): void {
+    if (is !== should) this.violations.push(`${what} is ${is}, was acknowledged as ${should}`);
+  }
+}

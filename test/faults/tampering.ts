@@ -1,0 +1,76 @@
+/** Changing a store's file behind Baton's back, one thing at a time, and putting it back. */
+import { DatabaseSync } from "node:sqlite";
+import { rowsOf, type StoreRow, tablesOf } from "../support/store-dump.ts";
+
+type Value = string | number | null;
+
+export interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly type: "INTEGER" | "TEXT";
+}
+
+export class Tampering implements Disposable {
+  readonly #db: DatabaseSync;
+
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file);
+  }
+
+  columns(): Column[] {
+    return tablesOf(this.#db).flatMap((table) =>
+      this.#info(table).map(({ name, type }) => ({ table, column: name, type })),
+    );
+  }
+
+  rows(table: string): StoreRow[] {
+    return rowsOf(this.#db, table);
+  }
+
+  run(sql: string, ...values: (Value | Uint8Array)[]): number {
+    return Number(this.#db.prepare(sql).run(...values).changes);
+  }
+
+  /** Changes one field of one row. Text is given as bytes, so that it may be broken text. */
+  set({ table, column }: Column, row: StoreRow, value: number | Uint8Array): void {
+    const names = Object.keys(row);
+    const where = names.map((name) => `"${name}" is ?`).join(" and ");
+    const set = typeof value === "number" ? "?" : "cast(? as text)";
+    const changed = this.run(
+      `update "${table}" set "${column}" = ${set} where ${where}`,
+      value,
+      ...names.map((name) => row[name] as Value),
+    );
+    if (changed !== 1) throw new Error(`${changed} rows of ${table} were changed, not one`);
+  }
+
+  /** Does the damage, looks, and puts every table back as it was. */
+  async during<Result>(damage: () => void, look: () => Promise<Result>): Promise<Result> {
+    const before = tablesOf(this.#db).map((table) => [table, this.rows(table)] as const);
+    damage();
+    try {
+      return await look();
+    } finally {
+      this.#db.exec("begin");
+      for (const [table, rows] of before) this.#putBack(table, rows);
+      this.#db.exec("commit");
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+
+  #putBack(table: string, rows: readonly StoreRow[]): void {
+    this.#db.exec(`delete from "${table}"`);
+    const names = this.#info(table).map(({ name }) => name);
+    const insert = this.#db.prepare(
+      `insert into "${table}" values (${names.map(() => "?").join(", ")})`,
+    );
+    for (const row of rows) insert.run(...names.map((name) => row[name] as Value));
+  }
+
+  #info(table: string): { name: string; type: Column["type"] }[] {
+    return this.#db.prepare(`pragma table_info("${table}")`).all() as never;
+  }
+}

@@ -1,0 +1,15 @@
+/** The contract suite on the stores this package brings; SQLite on real files. */
+import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { storeContract } from "../../src/testing/store-contract.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+storeContract("reference", async ({ clock }) => ({ store: openReferenceStore({ clock }) }));
+
+storeContract("sqlite", async ({ clock }) => {
+  const folder = temporaryFolder();
+  const file = folder.file("hub.db");
+  const open = () => openSqliteStore({ file, clock, limits: DEFAULT_LIMITS });
+  return { store: await open(), reopen: open, dispose: async () => folder[Symbol.dispose]() };
+});

@@ -1,0 +1,124 @@
+/**
+ * The same random run against two hubs, one on the reference store, one on SQLite: every answer and
+ * every error must be the same, and so must everything that is stored in the end. The reference is
+ * written to be obviously right; what differs from it is wrong, or the reference is.
+ *
+ * `BATON_SEED` repeats a run, `BATON_RUNS` makes more of them.
+ */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { chosenSeed } from "../support/random.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { type Dump, dumpOf } from "./model/dump.ts";
+import { NAMES, openReference, openSqlite, Side } from "./model/side.ts";
+import { type Step, steps } from "./model/steps.ts";
+import { Watch } from "./model/watch.ts";
+
+const RUNS = Number(process.env["BATON_RUNS"] ?? 60);
+const STEPS = 40;
+/** A failure is made smaller for so long at most, then reported as small as it is. */
+const SHRINK_MS = 60_000;
+
+class Pair implements AsyncDisposable {
+  readonly reference: Side;
+  readonly sqlite: Side;
+  readonly #watch: Watch;
+  #steps = 0;
+
+  private constructor(reference: Side, sqlite: Side) {
+    this.reference = reference;
+    this.sqlite = sqlite;
+    this.#watch = new Watch(sqlite);
+  }
+
+  static async open(file: string): Promise<Pair> {
+    const pair = new Pair(
+      await Side.open(openReference, false),
+      await Side.open(openSqlite(file), true),
+    );
+    for (const name of NAMES) await pair.step(arrival(name));
+    return pair;
+  }
+
+  async step({ title, burst = false, run }: Step): Promise<void> {
+    const seed = ++this.#steps;
+    const expected = await this.reference.run(seed, run);
+    const actual = await this.sqlite.run(seed, run);
+    expect(actual, title).toEqual(expected);
+    await this.#watch.look(burst);
+  }
+
+  async compare(): Promise<void> {
+    const expected = await dumpOf(this.reference.store);
+    await this.sqlite.reopen();
+    const actual = await dumpOf(this.sqlite.store);
+    expect(actual).toEqual(expected);
+    expect(actual.verified.problems).toEqual([]);
+    balances(actual);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.reference.close();
+    await this.sqlite.close();
+  }
+}
+
+const arrival = (name: string): Step => ({
+  title: `${name} arrives`,
+  run: async (side) => {
+    side.agents.set(name, await side.hub.agent(name, { role: "any" }, { instance: `${name}-1` }));
+  },
+});
+
+/** Every delivery is in one state, and every envelope was sent as new work or as an addition. */
+function balances({ books, events }: Dump): void {
+  const count = (kind: string) => events.filter((event) => event.kind === kind).length;
+  const states = Object.values(books.byState).reduce((sum, each) => sum + each, 0);
+  expect(books.deliveries).toBe(states);
+  expect(books.deliveries).toBe(count("sent"));
+  expect(books.envelopes).toBe(count("sent") + count("extended"));
+}
+
+/** A step as fast-check wants it: it can always be taken, and says what it is. */
+class Command implements fc.AsyncCommand<object, Pair> {
+  readonly #step: Step;
+  constructor(step: Step) {
+    this.#step = step;
+  }
+  check(): boolean {
+    return true;
+  }
+  run(_model: object, pair: Pair): Promise<void> {
+    return pair.step(this.#step);
+  }
+  toString(): string {
+    return `\n  ${this.#step.title}`;
+  }
+}
+
+it("SQLite answers every random run as the reference does, and keeps the same [DLV-6 ENV-11]", {
+  timeout: 10 * 60_000,
+}, async () => {
+  const seed = chosenSeed();
+  const commands = fc.commands(
+    steps.map((arbitrary) => arbitrary.map((step) => new Command(step))),
+    { maxCommands: STEPS, size: "max" },
+  );
+  const property = fc.asyncProperty(commands, async (chosen) => {
+    using folder = temporaryFolder();
+    await using pair = await Pair.open(folder.file("hub.db"));
+    await fc.asyncModelRun(() => ({ model: {}, real: pair }), chosen);
+    await pair.compare();
+  });
+  try {
+    await fc.assert(property, {
+      seed,
+      numRuns: RUNS,
+      interruptAfterTimeLimit: SHRINK_MS + RUNS * 2_000,
+    });
+  } catch (error) {
+    const replay = `BATON_SEED=${seed} npx vitest run test/store/model.test.ts`;
+    const told = error instanceof Error ? error.message : String(error);
+    throw new Error(`Replay: ${replay}\n${told}`, { cause: error });
+  }
+});

@@ -1,0 +1,57 @@
+/** Runs one of the project's programs as a process of its own, and returns all it said. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+export const ROOT = join(import.meta.dirname, "..", "..");
+
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Milliseconds until the first output. */
+  readonly firstOutputMs: number;
+}
+
+export interface RunOptions {
+  /** For Node itself, before the script. */
+  readonly node?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** `script` is a path from the project's root. */
+export async function runScript(
+  script: string,
+  args: readonly string[],
+  { node = [], env = {}, cwd = ROOT }: RunOptions = {},
+): Promise<Run> {
+  const started = performance.now();
+  const child = spawn(process.execPath, [...node, join(ROOT, script), ...args], {
+    cwd,
+    env: { ...bareEnvironment(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let firstOutputMs = Number.POSITIVE_INFINITY;
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (chunk: string) => {
+      firstOutputMs = Math.min(firstOutputMs, performance.now() - started);
+      said[name] += chunk;
+    });
+  }
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...said, firstOutputMs };
+}
+
+/** Without what the test runner, or whoever runs it, has set for itself. */
+function bareEnvironment(): NodeJS.ProcessEnv {
+  const {
+    BATON_STORE: _,
+    NO_COLOR: _no,
+    FORCE_COLOR: _force,
+    NODE_OPTIONS: _options,
+    ...rest
+  } = process.env;
+  return rest;
+}
