@@ -7,7 +7,8 @@ const INTRODUCTION = `# Errors
 
 Three kinds of trouble are kept apart:
 
-- **What a caller must expect** is a return value: work that was extended meanwhile answers \`{ kind: "extended" }\`.
+- **What a caller must expect** is a return value: settling work that was extended meanwhile answers
+  \`{ kind: "extended" }\`, a note of work that was lost \`{ kind: "kept" }\`.
 - **What a caller did wrong, and what the world did** (disk, lock, foreign file) is a \`BatonError\` with one of the codes below.
 - **What can only be a bug of Baton** is any other error. The command line exits with 70 then.
 

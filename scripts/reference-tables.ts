@@ -49,7 +49,8 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   metadata:
     "When it was made (said by the hub), by which model, at what cost; open to your own fields",
   parents: "The envelopes it continues from or adds to",
-  payload: "Typed data; checked against the schema registered for its type",
+  payload:
+    "Typed data; checked against the schema registered for its type, and sent as that schema gives it",
   refs: "Memories it builds on, each fixed by the digest it had when it was sent",
   run: "The run it belongs to",
   task: "The task whose line it is on; made up when the sender names none",
@@ -104,9 +105,9 @@ function transitions(): string {
     all.map(({ verb, from, to, by, events }) => [
       verb,
       from.join(", ") || "(nothing)",
-      to.join(", "),
+      to.join(", ") || "(stays)",
       by,
-      events.join(", "),
+      events.join(", ") || "(none)",
     ]),
   );
 }

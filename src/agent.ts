@@ -94,7 +94,7 @@ export class Agent {
   }
 
   /** Hands a task over. Acknowledged means stored for good, together with all it needs. */
-  async handoff<T = unknown>(draft: DraftOf<T>): Promise<Sent<T>> {
+  async handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>> {
     const outcome = await sendHandoff<T>(this.#workspace, this.#self, draft);
     if (outcome.kind !== "sent") throw new Error("a handoff outside a lease cannot lose one");
     return new Sent<T>(this.#workspace, outcome);

@@ -10,39 +10,40 @@
  * wrong, takes the careful walk below, which also knows the path.
  */
 import { hash } from "node:crypto";
-import { BatonError, type ErrorCode } from "./errors.ts";
+import { BatonError, type ErrorCode, type Violation } from "./errors.ts";
 import { FORMAT_LIMITS } from "./limits.ts";
 
-interface Fault {
-  readonly rule: string;
-  readonly path: string;
-  readonly message: string;
-  readonly hint: string;
+/** One walk: where it is, and everything wrong it has met. */
+interface Walk {
+  readonly ancestors: object[];
+  readonly faults: Violation[];
 }
 
-/** A value that has no canonical form. Becomes a `BatonError` of the caller's code. */
-class NotCanonical extends Error {
-  readonly fault: Fault;
-  constructor(fault: Fault) {
-    super(fault.message);
-    this.fault = fault;
-  }
-}
-
-/** The canonical text of a value, or a `BatonError` with `code` that names the place. */
+/** The canonical text of a value, or a `BatonError` with `code` that names every fault. */
 export function canonicalJson(value: unknown, code: ErrorCode, path = ""): string {
   if (isOrderly(value, 0)) {
     const text = JSON.stringify(value);
     // NUL and lone surrogates come out as \\u escapes; so do a few harmless control characters.
     if (!text.includes("\\u")) return text;
   }
-  try {
-    return write(value, path, []);
-  } catch (error) {
-    if (!(error instanceof NotCanonical)) throw error;
-    const { fault } = error;
-    throw new BatonError(code, { ...fault, violations: [fault], cause: error });
-  }
+  const walk: Walk = { ancestors: [], faults: [] };
+  const text = write(value, path, walk);
+  const [first] = walk.faults;
+  if (first === undefined) return text;
+  throw new BatonError(code, { ...first, violations: walk.faults });
+}
+
+/** Everything in a value that has no canonical form. */
+export function canonicalFaults(value: unknown, path = ""): readonly Violation[] {
+  const walk: Walk = { ancestors: [], faults: [] };
+  write(value, path, walk);
+  return walk.faults;
+}
+
+/** Notes a fault and goes on, so that all of them are found in one go. */
+function fault(walk: Walk, found: Violation): string {
+  walk.faults.push(found);
+  return "null";
 }
 
 /** Whether the native writer would give the canonical text, as far as structure goes. */
@@ -88,18 +89,18 @@ export function sha256(text: string): string {
   return hash("sha256", text, "hex");
 }
 
-function write(value: unknown, path: string, ancestors: object[]): string {
+function write(value: unknown, path: string, walk: Walk): string {
   switch (typeof value) {
     case "string":
-      return writeString(value, path);
+      return writeString(value, path, walk);
     case "number":
-      return writeNumber(value, path);
+      return writeNumber(value, path, walk);
     case "boolean":
       return value ? "true" : "false";
     case "object":
-      return value === null ? "null" : writeContainer(value, path, ancestors);
+      return value === null ? "null" : writeContainer(value, path, walk);
     default:
-      throw new NotCanonical({
+      return fault(walk, {
         rule: "json",
         path,
         message: `${at(path)} is ${typeof value}, which JSON cannot carry.`,
@@ -108,44 +109,44 @@ function write(value: unknown, path: string, ancestors: object[]): string {
   }
 }
 
-function writeContainer(value: object, path: string, ancestors: object[]): string {
-  if (ancestors.includes(value)) {
-    throw new NotCanonical({
+function writeContainer(value: object, path: string, walk: Walk): string {
+  if (walk.ancestors.includes(value)) {
+    return fault(walk, {
       rule: "circular",
       path,
       message: `${at(path)} contains itself.`,
       hint: "Replace the circular reference by an id.",
     });
   }
-  if (ancestors.length >= FORMAT_LIMITS.jsonDepth) {
-    throw new NotCanonical({
+  if (walk.ancestors.length >= FORMAT_LIMITS.jsonDepth) {
+    return fault(walk, {
       rule: "json_depth",
       path,
       message: `${at(path)} is nested deeper than ${FORMAT_LIMITS.jsonDepth} levels.`,
       hint: "Flatten it, or keep it as an artifact and reference that.",
     });
   }
-  ancestors.push(value);
+  walk.ancestors.push(value);
   const text = Array.isArray(value)
-    ? writeArray(value, path, ancestors)
-    : writeObject(value as Record<string, unknown>, path, ancestors);
-  ancestors.pop();
+    ? writeArray(value, path, walk)
+    : writeObject(value as Record<string, unknown>, path, walk);
+  walk.ancestors.pop();
   return text;
 }
 
-function writeArray(items: readonly unknown[], path: string, ancestors: object[]): string {
+function writeArray(items: readonly unknown[], path: string, walk: Walk): string {
   let text = "[";
   for (let i = 0; i < items.length; i++) {
     if (i > 0) text += ",";
-    text += write(items[i], `${path}[${i}]`, ancestors);
+    text += write(items[i], `${path}[${i}]`, walk);
   }
   return `${text}]`;
 }
 
-function writeObject(value: Record<string, unknown>, path: string, ancestors: object[]): string {
+function writeObject(value: Record<string, unknown>, path: string, walk: Walk): string {
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new NotCanonical({
+    return fault(walk, {
       rule: "json",
       path,
       message: `${at(path)} is a ${prototype?.constructor?.name ?? "special object"}.`,
@@ -158,14 +159,14 @@ function writeObject(value: Record<string, unknown>, path: string, ancestors: ob
     if (item === undefined) continue;
     const place = path === "" ? key : `${path}.${key}`;
     if (key === "__proto__") {
-      throw new NotCanonical({
+      fault(walk, {
         rule: "reserved_key",
         path: place,
         message: `${at(place)} is a reserved key.`,
         hint: "Rename the key.",
       });
     }
-    text += `${text === "" ? "" : ","}${writeString(key, place)}:${write(item, place, ancestors)}`;
+    text += `${text === "" ? "" : ","}${writeString(key, place, walk)}:${write(item, place, walk)}`;
   }
   return `{${text}}`;
 }
@@ -181,9 +182,9 @@ function sortedKeys(value: object): string[] {
 
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function writeString(value: string, path: string): string {
+function writeString(value: string, path: string, walk: Walk): string {
   if (!value.isWellFormed()) {
-    throw new NotCanonical({
+    return fault(walk, {
       rule: "well_formed",
       path,
       message: `${at(path)} contains half of a surrogate pair.`,
@@ -191,7 +192,7 @@ function writeString(value: string, path: string): string {
     });
   }
   if (value.includes("\0")) {
-    throw new NotCanonical({
+    return fault(walk, {
       rule: "no_nul",
       path,
       message: `${at(path)} contains a NUL character.`,
@@ -201,9 +202,9 @@ function writeString(value: string, path: string): string {
   return JSON.stringify(value);
 }
 
-function writeNumber(value: number, path: string): string {
+function writeNumber(value: number, path: string, walk: Walk): string {
   if (!Number.isFinite(value)) {
-    throw new NotCanonical({
+    return fault(walk, {
       rule: "finite",
       path,
       message: `${at(path)} is ${value}.`,
@@ -211,7 +212,7 @@ function writeNumber(value: number, path: string): string {
     });
   }
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new NotCanonical({
+    return fault(walk, {
       rule: "safe_integer",
       path,
       message: `${at(path)} is an integer beyond 2^53, which other readers would round.`,

@@ -97,7 +97,10 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Registers a payload type with any Standard Schema or a JSON Schema. */
-  payload<T>(name: string, schema: StandardSchemaV1<unknown, T> | JsonSchema): PayloadType<T> {
+  async payload<T>(
+    name: string,
+    schema: StandardSchemaV1<unknown, T> | JsonSchema,
+  ): Promise<PayloadType<T>> {
     return this.#workspace.payloads.register<T>(
       parseOr(Name, name, { code: "invalid_input", what: "The payload type", prefix: "type" }),
       schema,

@@ -13,7 +13,8 @@ import { openSqliteStore } from "./store/sqlite/open.ts";
  * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
-  const chosen = address ?? process.env["BATON_STORE"] ?? `sqlite:${defaultFile(process.cwd())}`;
+  const named = address ?? (process.env["BATON_STORE"] || undefined);
+  const chosen = named ?? `sqlite:${defaultFile(process.cwd())}`;
   const clock = options.clock ?? systemClock;
   const limits = resolveLimits(options.limits);
   if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);

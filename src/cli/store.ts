@@ -34,5 +34,5 @@ export async function openExisting(choice: StoreChoice): Promise<Hub> {
 /** The address that `openHub` would choose. */
 export async function addressOf({ store }: StoreChoice): Promise<string> {
   const { defaultFile } = await import("../open-hub.ts");
-  return store ?? process.env["BATON_STORE"] ?? `sqlite:${defaultFile(process.cwd())}`;
+  return (store ?? process.env["BATON_STORE"]) || `sqlite:${defaultFile(process.cwd())}`;
 }

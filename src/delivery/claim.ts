@@ -31,6 +31,7 @@ export async function claim(
     branch: workspace.branch,
     receiver: receiver.agent,
     instance: receiver.instance,
+    publicKey: receiver.signer?.publicKey ?? "",
     leaseMs: workspace.limits.leaseMs,
     limit,
     ...(task === undefined ? {} : { task }),

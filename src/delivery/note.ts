@@ -3,7 +3,8 @@
  * A note of somebody who lost the work is kept all the same, marked, so that the next holder can
  * tell what was found out by whom.
  */
-import type { Envelope } from "../envelope/schema.ts";
+import { BatonError } from "../errors.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
 import {
   type Author,
   type Memory,
@@ -12,19 +13,26 @@ import {
   writeRecord,
 } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import type { Claimed } from "../store/store.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /** Marks what a holder wrote after it had lost the work. */
 export const STALE_HOLDER = "stale-holder";
 
-export interface Noted {
-  readonly memory: Memory;
-  /** False when the work had gone to somebody else: the note is kept, marked. */
-  readonly held: boolean;
-  /** The envelope that counts now; another than the holder's when the sender added to it. */
-  readonly envelope: Envelope["id"];
-}
+export type Noted =
+  | {
+      readonly kind: "noted";
+      readonly memory: Memory;
+      /** The envelope that counts now; another than the holder's when the sender added to it. */
+      readonly envelope: string;
+    }
+  /** The work had gone to somebody else: the note is kept, and marked. */
+  | {
+      readonly kind: "kept";
+      readonly memory: Memory;
+      readonly delivery: DeliveryRow | undefined;
+    };
 
 export async function note(
   workspace: Workspace,
@@ -33,12 +41,13 @@ export async function note(
   input: MemoryInput,
 ): Promise<Noted> {
   const { delivery, envelope } = hold;
+  leaveRoomForMark(input);
   const relations = [
     { kind: "continues-from" as const, to: delivery.acceptedBy },
     ...(input.relations ?? []),
   ];
   const described = { type: "step", task: envelope.task, ...input, relations };
-  const held = await append(workspace, holder, {
+  const outcome = await append(workspace, holder, {
     input: described,
     lease: {
       delivery: delivery.id,
@@ -47,18 +56,32 @@ export async function note(
       leaseMs: workspace.limits.leaseMs,
     },
   });
-  if (held !== undefined) return { ...held, held: true };
+  if (outcome.kind === "noted") return outcome;
   const marked = { ...described, tags: [...(input.tags ?? []), STALE_HOLDER] };
   const kept = await append(workspace, holder, { input: marked });
-  return { memory: (kept as Omit<Noted, "held">).memory, held: false, envelope: envelope.id };
+  if (kept.kind !== "noted") throw new Error("a note outside a lease cannot lose one");
+  return { kind: "kept", memory: kept.memory, delivery: outcome.delivery };
 }
 
-/** Undefined when the lease is lost. */
+/** Refused now rather than when the lease is lost and the note matters most. */
+function leaveRoomForMark({ tags = [] }: MemoryInput): void {
+  if (!Array.isArray(tags) || tags.length < FORMAT_LIMITS.tags) return;
+  throw new BatonError("invalid_memory", {
+    message: `tags: a note may have ${FORMAT_LIMITS.tags - 1}, this one has ${tags.length}.`,
+    path: "tags",
+    hint: "One is kept free for marking what was noted after the work was lost.",
+  });
+}
+
+type Appended =
+  | Extract<Noted, { kind: "noted" }>
+  | { readonly kind: "lease_lost"; readonly delivery: DeliveryRow | undefined };
+
 async function append(
   workspace: Workspace,
   holder: Author,
-  { input, lease }: { input: MemoryInput; lease?: Parameters<Workspace["store"]["renewLease"]>[1] },
-): Promise<Omit<Noted, "held"> | undefined> {
+  { input, lease }: { input: MemoryInput; lease?: Lease },
+): Promise<Appended> {
   const { ids, clock, limits, name, branch } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
   const outcome = await workspace.store.appendMemories({
@@ -71,11 +94,11 @@ async function append(
     case "appended": {
       const [place] = outcome.places;
       if (place === undefined) throw new Error("one record was appended, no place came back");
-      return { memory: placedMemory(written, place, branch), envelope: outcome.envelope };
+      const { envelope } = outcome;
+      return { kind: "noted", memory: placedMemory(written, place, branch), envelope };
     }
     case "lease_lost":
-    case "extended":
-      return undefined;
+      return outcome;
     default:
       throw await refusalError(workspace, outcome);
   }

@@ -11,8 +11,9 @@ import {
   type DraftSchema,
   type Envelope,
   type EnvelopeOf,
+  receiverOf,
 } from "../envelope/schema.ts";
-import { receiverOf, type SealedEnvelope, seal } from "../envelope/seal.ts";
+import { type SealedEnvelope, seal } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { unknownAgent } from "../memory/agents.ts";
@@ -58,8 +59,7 @@ export async function sendHandoff<T>(
   sender: Sender,
   draft: DraftOf<T>,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
-  const checked = parseOr(CompiledDraft, draft, { code: "invalid_envelope", what: "The handoff" });
-  await workspace.payloads.enforce(checked.payload);
+  const checked = await checkDraft(workspace, draft);
   const to = await resolveReceiver(workspace, checked);
   const refs = await pinReferences(workspace, checked);
   let open: Open | undefined;
@@ -77,9 +77,16 @@ export async function sendHandoff<T>(
   });
 }
 
+async function checkDraft(workspace: Workspace, draft: unknown): Promise<CheckedDraft> {
+  const checked = parseOr(CompiledDraft, draft, { code: "invalid_envelope", what: "The handoff" });
+  if (checked.payload === undefined) return checked;
+  return { ...checked, payload: await workspace.payloads.enforce(checked.payload) };
+}
+
 /** An alias becomes the canonical id before it is sealed: the envelope is for good. */
 async function resolveReceiver(workspace: Workspace, draft: CheckedDraft): Promise<Envelope["to"]> {
-  const to = receiverOf(draft.to);
+  const to = typeof draft.to === "string" ? receiverOf(draft.to) : draft.to;
+  if (to === undefined) throw new Error("the schema lets only addresses through");
   if (to.kind === "agent") {
     const agent = await workspace.store.findAgent(workspace.name, to.agent);
     if (agent === undefined) throw await unknownAgent(workspace, to.agent, "to");

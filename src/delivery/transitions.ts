@@ -17,6 +17,7 @@ export interface Transition {
   readonly verb: string;
   /** Empty: the delivery comes into being. */
   readonly from: readonly DeliveryState[];
+  /** Empty: the state stays as it is. */
   readonly to: readonly DeliveryState[];
   readonly by: Actor;
   readonly events: readonly EventKind[];
@@ -36,7 +37,7 @@ export const TRANSITIONS = {
   extend: {
     verb: "extend",
     from: ["claimed", "accepted", "waiting"],
-    to: ["claimed", "accepted", "waiting"],
+    to: [],
     by: "sender",
     events: ["extended"],
   },
@@ -84,6 +85,24 @@ export const TRANSITIONS = {
     to: ["ready", "dead"],
     by: "anyone",
     events: ["expired", "dead"],
+  },
+  /** The holder asks back. Reserved: no verb of the hub leads here yet, as with the next three. */
+  clarify: { verb: "clarify", from: ["accepted"], to: ["waiting"], by: "holder", events: [] },
+  answer: { verb: "answer", from: ["waiting"], to: ["accepted"], by: "sender", events: [] },
+  cancel: {
+    verb: "cancel",
+    from: ["scheduled", "ready", "claimed", "accepted", "waiting"],
+    to: ["cancelled"],
+    by: "sender",
+    events: [],
+  },
+  /** Its deadline passed before anybody settled it. */
+  lapse: {
+    verb: "lapse",
+    from: ["scheduled", "ready", "claimed", "accepted", "waiting"],
+    to: ["expired"],
+    by: "anyone",
+    events: [],
   },
   /** A retry's time has come. */
   mature: { verb: "mature", from: ["scheduled"], to: ["ready"], by: "anyone", events: [] },

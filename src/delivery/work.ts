@@ -49,6 +49,8 @@ export class Work<T = unknown> implements AsyncDisposable {
   #abort: AbortController | undefined;
   #lost: BatonError | undefined;
   #settled = false;
+  /** Settlements that were sent and not yet answered. */
+  #ends = 0;
   /** Called when the sender adds to the handoff while it is held. */
   onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
 
@@ -104,7 +106,7 @@ export class Work<T = unknown> implements AsyncDisposable {
   async note(input: MemoryInput | string): Promise<Noted> {
     const described = typeof input === "string" ? { content: input } : input;
     const noted = await note(this.#workspace, this.#holder, this.#hold(), described);
-    if (!noted.held) this.#lose(leaseLost(this.id, undefined));
+    if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
     else if (noted.envelope !== this.#sealed.id) await this.#tellExtension();
     return noted;
   }
@@ -124,27 +126,27 @@ export class Work<T = unknown> implements AsyncDisposable {
   /** Gives it back to the inbox, with everything the sender has added. */
   async release(): Promise<DeliveryRow> {
     this.#refuseSettled();
-    const delivery = await this.#orLose(releaseNewest(this.#workspace, this.#holder, this.#hold()));
+    const delivery = await this.#ending(releaseNewest(this.#workspace, this.#holder, this.#hold()));
     this.#end();
     return delivery;
   }
 
   /** Hands the task on: completes this work and sends the next envelope, in one operation. */
-  async handoff<Next = unknown>(
+  async handoff<Next extends object = object>(
     draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
   ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
     this.#refuseSettled();
-    const outcome = await sendHandoff<Next>(
-      this.#workspace,
-      {
-        ...this.#holder,
-        work: {
-          lease: this.#lease(),
-          envelope: this.envelope as Envelope,
-          acceptedBy: this.acceptedBy,
-        },
-      },
-      { intent: this.envelope.intent, task: this.task, ...draft },
+    const work = {
+      lease: this.#lease(),
+      envelope: this.envelope as Envelope,
+      acceptedBy: this.acceptedBy,
+    };
+    const outcome = await this.#ending(
+      sendHandoff<Next>(
+        this.#workspace,
+        { ...this.#holder, work },
+        { intent: this.envelope.intent, task: this.task, ...draft },
+      ),
     );
     switch (outcome.kind) {
       case "sent":
@@ -159,9 +161,13 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** Asks for more time. Every other call does so too; a heartbeat does it in between. */
   async renew(): Promise<void> {
+    if (this.#lost !== undefined) throw this.#lost;
     if (this.#settled) return;
     const outcome = await this.#workspace.store.renewLease(this.#workspace.name, this.#lease());
-    if (outcome.kind === "lease_lost") throw this.#lose(leaseLost(this.id, outcome.delivery));
+    if (outcome.kind === "lease_lost") {
+      if (this.#ends > 0) return; // Being settled right now: the answer to that is the one to tell.
+      throw this.#lose(leaseLost(this.id, outcome.delivery));
+    }
     if (outcome.delivery.envelope !== this.#sealed.id) await this.#tellExtension();
   }
 
@@ -175,19 +181,22 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   async #settle(settling: (hold: Claimed) => Promise<Settled>): Promise<Settling<T>> {
     this.#refuseSettled();
-    const outcome = await this.#orLose(settling(this.#hold()));
+    const outcome = await this.#ending(settling(this.#hold()));
     if (outcome.kind === "extended") return this.#extend(outcome.envelope);
     this.#end();
     return outcome;
   }
 
   /** A lost lease ends this work; the caller is told by the error and by the signal. */
-  async #orLose<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
+  async #ending<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
+    this.#ends++;
     try {
       return await outcome;
     } catch (error) {
       if (error instanceof BatonError && error.code === "lease_lost") this.#lose(error);
       throw error;
+    } finally {
+      this.#ends--;
     }
   }
 
@@ -217,11 +226,15 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** Somebody did something that concerns this agent: it may be an addition to this work. */
   #lookAgain(): void {
-    if (this.#settled || this.onExtended === undefined) return;
-    void this.#tellExtension().catch(() => {});
+    this.#tellExtension().catch(() => {}); // A hint only: settling tells of it all the same.
   }
 
+  /**
+   * Goes on to a newer envelope only where the holder is told of it: by `onExtended`, or by the
+   * answer to settling. What nobody has seen does not count as looked at.
+   */
   async #tellExtension(): Promise<void> {
+    if (this.#settled || this.onExtended === undefined) return;
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (current === undefined || current.envelope.id === this.#sealed.id) return;
     const { envelope } = this.#extend(current.envelope);
@@ -229,6 +242,7 @@ export class Work<T = unknown> implements AsyncDisposable {
   }
 
   #refuseSettled(): void {
+    if (this.#lost !== undefined) throw this.#lost;
     if (!this.#settled) return;
     throw new BatonError("already_settled", {
       message: `The work of ${this.id} was settled before.`,
@@ -237,7 +251,9 @@ export class Work<T = unknown> implements AsyncDisposable {
     });
   }
 
+  /** What this holder settled itself is over, not lost: a late note or heartbeat changes nothing. */
   #lose(error: BatonError): BatonError {
+    if (this.#settled && this.#lost === undefined) return error;
     this.#end();
     this.#lost = error;
     this.#abort?.abort(error);

@@ -1,8 +1,7 @@
 /**
  * Payload types: a team registers a schema per type, as any Standard Schema (Zod, Valibot,
- * ArkType …) or as JSON Schema, and the hub enforces it at the door, on sending and on reading.
+ * ArkType …) or as JSON Schema, and the hub enforces it when a handoff is sent.
  */
-
 import type { z } from "zod";
 import { BatonError, type Violation } from "../errors.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -11,7 +10,12 @@ import type { StandardSchemaV1 } from "./standard-schema.ts";
 import { formatPath, rejection } from "./violations.ts";
 
 type PayloadValue = z.output<typeof Payload>;
-type Check = (data: unknown) => Promise<readonly Violation[]>;
+
+/** What a check makes of some data: the data as the schema gives it, or what is wrong with it. */
+type Checked =
+  | { readonly kind: "valid"; readonly data: unknown }
+  | { readonly kind: "invalid"; readonly violations: readonly Violation[] };
+type Check = (data: unknown) => Checked | Promise<Checked>;
 
 /** A registered type: makes payloads that carry their TypeScript type along. */
 export interface PayloadType<T> {
@@ -23,22 +27,30 @@ export interface PayloadType<T> {
 export class PayloadTypes {
   readonly #checks = new Map<string, Check>();
 
-  register<T>(name: string, schema: StandardSchemaV1<unknown, T> | JsonSchema): PayloadType<T> {
-    this.#checks.set(
-      name,
-      isStandardSchema(schema) ? standardCheck(schema) : jsonSchemaCheck(name, schema),
-    );
+  /** Registers a type. A schema that is no schema is refused here, not at the first handoff. */
+  async register<T>(
+    name: string,
+    schema: StandardSchemaV1<unknown, T> | JsonSchema,
+  ): Promise<PayloadType<T>> {
+    const check = isStandardSchema(schema)
+      ? standardCheck(schema)
+      : await jsonSchemaCheck(name, schema);
+    this.#checks.set(name, check);
     return { name, of: (data) => ({ type: name, data }) };
   }
 
-  /** Throws when the payload breaks its type's schema. A type nobody registered is let through. */
-  async enforce(payload: PayloadValue | undefined): Promise<void> {
-    if (payload === undefined) return;
+  /**
+   * The payload as its type's schema gives it (with its defaults), or an error that names every
+   * violation. A type nobody registered is let through.
+   */
+  async enforce(payload: PayloadValue): Promise<PayloadValue> {
     const check = this.#checks.get(payload.type);
-    if (check === undefined) return;
-    const violations = await check(payload.data);
-    if (violations.length === 0) return;
-    throw rejection("invalid_payload", `A payload of type "${payload.type}"`, violations);
+    if (check === undefined) return payload;
+    const checked = await check(payload.data);
+    if (checked.kind === "invalid") {
+      throw rejection("invalid_payload", `A payload of type "${payload.type}"`, checked.violations);
+    }
+    return { data: checked.data as PayloadValue["data"], type: payload.type };
   }
 }
 
@@ -53,7 +65,8 @@ function isStandardSchema<T>(schema: unknown): schema is StandardSchemaV1<unknow
 function standardCheck(schema: StandardSchemaV1): Check {
   return async (data) => {
     const result = await schema["~standard"].validate(data);
-    return (result.issues ?? []).map((issue) => {
+    if (result.issues === undefined) return { kind: "valid", data: result.value };
+    const violations = result.issues.map((issue) => {
       const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
       const path = formatPath(["payload", "data", ...keys]);
       return {
@@ -63,19 +76,12 @@ function standardCheck(schema: StandardSchemaV1): Check {
         hint: "Send what the registered schema describes.",
       };
     });
+    return { kind: "invalid", violations };
   };
 }
 
-/** Ajv is loaded when the first JSON Schema is used: most programs never need it. */
-function jsonSchemaCheck(name: string, schema: JsonSchema): Check {
-  let compiled: Promise<Check> | undefined;
-  return async (data) => {
-    compiled ??= compileJsonSchema(name, schema);
-    return (await compiled)(data);
-  };
-}
-
-async function compileJsonSchema(name: string, schema: JsonSchema): Promise<Check> {
+/** Ajv is loaded with the first JSON Schema: most programs never need it. */
+async function jsonSchemaCheck(name: string, schema: JsonSchema): Promise<Check> {
   const draft7 = typeof schema["$schema"] === "string" && schema["$schema"].includes("draft-07");
   const { Ajv } = draft7
     ? await import("ajv")
@@ -92,9 +98,9 @@ async function compileJsonSchema(name: string, schema: JsonSchema): Promise<Chec
       cause,
     });
   }
-  return async (data) => {
-    if (validate(data)) return [];
-    return (validate.errors ?? []).map((error) => {
+  return (data) => {
+    if (validate(data)) return { kind: "valid", data };
+    const violations = (validate.errors ?? []).map((error) => {
       const keys = error.instancePath.split("/").slice(1).map(pointerPart);
       const path = formatPath(["payload", "data", ...keys]);
       return {
@@ -104,6 +110,7 @@ async function compileJsonSchema(name: string, schema: JsonSchema): Promise<Chec
         hint: `The schema says ${JSON.stringify(error.params)}.`,
       };
     });
+    return { kind: "invalid", violations };
   };
 }
 

@@ -175,6 +175,21 @@ export type EnvelopeOf<T> = Omit<Envelope, "payload"> & {
   readonly payload?: { readonly type: string; readonly data: T } | undefined;
 };
 
+/** `"coder"`, `"role:reviewer"` or `"channel:news"`; undefined when it is no address. */
+export function receiverOf(address: string): Envelope["to"] | undefined {
+  const colon = address.indexOf(":");
+  const kind = colon < 0 ? "agent" : address.slice(0, colon);
+  return Receiver.safeParse({ kind, [kind]: address.slice(colon + 1) }).data;
+}
+
+const Address = z.string().refine((address) => receiverOf(address) !== undefined, {
+  error: "is not an address",
+  params: {
+    rule: "receiver",
+    hint: 'Write an agent\'s name, "role:<role>" or "channel:<channel>".',
+  },
+});
+
 /**
  * What a sender writes. The same fields, with the short forms people like to type; everything the
  * hub knows better (ids, sender, version, digests, hop) is not theirs to say.
@@ -215,7 +230,7 @@ export const DraftSchema = z.strictObject({
     .max(FORMAT_LIMITS.references)
     .default([]),
   task: Name.optional(),
-  to: z.union([z.string().min(1), Receiver], {
+  to: z.union([Address, Receiver], {
     error: 'must be an agent\'s name, "role:…", "channel:…", or { kind, … }',
   }),
 });
@@ -226,5 +241,5 @@ export const CompiledDraft = z.compile(DraftSchema);
 
 /** A draft whose payload is a `T`. */
 export type DraftOf<T> = Omit<Draft, "payload"> & {
-  readonly payload?: { readonly type: string; readonly data: T };
+  readonly payload?: { readonly type: string; readonly data: T } | undefined;
 };

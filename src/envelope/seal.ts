@@ -5,15 +5,8 @@
 
 import type { z } from "zod";
 import { canonicalJson, sha256 } from "../canonical.ts";
-import { BatonError } from "../errors.ts";
 import { checkLimit, type Limits } from "../limits.ts";
-import {
-  CompiledEnvelope,
-  type DraftSchema,
-  ENVELOPE_VERSION,
-  type Envelope,
-  Receiver,
-} from "./schema.ts";
+import { CompiledEnvelope, type DraftSchema, ENVELOPE_VERSION, type Envelope } from "./schema.ts";
 import { parseOr } from "./violations.ts";
 
 export interface SealedEnvelope {
@@ -80,20 +73,4 @@ function decisionOf(decision: CheckedDraft["decisions"][number]): Envelope["deci
   const { id, ...given } =
     typeof decision === "string" ? { question: decision, options: [], id: undefined } : decision;
   return { ...given, id: id ?? `dec-${sha256(given.question).slice(0, 12)}` };
-}
-
-/** `"coder"`, `"role:reviewer"`, `"channel:news"` or the long form. */
-export function receiverOf(to: CheckedDraft["to"]): Envelope["to"] {
-  if (typeof to !== "string") return to;
-  const colon = to.indexOf(":");
-  const [kind, name] = colon < 0 ? ["agent", to] : [to.slice(0, colon), to.slice(colon + 1)];
-  const parsed = Receiver.safeParse({ kind, [kind]: name });
-  if (parsed.success) return parsed.data;
-  const violation = {
-    path: "to",
-    rule: "receiver",
-    message: `to: "${to}" is not an address`,
-    hint: 'Write an agent\'s name, "role:<role>" or "channel:<channel>".',
-  };
-  throw new BatonError("invalid_envelope", { ...violation, violations: [violation] });
 }

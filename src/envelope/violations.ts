@@ -3,6 +3,7 @@
  * path, a stable rule word and a hint that says what to write instead.
  */
 import type * as z from "zod";
+import { canonicalFaults } from "../canonical.ts";
 import { BatonError, type ErrorCode, type Violation } from "../errors.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -54,6 +55,10 @@ function violationsOfIssue(issue: Issue): Violation[] {
       return say("format", "See the envelope's schema: baton schema envelope.");
     case "invalid_value":
       return say("one_of", `Use one of: ${issue.values.map(String).join(", ")}.`);
+    case "custom": {
+      const { rule, hint } = (issue.params ?? {}) as { rule?: string; hint?: string };
+      return say(rule ?? "custom", hint ?? "See the envelope's schema: baton schema envelope.");
+    }
     case "invalid_union":
       return closestBranch(issue) ?? say("one_of", "Use one of the forms named.");
     default:
@@ -99,16 +104,25 @@ export function rejection(
 export function parseOr<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  refusal: { code: ErrorCode; what: string; prefix?: string },
+  refusal: {
+    code: ErrorCode;
+    what: string;
+    prefix?: string;
+    /** The path of a value that is used, not written down: it may be what no text could carry. */
+    unwritten?: string;
+  },
 ): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const prefix = refusal.prefix ?? "";
-  const violations = violationsOf(parsed.error).map((violation) => ({
+  const broken = violationsOf(parsed.error).map((violation) => ({
     ...violation,
     path: joinPath(prefix, violation.path),
   }));
-  throw rejection(refusal.code, refusal.what, violations);
+  // What no text could carry (NUL, half characters, cycles …) is told in the same answer.
+  const paths = new Set([...broken.map((violation) => violation.path), refusal.unwritten]);
+  const faults = canonicalFaults(value, prefix).filter((found) => !paths.has(found.path));
+  throw rejection(refusal.code, refusal.what, [...broken, ...faults]);
 }
 
 function joinPath(prefix: string, path: string): string {

@@ -101,6 +101,7 @@ export async function registerAgent(
     code: "invalid_input",
     what: `The profile of agent "${name}"`,
     prefix: "profile",
+    unwritten: "profile.key",
   });
   const signer = checked.key === undefined ? undefined : signerOf(checked.key);
   for (let round = 0; round < ROUNDS; round++) {

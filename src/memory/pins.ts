@@ -29,7 +29,7 @@ export async function pin(workspace: Workspace, author: Author, memory: string):
   await remember(workspace, author, [
     {
       type: PIN,
-      content: `Pinned: ${firstLine(target.content)}`,
+      content: `${author.agent} pinned ${target.id}.`,
       refs: [target.id],
       relations: [{ kind: "references", to: target.id }],
     },
@@ -39,22 +39,23 @@ export async function pin(workspace: Workspace, author: Author, memory: string):
 /** Takes a pin off. Unpinning what is not pinned changes nothing. */
 export async function unpin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
-  const active = (await activePins(workspace)).find((each) => each.pins === target.id);
-  if (active === undefined) return;
+  const active = (await activePins(workspace)).filter((each) => each.pins === target.id);
+  if (active.length === 0) return;
   await remember(workspace, author, [
     {
       type: UNPIN,
-      content: `Unpinned: ${firstLine(target.content)}`,
+      content: `${author.agent} unpinned ${target.id}.`,
       refs: [target.id],
-      relations: [{ kind: "supersedes", to: active.pin }],
+      relations: active.map((each) => ({ kind: "supersedes" as const, to: each.pin })),
     },
   ]);
 }
 
 /** Everything that is pinned, in the order it was pinned. */
 export async function pinnedMemories(workspace: Workspace): Promise<Memory[]> {
-  const pins = await activePins(workspace);
-  return Promise.all(pins.map((each) => readMemory(workspace, each.pins)));
+  // Two agents may pin the same thing at the same moment: it is pinned, once.
+  const pinned = new Set((await activePins(workspace)).map((each) => each.pins));
+  return Promise.all([...pinned].map((memory) => readMemory(workspace, memory)));
 }
 
 interface ActivePin {
@@ -68,7 +69,10 @@ async function activePins(workspace: Workspace): Promise<ActivePin[]> {
     for (const relation of record.relations ?? []) ended.add(relation.to);
   }
   const active = (await all(workspace, PIN)).filter((record) => !ended.has(record.id));
-  return active.reverse().map((record) => ({ pin: record.id, pins: record.refs?.[0] ?? "" }));
+  // Anybody may call a memory a pin; one that names nothing pins nothing.
+  return active
+    .reverse()
+    .flatMap(({ id, refs = [] }) => refs.slice(0, 1).map((pins) => ({ pin: id, pins })));
 }
 
 async function all(workspace: Workspace, type: string): Promise<Memory[]> {
@@ -82,5 +86,3 @@ async function all(workspace: Workspace, type: string): Promise<Memory[]> {
   } while (page.length === limit);
   return found;
 }
-
-const firstLine = (text: string): string => text.split("\n", 1)[0]?.slice(0, 200) ?? "";

@@ -105,6 +105,8 @@ export type AuthoredRecord = Omit<CheckedInput, "id"> & {
   readonly createdAt: number;
   readonly id: string;
   readonly instance: string;
+  /** The public key of its signature; a record without one is unsigned, and stays so. */
+  readonly key?: string | undefined;
   readonly salt: string;
 };
 
@@ -157,6 +159,7 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     id: id ?? pen.ids.mint("memory"),
     importance,
     instance: author.instance,
+    key: author.signer?.publicKey,
     refs,
     relations,
     run,

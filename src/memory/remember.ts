@@ -35,7 +35,6 @@ export async function remember(
       throw await refusalError(workspace, outcome);
     }
     case "lease_lost":
-    case "extended":
       throw new Error("a record outside a lease cannot lose one");
     default:
       throw await refusalError(workspace, outcome);

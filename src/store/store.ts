@@ -76,9 +76,10 @@ export interface AppendMemories {
 }
 
 export type AppendOutcome =
+  /** With the envelope that counts now, when it was written under a lease. */
   | { readonly kind: "appended"; readonly places: readonly Place[]; readonly envelope: string }
   | RecordRefusal
-  | LeaseRefusal;
+  | LeaseLost;
 
 export interface MemoryFilter {
   readonly branch: string;
@@ -156,12 +157,14 @@ export type SendOutcome =
   | RecordRefusal
   | LeaseRefusal;
 
+export interface LeaseLost {
+  readonly kind: "lease_lost";
+  /** Where the delivery stands now; undefined when there is none. */
+  readonly delivery: DeliveryRow | undefined;
+}
+
 export type LeaseRefusal =
-  | {
-      readonly kind: "lease_lost";
-      /** Undefined when there is no such delivery. */
-      readonly delivery: DeliveryRow | undefined;
-    }
+  | LeaseLost
   /** The sender has added to the handoff: here is the envelope that counts now. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
@@ -176,6 +179,8 @@ export interface ClaimDeliveries {
   readonly branch: string;
   readonly receiver: string;
   readonly instance: string;
+  /** The key the receiver acts with; must be the one it is registered with. Empty: none. */
+  readonly publicKey: string;
   readonly limit: number;
   readonly leaseMs: number;
   readonly task?: string;
@@ -235,14 +240,13 @@ export type SettleOutcome =
   | RecordRefusal
   | LeaseRefusal;
 
-export type RenewOutcome =
-  | { readonly kind: "renewed"; readonly delivery: DeliveryRow }
-  | { readonly kind: "lease_lost"; readonly delivery: DeliveryRow | undefined };
+export type RenewOutcome = { readonly kind: "renewed"; readonly delivery: DeliveryRow } | LeaseLost;
 
 export interface ListDeliveries {
   readonly workspace: string;
   readonly receiver: string;
   readonly states: readonly DeliveryState[];
+  readonly task?: string;
   readonly limit: number;
 }
 

@@ -43,6 +43,7 @@ interface Authored {
   readonly id: string;
   readonly agent: string;
   readonly instance: string;
+  readonly key?: string;
   readonly type: string;
   readonly data?: { readonly envelope?: string; readonly digest?: string };
   readonly relations?: readonly { kind: string; to: string; from?: number; until?: number }[];
@@ -157,7 +158,7 @@ class Audit {
       return;
     }
     this.#equal(row.id, "id", { is: row.id, was: authored.id });
-    this.#signature(row, authored.agent);
+    this.#signature(row, authored);
     await this.#edges(row.id, authored);
     const sent = authored.type === "handoff" ? authored.data?.envelope : undefined;
     if (sent !== undefined && (await this.#source.envelope(sent)) === undefined) {
@@ -165,17 +166,18 @@ class Audit {
     }
   }
 
-  #signature(row: MemoryRow, author: string): void {
+  /** A signed record names its key, under its own digest: neither can be taken off or swapped. */
+  #signature(row: MemoryRow, { agent: author, key = "" }: Authored): void {
     const agent = this.#agents.get(author);
     if (agent === undefined) {
       this.#found(row.id, "agent", `"${author}" is not registered`);
       return;
     }
-    const signed = agent.publicKey !== "" && row.storedAt >= agent.keyedAt;
-    const holds = signed
-      ? signatureHolds(agent.publicKey, sha256(row.text), row.signature)
-      : row.signature === "";
-    if (!holds) this.#found(row.id, "signature", `is not ${author}'s`);
+    const forged = key === "" && agent.publicKey !== "" && row.storedAt > agent.keyedAt;
+    const strange = key !== "" && key !== agent.publicKey;
+    const holds =
+      key === "" ? row.signature === "" : signatureHolds(key, sha256(row.text), row.signature);
+    if (forged || strange || !holds) this.#found(row.id, "signature", `is not ${author}'s`);
   }
 
   async #edges(id: string, authored: Authored): Promise<void> {

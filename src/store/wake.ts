@@ -15,7 +15,8 @@ export class WakeBell {
     listeners.add(listener);
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0) agents.delete(agent);
+      // Stopping twice must not silence somebody who has begun to listen since.
+      if (listeners.size === 0 && agents.get(agent) === listeners) agents.delete(agent);
     };
   }
 

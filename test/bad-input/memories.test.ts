@@ -1,6 +1,6 @@
 /** Bad memories: refused with the place and what to write instead; the store stays as it was. */
 import { describe, expect, it } from "vitest";
-import type { MemoryInput } from "../../src/index.ts";
+import { type MemoryInput, openHub } from "../../src/index.ts";
 import { brokenTexts, unjsonable, wrongTypes } from "../support/bad-values.ts";
 import { refused } from "../support/refusal.ts";
 import { openTeam, refusedWithoutTrace } from "../support/team.ts";
@@ -135,7 +135,6 @@ describe("a memory", () => {
 
   it("that refers to a record of another workspace is refused: it does not exist here", async () => {
     const { file, hub, planner } = await openTeam();
-    const { openHub } = await import("../../src/index.ts");
     await using elsewhere = await openHub(`sqlite:${file}`, { workspace: "elsewhere" });
     const stranger = await elsewhere.agent("stranger", { role: "x" });
     const { id } = await stranger.remember({ content: "secret" });

@@ -1,4 +1,5 @@
 /** The registry: who may act, under which names, and that nobody acts as somebody else. */
+import { createPrivateKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { generateKey } from "../../src/index.ts";
 import { contents, freshAddress, open, openFresh, refusal, STORES, take } from "./support.ts";
@@ -130,6 +131,14 @@ describe.each(STORES)("the registry on %s", (store) => {
 });
 
 describe.each(STORES)("an agent with a key on %s", (store) => {
+  it("whose profile has a flaw is told that flaw, not that a key is no text [MEM-4]", async () => {
+    const hub = await openFresh(store);
+    const key = createPrivateKey(generateKey());
+    const error = await refusal(hub.agent("coder", { key, window: -1 }));
+    expect(error.violations).toMatchObject([{ path: "profile.window", rule: "min_value" }]);
+    await hub.agent("coder", { key, window: 1 });
+  });
+
   async function keyed() {
     const hub = await openFresh(store);
     const key = generateKey();
@@ -165,9 +174,7 @@ describe.each(STORES)("an agent with a key on %s", (store) => {
     expect(await work.complete({ summary: "Done" })).toMatchObject({ kind: "settled" });
   });
 
-  // BUG src/delivery/claim.ts and claimDeliveries of both stores: the claim is checked against the
-  // agent's own key instead of the caller's, so a stranger can use up its tries.
-  it.fails("does not lose its work to a stranger's inbox [MEM-4]", async () => {
+  it("does not lose its work to a stranger's inbox [MEM-4]", async () => {
     const { hub, planner, stranger } = await keyed();
     const sent = await planner.handoff({ to: "coder", intent: "Go" });
     const before = await contents(hub);

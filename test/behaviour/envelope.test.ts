@@ -165,17 +165,32 @@ describe.each(STORES)("an envelope on %s", (store) => {
     const { hub, planner, coder } = await team(store);
     await planner.handoff({ to: "coder", intent: "Something else" });
     const before = await contents(hub);
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
     const malformed = {
       to: 5,
       intent: "",
+      state: "cut \ud83d",
+      done: ["fine", "a\0b"],
       next: ["fine", 1],
       constraints: [{ rule: "x", level: "perhaps" }],
       artifacts: [{ kind: "file" }],
       expects: [{ name: "a", type: "text", maxLength: -1 }],
       doNotRedo: ["y".repeat(2_001)],
       payload: "a bare string",
-      metadata: { confidence: 2 },
+      metadata: {
+        confidence: 2,
+        ours: {
+          circle,
+          "ke\0y": 1,
+          at: new Date(0),
+          count: 2 ** 60,
+          rate: Number.NaN,
+          act: () => 1,
+        },
+      },
       refs: ["mem_1"],
+      run: "one\0two",
       colour: "red",
     };
     const error = await refusal(planner.handoff(malformed as unknown as Draft));
@@ -184,6 +199,8 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(found).toEqual({
       to: "one_of",
       intent: "min_length",
+      state: "well_formed",
+      "done[1]": "no_nul",
       "next[1]": "type",
       "constraints[0].level": "one_of",
       "artifacts[0].path": "required",
@@ -191,15 +208,40 @@ describe.each(STORES)("an envelope on %s", (store) => {
       "doNotRedo[0]": "max_length",
       payload: "type",
       "metadata.confidence": "max_value",
+      "metadata.ours.circle.self": "circular",
+      "metadata.ours.ke\0y": "no_nul",
+      "metadata.ours.at": "json",
+      "metadata.ours.count": "safe_integer",
+      "metadata.ours.rate": "finite",
+      "metadata.ours.act": "json",
       "refs[0]": "format",
+      run: "format",
       colour: "unknown_field",
     });
+    expect(error.violations, "each place once").toHaveLength(Object.keys(found).length);
     for (const violation of error.violations) {
       expect(violation.message).toContain(violation.path);
       expect(violation.hint.length).toBeGreaterThan(5);
     }
     expect(await contents(hub)).toEqual(before);
     expect(await coder.waiting()).toHaveLength(1);
+  });
+
+  it("is refused with every flaw of its text at once, where its form is right [ENV-5]", async () => {
+    const { hub, planner } = await team(store);
+    const before = await contents(hub);
+    const data = { list: ["ok", "a\0b", 2 ** 60], half: "\udc00" };
+    const draft = { to: "coder", intent: "G\0", state: "\ud83d", payload: { type: "x", data } };
+    const error = await refusal(planner.handoff(draft));
+    expect(error.code).toBe("invalid_envelope");
+    expect(error.violations.map(({ path, rule }) => `${path} ${rule}`)).toEqual([
+      "intent no_nul",
+      "payload.data.half well_formed",
+      "payload.data.list[1] no_nul",
+      "payload.data.list[2] safe_integer",
+      "state well_formed",
+    ]);
+    expect(await contents(hub)).toEqual(before);
   });
 
   it("is refused for a single flaw, by path and rule, and nothing is stored [ENV-5]", async () => {

@@ -47,7 +47,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     for (const task of ["one", "two"]) {
       const next = inbox.next();
-      await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1 });
+      await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
       await send(task);
       expect((await next).value?.task).toBe(task);
     }
@@ -62,7 +62,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     const inbox = other.inbox();
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const next = inbox.next();
-    await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1 });
+    await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
     await work?.release();
     expect((await next).value).toMatchObject({ task: "one", delivery: { attempt: 2 } });
     await inbox.return();
@@ -92,8 +92,9 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await coder.inbox({ signal: ended }).next()).done).toBe(true);
 
     const waiting = new AbortController();
-    const next = coder.inbox({ signal: waiting.signal }).next();
     vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const next = coder.inbox({ signal: waiting.signal }).next();
+    await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
     waiting.abort();
     expect((await next).done).toBe(true);
     vi.useRealTimers();

@@ -66,7 +66,7 @@ describe.each(STORES)("a memory on %s", (store) => {
       seq: 2,
       signature: "",
     });
-    expect(first).toMatchObject({ type: "fact", scope: "team", session: "window-3" });
+    expect(first).toMatchObject({ type: "fact", session: "window-3" });
   });
 
   it("has a digest over every author field, and a link over place, time and all before [MEM-1]", async () => {
@@ -170,6 +170,18 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(await refusal(scout.recent({ agent: "nobody" }))).toMatchObject({
       code: "unknown_agent",
     });
+  });
+
+  it("is read and found by the hub too, without an agent's name [MEM-7]", async () => {
+    const hub = await openFresh(store);
+    const scout = await hub.agent("scout", {});
+    const one = await scout.remember({ content: "1", task: "auth" });
+    const two = await scout.remember({ content: "2", task: "db" });
+    expect(await hub.read(one.id)).toEqual(one);
+    expect(await hub.recent()).toEqual([two, one]);
+    expect(await hub.recent({ task: "auth" })).toEqual([one]);
+    const unknown = hub.read("mem_01900000-0000-7000-8000-000000000000");
+    expect(await refusal(unknown)).toMatchObject({ code: "unknown_memory" });
   });
 
   it("belongs to one workspace", async () => {

@@ -62,8 +62,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await lead.recent()).toEqual([]);
   });
 
-  // BUG src/memory/pins.ts: looks and writes are two steps; unpin ends only one of two pins.
-  it.fails("put on twice at the same moment is one pin, and comes off at once", async () => {
+  it("put on twice at the same moment is one pin, and comes off at once [MEM-6]", async () => {
     const { lead, coder, pinned } = await team();
     const { id } = await lead.remember({ content: "Once" });
     await Promise.all([lead.pin(id), coder.pin(id)]);
@@ -72,11 +71,21 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await pinned()).toEqual([]);
   });
 
-  // BUG src/memory/pins.ts firstLine(): cuts at 200 UTF-16 units, through the middle of a character.
-  it.fails("can be put on a text of any characters", async () => {
+  it("can be put on a text of any characters [MEM-6]", async () => {
     const { lead, pinned } = await team();
     const { id } = await lead.remember({ content: `x${"🏃".repeat(150)}` });
     await lead.pin(id);
     expect(await pinned()).toHaveLength(1);
+  });
+
+  it("is not made by a memory that only calls itself one [MEM-6]", async () => {
+    const { lead, pinned } = await team();
+    const { id } = await lead.remember({ content: "Real" });
+    await lead.remember([
+      { type: "pin", content: "Of nothing" },
+      { type: "unpin", content: "Of nothing" },
+    ]);
+    await lead.pin(id);
+    expect(await pinned()).toEqual(["Real"]);
   });
 });

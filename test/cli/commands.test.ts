@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { ENVELOPE_VERSIONS, ERROR_CODES, envelopeJsonSchema } from "../../src/index.ts";
+import { ENVELOPE_VERSIONS, ERROR_CODES, envelopeJsonSchema, openHub } from "../../src/index.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
@@ -180,6 +180,13 @@ describe("every command", () => {
     const { stdout } = await one.baton("agents", "--store", other.address);
     expect(stdout).toContain("coder");
     expect(existsSync(one.file)).toBe(false);
+  });
+
+  it("takes an empty BATON_STORE for none, as openHub() does", async () => {
+    using folder = temporaryFolder();
+    await (await openHub(`sqlite:${folder.file(".baton/hub.db")}`)).close();
+    const { code } = await baton(["agents"], { cwd: folder.path, env: { BATON_STORE: "" } });
+    expect(code).toBe(0);
   });
 
   it.each(LOOKING)("that looks changes nothing: %s", async (...words) => {

@@ -146,6 +146,6 @@ async function decline(work: Work): Promise<void> {
 }
 
 async function release(work: Work): Promise<void> {
-  await settled(() => work.release());
+  await work.release();
   say({ kind: "released", delivery: work.id, attempt: work.attempt });
 }

@@ -86,7 +86,7 @@ async function killOne(file: string, random: Random, facts: Fact[]): Promise<str
 /** Takes over and completes all that is still open, as the agents would after a restart. */
 async function takeOver(hub: Hub): Promise<ReadonlyMap<string, number>> {
   const taken = new Map<string, number>();
-  const agents = await Promise.all(AGENTS.map((name) => hub.agent(name)));
+  const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: name })));
   const deadline = Date.now() + 60_000;
   for (;;) {
     await Promise.all(

@@ -47,9 +47,9 @@ describe(`writers killed ${KILLS} times (BATON_SEED=${seed})`, () => {
     const completed = first("completed").delivery;
     const damages = [
       `delete from memories where id = '${memory}'`,
-      `update memories set text = replace(text, 'team', 'tean') where id = '${memory}'`,
+      `update memories set text = text || ' ' where id = '${memory}'`,
       `delete from envelopes where id = '${envelope}'`,
-      `update envelopes set text = replace(text, 'Carry', 'Carrx') where id = '${envelope}'`,
+      `update envelopes set text = text || ' ' where id = '${envelope}'`,
       `delete from deliveries where id = '${delivery}'`,
       `update deliveries set state = 1 where id = '${completed}'`,
       `update deliveries set settled_by = '${memory}' where id = '${completed}'`,

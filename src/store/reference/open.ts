@@ -31,6 +31,7 @@ import type {
   ClaimDeliveries,
   Claimed,
   Lease,
+  LeaseLost,
   LeaseRefusal,
   Place,
   RecordRefusal,
@@ -90,7 +91,7 @@ class ReferenceStore implements Store {
       const current = write.agentNamed(agent.id);
       if ((current?.revision ?? 0) !== basedOn) return { kind: "changed" };
       const sameKey = agent.publicKey === (current?.publicKey ?? "");
-      const keyedAt = sameKey ? (current?.keyedAt ?? 0) : write.now;
+      const keyedAt = sameKey ? (current?.keyedAt ?? 0) : write.keyTime();
       const row = { ...agent, keyedAt, revision: basedOn + 1 };
       const stored: AgentRow = { ...row, digest: agentDigest(row) };
       write.putAgent(stored);
@@ -100,7 +101,7 @@ class ReferenceStore implements Store {
   appendMemories: Store["appendMemories"] = (operation) =>
     this.#write(operation.workspace, (write) => {
       const { lease, memories, branch } = operation;
-      const lost = lease && write.refuseLease({ ...lease, envelope: "" });
+      const lost = lease && write.leaseLost(lease);
       if (lost !== undefined) return lost;
       const places: Place[] = [];
       for (const memory of memories) {
@@ -116,12 +117,18 @@ class ReferenceStore implements Store {
     this.#write(operation.workspace, (write) => {
       const { envelope, memory, branch, settles, extend } = operation;
       const { receiver } = operation.delivery;
+      const lost = settles && write.refuseLease(settles);
+      if (lost !== undefined) return lost;
+      const own = settles && write.held(settles);
+      if (own !== undefined && own.state !== "accepted") {
+        return { kind: "lease_lost", delivery: own };
+      }
       const known = write.agent(receiver);
       if (known === undefined) return { kind: "unknown_receiver", receiver };
       if (known.status === "disabled") return { kind: "receiver_disabled", receiver };
       const missing = envelope.parents.find((id) => write.envelope(id) === undefined);
       if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
-      const refused = (settles && write.refuseLease(settles)) ?? write.refuseRecord(memory);
+      const refused = write.refuseRecord(memory);
       if (refused !== undefined) return refused;
       const open = write.sameWork(operation);
       if (open?.id !== extend?.delivery || open?.envelope !== extend?.envelope) {
@@ -130,25 +137,18 @@ class ReferenceStore implements Store {
           open: open && { delivery: open, memory: write.envelopeOf(open).memory },
         };
       }
-      if (write.envelope(envelope.id) !== undefined) return { kind: "id_taken", id: envelope.id };
-      if (write.delivery(operation.delivery.id) !== undefined) {
-        return { kind: "id_taken", id: operation.delivery.id };
-      }
+      const taken = write.takenId(operation);
+      if (taken !== undefined) return { kind: "id_taken", id: taken };
       const place = write.append(branch, memory);
       write.addEnvelope(operation, place);
-      if (settles !== undefined) {
-        write.finish(write.held(settles), { kind: "completed" }, { place, reason: "" });
-      }
+      if (own !== undefined) write.finish(own, { kind: "completed" }, { place, reason: "" });
       return { kind: "sent", place, ...write.deliver(operation, open) };
     });
 
   claimDeliveries: Store["claimDeliveries"] = (operation) =>
     this.#write(operation.workspace, (write) => {
       const { receiver, accept, limit } = operation;
-      const refused = write.refuseAuthor({
-        agent: receiver,
-        publicKey: write.agent(receiver)?.publicKey ?? "",
-      });
+      const refused = write.refuseAuthor({ agent: receiver, publicKey: operation.publicKey });
       if (refused !== undefined) return refused;
       write.sweep();
       const claimed: Claimed[] = [];
@@ -176,10 +176,12 @@ class ReferenceStore implements Store {
   acceptDelivery: Store["acceptDelivery"] = (operation) =>
     this.#write(operation.workspace, (write) => {
       const { lease, memory, branch } = operation;
-      const refused = write.refuseLease(lease) ?? write.refuseRecord(memory);
-      if (refused !== undefined) return refused;
+      const lost = write.refuseLease(lease);
+      if (lost !== undefined) return lost;
       const claimed = write.held(lease);
       if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };
+      const refused = write.refuseRecord(memory);
+      if (refused !== undefined) return refused;
       const place = write.append(branch, memory);
       const delivery = write.accept(lease, place);
       write.wake(delivery.sender);
@@ -189,10 +191,12 @@ class ReferenceStore implements Store {
   settleDelivery: Store["settleDelivery"] = (operation) =>
     this.#write(operation.workspace, (write) => {
       const { lease, memory, settlement, branch, reason } = operation;
-      const refused = write.refuseLease(lease) ?? (memory && write.refuseRecord(memory));
-      if (refused !== undefined) return refused;
+      const lost = write.refuseLease(lease);
+      if (lost !== undefined) return lost;
       const held = write.held(lease);
       if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
+      const refused = memory && write.refuseRecord(memory);
+      if (refused !== undefined) return refused;
       const place = memory && write.append(branch, memory);
       const delivery = write.finish(held, settlement, { place, reason });
       write.wake(delivery.sender);
@@ -202,8 +206,8 @@ class ReferenceStore implements Store {
 
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write(workspace, (write) => {
-      const lost = write.refuseLease({ ...lease, envelope: "" });
-      if (lost?.kind === "lease_lost") return lost;
+      const lost = write.leaseLost(lease);
+      if (lost !== undefined) return lost;
       return { kind: "renewed", delivery: write.renew(lease) };
     });
 
@@ -253,12 +257,13 @@ class ReferenceStore implements Store {
       return delivery && { delivery, envelope: envelopeIn(all, delivery) };
     });
 
-  listDeliveries: Store["listDeliveries"] = ({ workspace, receiver, states, limit }) =>
+  listDeliveries: Store["listDeliveries"] = ({ workspace, receiver, states, task, limit }) =>
     this.#read(workspace, (all) =>
       all.deliveries
         .filter(
           (row) => row.receiver === receiver && isOpen(row.state) && states.includes(row.state),
         )
+        .filter((row) => task === undefined || row.task === task)
         .sort((a, b) => a.place - b.place)
         .slice(0, limit)
         .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) })),
@@ -326,6 +331,7 @@ class ReferenceStore implements Store {
   };
 
   indexState: Store["indexState"] = async () => {
+    this.#refuseClosed();
     const records = this.#shelf.memories.length;
     return { records, indexed: records };
   };
@@ -442,6 +448,12 @@ class Write {
     this.shelf.agents.push({ ...agent, workspace });
   }
 
+  /** Not before any record, also when the clock went back: those were written without the key. */
+  keyTime(): number {
+    const stored = this.#own(this.shelf.memories).map((row) => row.storedAt);
+    return stored.reduce((newest, at) => Math.max(newest, at), this.now);
+  }
+
   refuseAuthor(author: { agent: string; publicKey: string }): RecordRefusal | undefined {
     const known = this.agent(author.agent);
     if (known === undefined) return { kind: "unknown_agent", agent: author.agent };
@@ -492,6 +504,12 @@ class Write {
     this.shelf.envelopes.push({ ...row, memory: place.id, storedAt: place.storedAt, workspace });
   }
 
+  /** Ids are unique in the whole store, not only in the workspace. */
+  takenId({ envelope, delivery }: SendHandoff): string | undefined {
+    if (this.shelf.envelopes.some((row) => row.id === envelope.id)) return envelope.id;
+    return this.shelf.deliveries.find((row) => row.id === delivery.id)?.id;
+  }
+
   delivery(id: string): DeliveryRow | undefined {
     const found = this.#own(this.shelf.deliveries).find((row) => row.id === id);
     if (found === undefined) return undefined;
@@ -524,8 +542,9 @@ class Write {
     });
   }
 
-  sameWork({ delivery, envelope, parent }: SendHandoff): DeliveryRow | undefined {
+  sameWork({ delivery, envelope, parent, settles }: SendHandoff): DeliveryRow | undefined {
     const found = this.#own(this.shelf.deliveries)
+      .filter((row) => row.id !== settles?.delivery) // What ends here is not open any more.
       .filter((row) => isOpen(row.state) && row.task === envelope.task)
       .filter((row) => row.receiver === delivery.receiver && row.sender === envelope.sender)
       .find((row) => row.parent === parent);
@@ -582,18 +601,23 @@ class Write {
     return row;
   }
 
-  refuseLease(lease: Lease): LeaseRefusal | undefined {
+  leaseLost(lease: Lease): LeaseLost | undefined {
     const delivery = this.delivery(lease.delivery);
     const good =
       delivery !== undefined &&
       isHeld(delivery.state) &&
       delivery.fence === lease.fence &&
       delivery.leaseUntil > this.now;
-    if (!good) return { kind: "lease_lost", delivery };
-    if (lease.envelope !== "" && lease.envelope !== delivery.envelope) {
-      return { kind: "extended", envelope: this.envelopeOf(delivery) };
-    }
-    return undefined;
+    return good ? undefined : { kind: "lease_lost", delivery };
+  }
+
+  /** Also refused when the holder does not know the newest envelope. */
+  refuseLease(lease: Lease): LeaseRefusal | undefined {
+    const lost = this.leaseLost(lease);
+    if (lost !== undefined) return lost;
+    const held = this.held(lease);
+    if (held.envelope === lease.envelope) return undefined;
+    return { kind: "extended", envelope: this.envelopeOf(held) };
   }
 
   held(lease: Lease): DeliveryRow {

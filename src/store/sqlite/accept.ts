@@ -3,13 +3,13 @@ import type { DeliveryRow } from "../rows.ts";
 import type { AcceptDelivery, AcceptOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
 import { record } from "./deliveries.ts";
-import { holding } from "./lease.ts";
+import { holdingNewest } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): AcceptOutcome {
   const { lease, memory } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const held = holding(tx, workspace, lease);
+  const held = holdingNewest(tx, workspace, lease);
   if (held.kind !== "held") return held;
   const claimed = held.delivery;
   if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };

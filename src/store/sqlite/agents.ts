@@ -20,7 +20,8 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   }
   const current = findAgent(sql, workspace, agent.id);
   if ((current?.revision ?? 0) !== operation.basedOn) return { kind: "changed" };
-  const keyedAt = agent.publicKey === (current?.publicKey ?? "") ? (current?.keyedAt ?? 0) : tx.now;
+  const sameKey = agent.publicKey === (current?.publicKey ?? "");
+  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : keyTime(tx, workspace);
   const row = { ...agent, keyedAt, revision: operation.basedOn + 1 };
   const stored: AgentRow = { ...row, digest: agentDigest(row) };
   sql.putAgent.run(
@@ -39,6 +40,12 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   for (const name of [stored.id, ...stored.aliases]) sql.addName.run(workspace, name, stored.id);
   tx.forgetAgent(workspace, stored.id);
   return { kind: "registered", agent: stored };
+}
+
+/** Not before any record, also when the clock went back: those were written without the key. */
+function keyTime(tx: Transaction, workspace: number): number {
+  tx.flush();
+  return Math.max(tx.now, single<number>(tx.sql.newestTime.get(workspace)) ?? 0);
 }
 
 /** Whether this agent may write now, with the key it signed with. */

@@ -19,7 +19,7 @@ export interface Target {
 export function appendMemories(tx: Transaction, operation: AppendMemories): AppendOutcome {
   const { lease, memories } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const held = lease && holding(tx, workspace, { ...lease, envelope: "" });
+  const held = lease && holding(tx, workspace, lease);
   if (held !== undefined && held.kind !== "held") return held;
   const target = { name: operation, workspace };
   const places: Place[] = [];

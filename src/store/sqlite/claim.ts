@@ -14,8 +14,7 @@ import type { Transaction } from "./transaction.ts";
 
 export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
   const workspace = tx.workspace(operation.workspace);
-  const known = tx.agent(workspace, operation.receiver);
-  const author = { agent: operation.receiver, publicKey: known?.publicKey ?? "" };
+  const author = { agent: operation.receiver, publicKey: operation.publicKey };
   const refused = refuseAuthor(tx, workspace, author);
   if (refused !== undefined) return refused;
   sweep(tx, operation.workspace, workspace);
@@ -35,7 +34,8 @@ function candidates(
 ): DeliveryRow[] {
   if (delivery !== undefined) {
     const one = findDelivery(tx.sql, workspace, delivery);
-    return one?.state === "ready" && one.receiver === receiver ? [one] : [];
+    const fits = one?.receiver === receiver && (task === undefined || one.task === task);
+    return one?.state === "ready" && fits ? [one] : [];
   }
   if (task === undefined) {
     return tx.sql.readyDeliveries.all(workspace, receiver, limit).map(deliveryOf);

@@ -6,8 +6,11 @@ import { Worker } from "node:worker_threads";
 import { BatonError } from "../../errors.ts";
 import type { FromThread, Job, JobResults, ToThread } from "./housekeeper-protocol.ts";
 
-/** Unindexed records that are not worth a thread: scanning them takes about a millisecond. */
-const SCANNED_WITHOUT_REGRET = 512;
+/**
+ * How much may pile up before the thread is woken: records to index (scanning that many takes
+ * about a millisecond) and commits to checkpoint.
+ */
+const WORTH_WAKING = 512;
 
 interface Waiting {
   resolve(result: never): void;
@@ -21,23 +24,17 @@ export class Housekeeper {
   #thread: Worker | undefined;
   #nextJob = 1;
   #backlog = 0;
-  #told = false;
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** After a commit: counts what is to be indexed and wakes the thread, at most once a turn. */
+  /** After a commit: counts what has piled up, and wakes the thread when it is worth it. */
   committed(appended: number): void {
-    this.#backlog += appended;
-    if (this.#told || this.#backlog < SCANNED_WITHOUT_REGRET) return;
-    this.#told = true;
-    setImmediate(() => {
-      this.#told = false;
-      if (this.#thread === undefined && this.#backlog < SCANNED_WITHOUT_REGRET) return;
-      this.#backlog = 0;
-      this.#tell({ kind: "committed" });
-    });
+    this.#backlog += 1 + appended;
+    if (this.#backlog < WORTH_WAKING) return;
+    this.#backlog = 0;
+    this.#tell({ kind: "committed" });
   }
 
   run<Kind extends Job["kind"]>(

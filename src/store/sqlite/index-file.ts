@@ -18,11 +18,15 @@ import { wordsOf } from "../words.ts";
 import { memoryOf, type PositionedMemory } from "./codecs.ts";
 
 /** Changes when what is put into the index changes: an older index is then made anew. */
-const INDEX_VERSION = 1;
+const INDEX_VERSION = 2;
 
 /** How long the housekeeper's thread waits for another process that fills the same index. */
 const WAIT_MS = 2_000;
 
+/**
+ * The "ascii" tokenizer keeps every other character inside its token: words come split already, by
+ * a newer Unicode than SQLite's own, whose idea of a letter is narrower.
+ */
 const SCHEMA = `
   create table watermark (
     one integer primary key check (one = 1),
@@ -32,7 +36,7 @@ const SCHEMA = `
   ) strict;
   insert into watermark values (1, ${INDEX_VERSION}, 0, '');
   create virtual table tokens using fts5 (
-    text, content = '', detail = none, columnsize = 0, tokenize = "unicode61 remove_diacritics 0"
+    text, content = '', detail = none, columnsize = 0, tokenize = "ascii"
   );
 `;
 

@@ -3,7 +3,7 @@
  * its time has not run out; whoever comes later than that is refused, whatever it has done.
  */
 import { type AttemptRow, type DeliveryRow, isHeld } from "../rows.ts";
-import type { Lease, LeaseRefusal, RenewOutcome } from "../store.ts";
+import type { Lease, LeaseLost, LeaseRefusal, RenewOutcome } from "../store.ts";
 import { deliveryOf, stateNumber } from "./codecs.ts";
 import { findDelivery, readEnvelope, record } from "./deliveries.ts";
 import type { Transaction } from "./transaction.ts";
@@ -11,20 +11,28 @@ import type { Transaction } from "./transaction.ts";
 /** Leases looked at in one sweep; the next claim goes on with the rest. */
 const SWEEP = 100;
 
+interface Held {
+  readonly kind: "held";
+  readonly delivery: DeliveryRow;
+}
+
+/** The delivery, when the lease is good. */
+export function holding(tx: Transaction, workspace: number, lease: Lease): Held | LeaseLost {
+  const delivery = findDelivery(tx.sql, workspace, lease.delivery);
+  return delivery !== undefined && isGood(delivery, lease.fence, tx.now)
+    ? { kind: "held", delivery }
+    : { kind: "lease_lost", delivery };
+}
+
 /** The delivery, when the lease is good and the holder knows the newest envelope. */
-export function holding(
+export function holdingNewest(
   tx: Transaction,
   workspace: number,
   lease: Lease,
-): { readonly kind: "held"; readonly delivery: DeliveryRow } | LeaseRefusal {
-  const delivery = findDelivery(tx.sql, workspace, lease.delivery);
-  if (delivery === undefined || !isGood(delivery, lease.fence, tx.now)) {
-    return { kind: "lease_lost", delivery };
-  }
-  if (lease.envelope !== "" && lease.envelope !== delivery.envelope) {
-    return { kind: "extended", envelope: readEnvelope(tx.sql, workspace, delivery.envelope) };
-  }
-  return { kind: "held", delivery };
+): Held | LeaseRefusal {
+  const held = holding(tx, workspace, lease);
+  if (held.kind !== "held" || held.delivery.envelope === lease.envelope) return held;
+  return { kind: "extended", envelope: readEnvelope(tx.sql, workspace, held.delivery.envelope) };
 }
 
 function isGood(delivery: DeliveryRow, fence: number, now: number): boolean {
@@ -39,11 +47,9 @@ export function renew(tx: Transaction, delivery: DeliveryRow, leaseMs: number): 
 }
 
 export function renewLease(tx: Transaction, name: string, lease: Lease): RenewOutcome {
-  const held = holding(tx, tx.workspace(name), { ...lease, envelope: "" });
-  if (held.kind === "held") {
-    return { kind: "renewed", delivery: renew(tx, held.delivery, lease.leaseMs) };
-  }
-  return { kind: "lease_lost", delivery: held.kind === "lease_lost" ? held.delivery : undefined };
+  const held = holding(tx, tx.workspace(name), lease);
+  if (held.kind !== "held") return held;
+  return { kind: "renewed", delivery: renew(tx, held.delivery, lease.leaseMs) };
 }
 
 /**

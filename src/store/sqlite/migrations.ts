@@ -176,9 +176,18 @@ export function migrate(db: DatabaseSync, file: string, now: number): void {
   }
 }
 
-/** True when nothing has to be done: lets an ordinary open do without a write lock. */
+/**
+ * True when nothing has to be done: lets an ordinary open do without a write lock. Looks at one
+ * snapshot: between two looks another process may have made the tables, and our own new file would
+ * pass for another program's.
+ */
 export function isCurrent(db: DatabaseSync, file: string): boolean {
-  return schemaVersion(db, file) === NEWEST;
+  db.exec("begin");
+  try {
+    return schemaVersion(db, file) === NEWEST;
+  } finally {
+    if (db.isTransaction) db.exec("rollback");
+  }
 }
 
 /** 0 for an empty file. Refuses other programs' files and newer versions. */

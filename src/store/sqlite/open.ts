@@ -167,12 +167,13 @@ class SqliteStore implements Store {
     });
 
   listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]> {
-    const { workspace, receiver, states, limit } = operation;
+    const { workspace, receiver, states, task, limit } = operation;
     return this.#read(workspace, (key) =>
       this.#sql.openDeliveries
         .all(key, receiver)
         .map(deliveryOf)
         .filter((delivery) => states.includes(delivery.state))
+        .filter((delivery) => task === undefined || delivery.task === task)
         .slice(0, limit)
         .map((delivery) => ({
           delivery,
@@ -183,8 +184,10 @@ class SqliteStore implements Store {
 
   readLine: Store["readLine"] = (workspace, task) =>
     this.#read(workspace, (key) =>
-      handoffsOf(this.#finder(), key, task).map((position) => {
-        const envelope = envelopeOf(this.#sql.envelopeAt.get(position));
+      handoffsOf(this.#finder(), key, task).flatMap((position) => {
+        const row = this.#sql.envelopeAt.get(position);
+        if (row === undefined) return []; // A memory that merely calls itself a handoff.
+        const envelope = envelopeOf(row);
         return { envelope, deliveries: this.#sql.deliveriesOf.all(envelope.id).map(deliveryOf) };
       }),
     );
@@ -208,7 +211,10 @@ class SqliteStore implements Store {
     return this.#housekeeper.run({ kind: "verify", workspace }, onProgress);
   };
 
-  indexState: Store["indexState"] = async () => this.#indexState();
+  indexState: Store["indexState"] = async () => {
+    this.#refuseClosed();
+    return this.#indexState();
+  };
 
   onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
 

@@ -7,15 +7,18 @@ import type { SendHandoff, SendOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
 import { deliveryOf, stateNumber } from "./codecs.ts";
 import { readEnvelope, record } from "./deliveries.ts";
-import { holding } from "./lease.ts";
+import { holdingNewest } from "./lease.ts";
 import { Refusal } from "./refusal.ts";
 import { finish } from "./settle.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
   const workspace = tx.workspace(operation.workspace);
-  const own = operation.settles && holding(tx, workspace, operation.settles);
+  const own = operation.settles && holdingNewest(tx, workspace, operation.settles);
   if (own !== undefined && own.kind !== "held") return own;
+  if (own !== undefined && own.delivery.state !== "accepted") {
+    return { kind: "lease_lost", delivery: own.delivery };
+  }
   const refused = refuse(tx, workspace, operation);
   if (refused !== undefined) return refused;
   const open = findOpen(tx, workspace, operation);
@@ -55,11 +58,12 @@ function refuse(
 function findOpen(
   tx: Transaction,
   workspace: number,
-  { delivery, envelope, parent }: SendHandoff,
+  { delivery, envelope, parent, settles }: SendHandoff,
 ): DeliveryRow | undefined {
   return tx.sql.openOfTask
     .all(workspace, delivery.receiver, envelope.task)
     .map(deliveryOf)
+    .filter((open) => open.id !== settles?.delivery) // What ends here is not open any more.
     .find((open) => open.sender === envelope.sender && open.parent === parent);
 }
 

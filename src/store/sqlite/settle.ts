@@ -5,13 +5,13 @@ import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../store.
 import { append, refuseRecord } from "./append.ts";
 import { stateNumber } from "./codecs.ts";
 import { record } from "./deliveries.ts";
-import { endAttempt, holding } from "./lease.ts";
+import { endAttempt, holdingNewest } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
   const { lease, memory, settlement, reason } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const hold = holding(tx, workspace, lease);
+  const hold = holdingNewest(tx, workspace, lease);
   if (hold.kind !== "held") return hold;
   const held = hold.delivery;
   if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };

@@ -29,6 +29,7 @@ const SQL = {
     on conflict do nothing`,
   chain: "select key, seq, stored_at, link from chains where workspace = ? and branch = ?",
   moveChain: "update chains set seq = ?, stored_at = ?, link = ? where key = ?",
+  newestTime: "select max(stored_at) from chains where workspace = ?",
   chains: "select key, branch, seq, link from chains where workspace = ? order by key",
 
   // Agents

@@ -1,5 +1,6 @@
 /** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
 import { describe, expect } from "vitest";
+import { generateKey, signerOf } from "../../keys.ts";
 import { LEASE_MS, only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
@@ -61,6 +62,7 @@ export function claiming(it: SceneTest): void {
       const [, second] = (await waiting(scene, "ben")) as [string, string];
       expect(await tasks(scene, "cyd", { delivery: second })).toEqual([]);
       expect(await tasks(scene, "ben", { delivery: "dlv_unknown" })).toEqual([]);
+      expect(await tasks(scene, "ben", { delivery: second, task: "one" })).toEqual([]);
       expect(await tasks(scene, "ben", { delivery: second })).toEqual(["two"]);
       expect(await tasks(scene, "ben", { delivery: second })).toEqual([]);
     });
@@ -123,6 +125,18 @@ export function claiming(it: SceneTest): void {
         expect(outcome).toEqual({ kind, agent: receiver });
       },
     );
+
+    it("a receiver with a key claims with that key only [MEM-4]", async ({ scene }) => {
+      const { publicKey } = signerOf(generateKey());
+      await scene.send();
+      await scene.register("ben", { publicKey });
+      for (const key of ["", signerOf(generateKey()).publicKey]) {
+        const operation = scene.claimOf("ben", { publicKey: key });
+        const outcome = await scene.unchanged(() => scene.store.claimDeliveries(operation));
+        expect(outcome).toEqual({ kind: "key_changed", agent: "ben" });
+      }
+      expect(await tasks(scene, "ben", { publicKey })).toEqual(["task"]);
+    });
 
     it("an agent that was disabled finds its work when it is enabled again [DLV-2]", async ({
       scene,

@@ -15,6 +15,8 @@ type Facets = Omit<MemoryFilter, "branch">;
 /** More than any store scans instead of asking its index. */
 const MANY = 5_200;
 const BATCH = 1_000;
+/** New Tai Lue, whose vowels became letters only lately: not every engine knows. */
+const NEW_LETTER = "ᦀᦰᦀ";
 const INDEX_WAIT_MS = 20_000;
 
 export function finding(it: SceneTest): void {
@@ -190,7 +192,7 @@ export function finding(it: SceneTest): void {
 function assorted(scene: Scene, count: number): NewMemory[] {
   return Array.from({ length: count }, (_, n) =>
     scene.record(n % 3 === 0 ? "ben" : "ada", {
-      content: `record ${n} of w${n % 7}${n % 1_000 === 17 ? " seldom" : ""}`,
+      content: `record ${n} of w${n % 7}${n % 1_000 === 17 ? ` seldom ${NEW_LETTER}` : ""}`,
       type: n % 4 === 0 ? "plan" : "fact",
       ...(n % 5 === 0 ? { session: "s2" } : {}),
       ...(n % 2 === 0 ? {} : { task: "t1" }),
@@ -249,7 +251,7 @@ async function findsAll(scene: Scene, records: readonly NewMemory[]): Promise<vo
   expect(await recent(scene, { task: "t1" }, { before: middle, limit: 5 })).toEqual(
     expected(records.slice(0, middle - 1), { task: "t1" }).slice(0, 5),
   );
-  for (const word of ["seldom", "w3", "never"]) {
+  for (const word of ["seldom", "w3", "never", NEW_LETTER]) {
     const said = records.filter((record) => wordsOf(record.text).includes(word));
     expect(await search(scene, word)).toEqual(said.map((record) => record.id).reverse());
   }

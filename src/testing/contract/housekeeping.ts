@@ -17,8 +17,9 @@ export function housekeeping(it: SceneTest): void {
       await scene.send({ to: "cyd" });
       await scene.claimOne("ben", { task: "two" });
       await scene.settle(await scene.acceptOne("ben", { task: "three" }), { kind: "completed" });
-      const listed = async (states: typeof OPEN_STATES, limit = 10) => {
-        const found = await store.listDeliveries({ workspace, receiver: "ben", states, limit });
+      const listed = async (states: typeof OPEN_STATES, limit = 10, task?: string) => {
+        const which = { receiver: "ben", states, limit, ...(task && { task }) };
+        const found = await store.listDeliveries({ workspace, ...which });
         for (const { delivery, envelope } of found) expect(envelope.id).toBe(delivery.envelope);
         return found.map(({ delivery }) => delivery.task);
       };
@@ -29,6 +30,8 @@ export function housekeeping(it: SceneTest): void {
         expect(await listed(["claimed", "accepted"])).toEqual(["two"]);
         expect(await listed(["scheduled"])).toEqual([]);
         expect(await listed([])).toEqual([]);
+        expect(await listed(OPEN_STATES, 10, "four")).toEqual(["four"]);
+        expect(await listed(["ready"], 10, "two")).toEqual([]);
       });
     });
 

@@ -260,6 +260,21 @@ export function memories(it: SceneTest): void {
       outcomeOf(await scene.append(scene.record("ada")), "appended");
     });
 
+    it.for([
+      ["in the same millisecond", 0],
+      ["though the clock went back since", -1_000],
+    ] as const)(
+      "what was written before its author had a key still verifies, %s [MEM-5]",
+      async ([, ms], { scene }) => {
+        const signer = signerOf(generateKey());
+        await scene.remember([scene.record("ada", "unsigned")]);
+        scene.clock.advance(ms);
+        await scene.register("ada", { publicKey: signer.publicKey });
+        await scene.remember([scene.record("ada", "signed", signer)]);
+        expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
+      },
+    );
+
     it("records are read in the order asked for, without those that do not exist", async ({
       scene,
     }) => {

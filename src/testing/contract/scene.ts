@@ -289,7 +289,8 @@ export class Scene {
 
   claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
     const instance = `${receiver}-1`;
-    return { ...HERE, receiver, instance, limit: 1, leaseMs: LEASE_MS, ...change };
+    const as = { receiver, instance, publicKey: "" };
+    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, ...change };
   }
 
   /** Claims, and expects an answer, perhaps an empty one. */

@@ -1,8 +1,20 @@
 /** Everything a store can show of a workspace. */
+import type { MemoryRow } from "../../../src/store/rows.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { BRANCH, WORKSPACE } from "./side.ts";
 
 const ALL = 100_000;
+
+/** A record as the interface describes it: a store may show more than it has to. */
+export const plain = ({ id, branch, seq, storedAt, text, signature, link }: MemoryRow) => ({
+  id,
+  branch,
+  seq,
+  storedAt,
+  text,
+  signature,
+  link,
+});
 
 export async function dumpOf(store: Store) {
   const workspace = WORKSPACE;
@@ -18,7 +30,7 @@ export async function dumpOf(store: Store) {
     store.findRelations({ workspace, memory, direction, limit: ALL });
   return {
     agents: await store.listAgents(workspace),
-    memories,
+    memories: memories.map(plain),
     relations: await Promise.all(
       memories.map(async ({ id }) => ({ in: await edges(id, "in"), out: await edges(id, "out") })),
     ),

@@ -15,7 +15,7 @@ import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/inde
 export const WORKSPACE = "default";
 export const BRANCH = "main";
 /** Long enough that no heartbeat, which goes by real time, beats while a test runs. */
-export const LIMITS = resolveLimits({ leaseMs: 1_000_000 });
+export const LIMITS = resolveLimits({ leaseMs: 1_000_000, attempts: 2 });
 export const NAMES = ["ada", "ben", "cyd"] as const;
 
 type Open = (clock: VirtualClock) => Promise<Store>;
@@ -30,6 +30,14 @@ export const openSqlite =
 /** What came of a step: a value, or an error as every door would tell it. */
 export type Outcome = { readonly value: unknown } | { readonly error: object };
 
+/** What makes two handoffs the same piece of work. */
+export interface Handover {
+  readonly from: string;
+  readonly to: string;
+  readonly task: string;
+  readonly parents?: string[];
+}
+
 export class Side {
   readonly clock: VirtualClock;
   readonly hub: Hub;
@@ -41,6 +49,7 @@ export class Side {
   readonly memories: string[] = [];
   readonly envelopes: string[] = [];
   readonly deliveries: string[] = [];
+  readonly handovers: Handover[] = [];
   readonly #reopen: (() => Promise<Store>) | undefined;
   #open: Store;
   #ids: Ids;

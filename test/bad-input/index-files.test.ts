@@ -1,0 +1,233 @@
+/**
+ * The index beside the store is derived: whatever happens to it, answers stay exact, and it is made
+ * anew.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { DEFAULT_LIMITS, type Hub, openHub, type Store } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Above the number of records that are not worth an index. */
+const RECORDS = 3_000;
+const TASKS = 7;
+
+interface Answers {
+  readonly byTask: readonly string[];
+  readonly byTag: readonly string[];
+  readonly byType: readonly string[];
+  readonly page: readonly string[];
+  readonly byWords: readonly string[];
+  readonly line: readonly string[];
+  readonly pins: readonly string[];
+}
+
+async function write(hub: Hub, from: number, count: number): Promise<void> {
+  const agent = await hub.agent("writer", { role: "writer" });
+  const inputs = Array.from({ length: count }, (_, n) => ({
+    content: `record ${from + n}`,
+    task: `task-${(from + n) % TASKS}`,
+    tags: [`tag-${(from + n) % 5}`],
+    type: (from + n) % 3 === 0 ? "finding" : "step",
+  }));
+  for (let at = 0; at < inputs.length; at += 1_000) {
+    await agent.remember(inputs.slice(at, at + 1_000));
+  }
+}
+
+/** Words that are in few records; both forms of a number occur. */
+const WORDS = ["77", "1234", "2999"];
+
+async function ask(hub: Hub): Promise<Answers> {
+  const agent = await hub.agent("writer");
+  const contents = async (query: Parameters<typeof agent.recent>[0]): Promise<string[]> =>
+    (await agent.recent({ limit: 1_000, ...query })).map(({ content }) => content);
+  const line = await hub.line("task-1");
+  await using store = await openStore(hub);
+  const search = { workspace: "default", branch: "main", words: WORDS, limit: 100 };
+  const found = await store.searchCandidates(search);
+  return {
+    byWords: found.map(({ id }) => id),
+    byTask: await contents({ task: "task-1" }),
+    byTag: await contents({ tag: "tag-2" }),
+    byType: await contents({ type: "finding", task: "task-3", tag: "tag-4" }),
+    page: await contents({ task: "task-1", before: 2_000, limit: 10 }),
+    line: line.map(({ envelope }) => envelope.id),
+    pins: (await agent.pins()).map(({ id }) => id),
+  };
+}
+
+/** Search is the store's business as long as the hub has no door for it. */
+async function openStore(hub: Hub): Promise<Store & AsyncDisposable> {
+  const file = hub.store.replace("sqlite ", "");
+  const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+}
+
+/** What the answers have to be, from the same records read without any index. */
+async function truth(hub: Hub): Promise<Answers> {
+  const agent = await hub.agent("writer");
+  const all: Awaited<ReturnType<typeof agent.recent>> = [];
+  for (;;) {
+    const before = all.at(-1)?.seq;
+    const page = await agent.recent({ limit: 1_000, ...(before && { before }) });
+    if (page.length === 0) break;
+    all.push(...page);
+  }
+  const contents = (fits: (memory: (typeof all)[number]) => boolean, limit = 1_000): string[] =>
+    all
+      .filter(fits)
+      .map(({ content }) => content)
+      .slice(0, limit);
+  return {
+    byTask: contents(({ task }) => task === "task-1"),
+    byTag: contents(({ tags = [] }) => tags.includes("tag-2")),
+    byType: contents(
+      ({ type, task, tags = [] }) =>
+        type === "finding" && task === "task-3" && tags.includes("tag-4"),
+    ),
+    byWords: all
+      .filter(({ content }) => content.split(" ").some((word) => WORDS.includes(word)))
+      .map(({ id }) => id),
+    page: contents(({ task, seq }) => task === "task-1" && seq < 2_000, 10),
+    line: all
+      .filter(({ type, task }) => type === "handoff" && task === "task-1")
+      .map(({ data }) => String(data?.["envelope"]))
+      .reverse(),
+    pins: all.filter(({ type }) => type === "pin").map(({ refs }) => String(refs?.[0])),
+  };
+}
+
+async function fillStore(file: string): Promise<void> {
+  await using hub = await openHub(`sqlite:${file}`);
+  await write(hub, 0, RECORDS);
+  const agent = await hub.agent("writer");
+  await agent.handoff({ to: "writer", task: "task-1", intent: "First" });
+  const work = await agent.accept({ task: "task-1" });
+  await work?.handoff({ to: "writer", intent: "Second" });
+  const [fifth] = await agent.recent({ before: 7, limit: 1 });
+  await agent.pin(fifth?.id ?? "");
+  await indexed(hub);
+}
+
+/** Waits until the index covers all but the short tail that is not worth it. */
+async function indexed(hub: Hub): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    const state = await hub.indexState();
+    if (state.records - state.indexed < 600) return;
+    if (Date.now() > deadline) expect.fail(`the index stays at ${JSON.stringify(state)}`);
+    await sleep(10);
+  }
+}
+
+/** With the index spoilt: right answers at once, right answers when it has been made anew. */
+async function expectExact(
+  spoil: (index: string, file: string) => void | Promise<void>,
+): Promise<void> {
+  using folder = temporaryFolder();
+  const file = folder.file("hub.db");
+  await fillStore(file);
+  expect(existsSync(`${file}.index`)).toBe(true);
+  await spoil(`${file}.index`, file);
+  await using hub = await openHub(`sqlite:${file}`);
+  const right = await truth(hub);
+  expect(await ask(hub)).toEqual(right);
+  await indexed(hub);
+  expect(await ask(hub)).toEqual(right);
+  await write(hub, RECORDS, 700);
+  await indexed(hub);
+  expect(await ask(hub)).toEqual(await truth(hub));
+  expect((await hub.verify()).problems).toEqual([]);
+}
+
+describe("an index that", () => {
+  it("is as it should be gives exact answers", () => expectExact(() => {}));
+
+  it("is gone is made anew", () => expectExact((index) => rmSync(index)));
+
+  it("is empty is made anew", () => expectExact((index) => writeFileSync(index, "")));
+
+  it("is no database is made anew", () =>
+    expectExact((index) => writeFileSync(index, "not an index\n".repeat(1_000))));
+
+  it("was cut is made anew", () =>
+    expectExact((index) => {
+      writeFileSync(index, readFileSync(index).subarray(0, statSync(index).size >> 1));
+    }));
+
+  it("has garbage in the middle is made anew", () =>
+    expectExact((index) => {
+      const bytes = readFileSync(index);
+      bytes.fill(0xa5, bytes.length >> 2, (bytes.length >> 2) * 3);
+      writeFileSync(index, bytes);
+    }));
+
+  it("is another program's database is made anew", () =>
+    expectExact((index) => {
+      rmSync(index);
+      const db = new DatabaseSync(index);
+      db.exec("create table watermark (x); create table tokens (text)");
+      db.close();
+    }));
+
+  it("is of an older version is made anew", () =>
+    expectExact((index) => {
+      const db = new DatabaseSync(index);
+      db.exec("update watermark set version = 0");
+      db.close();
+    }));
+
+  it("belongs to another store is made anew", () =>
+    expectExact(async (index) => {
+      using other = temporaryFolder();
+      await fillStore(other.file("hub.db"));
+      copyFileSync(other.file("hub.db.index"), index);
+    }));
+
+  it("is ahead of the store, as after restoring a backup, is made anew", () =>
+    expectExact((_, file) => {
+      const db = new DatabaseSync(file);
+      const cut = 2_500;
+      db.exec(`delete from memories where pos > ${cut}; delete from relations where source > ${cut};
+        delete from envelopes where pos > ${cut}; delete from deliveries`);
+      db.exec(`update chains set seq = ${cut},
+        (stored_at, link) = (select stored_at, link from memories where pos = ${cut})`);
+      db.close();
+    }));
+
+  it("cannot be made at all leaves answers exact", async () => {
+    using folder = temporaryFolder();
+    const file = folder.file("hub.db");
+    await fillStore(file);
+    rmSync(`${file}.index`);
+    mkdirSync(`${file}.index`);
+    await using hub = await openHub(`sqlite:${file}`);
+    expect(await ask(hub)).toEqual(await truth(hub));
+    await write(hub, RECORDS, 700);
+    expect(await ask(hub)).toEqual(await truth(hub));
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("is deleted while the hub is open leaves answers exact", async () => {
+    using folder = temporaryFolder();
+    const file = folder.file("hub.db");
+    await fillStore(file);
+    await using hub = await openHub(`sqlite:${file}`);
+    await ask(hub);
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}.index${suffix}`, { force: true });
+    await write(hub, RECORDS, 700);
+    expect(await ask(hub)).toEqual(await truth(hub));
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * Memories that look like the hub's own bookkeeping: any agent may call a memory a pin or a handoff,
+ * and nothing the hub does with its own may fall over it.
+ */
+import { describe, expect, it } from "vitest";
+import type { MemoryInput } from "../../src/index.ts";
+import { openTeam } from "../support/team.ts";
+
+const NO_ENVELOPE = "env_01900000-0000-7000-8000-000000000000";
+
+type LookAlike = readonly [string, MemoryInput];
+
+const HARMLESS: readonly LookAlike[] = [
+  ["a pin of nothing", { type: "pin", content: "Remember the milk" }],
+  ["an unpin of nothing", { type: "unpin", content: "Forget the milk" }],
+  ["a handoff without data", { type: "handoff", content: "Over to you", task: "t" }],
+  ["a completion", { type: "action", content: "x", task: "t", data: { completed: NO_ENVELOPE } }],
+  ["an acceptance", { type: "checkpoint", content: "x", data: { accepted: { deep: [] } } }],
+];
+
+/** For good, since nothing is ever taken back: verify reports an envelope as missing. */
+const HARMFUL: readonly LookAlike[] = [
+  ["a handoff of a number", { type: "handoff", content: "x", task: "t", data: { envelope: 42 } }],
+  ["a handoff of an object", { type: "handoff", content: "x", task: "t", data: { envelope: {} } }],
+  ["a handoff of null", { type: "handoff", content: "x", task: "t", data: { envelope: null } }],
+  [
+    "a handoff of an envelope that never was",
+    { type: "handoff", content: "x", task: "t", data: { envelope: NO_ENVELOPE, digest: "0" } },
+  ],
+];
+
+describe("a memory that looks like", () => {
+  it.each(HARMLESS)("%s breaks nothing", (_, input) => expectHarmless(input));
+  it.fails.each(HARMFUL)("%s is refused, or breaks nothing", (_, input) => expectHarmless(input));
+
+  async function expectHarmless(input: MemoryInput): Promise<void> {
+    const { hub, planner, coder } = await openTeam();
+    const real = await planner.remember({ content: "really pinned" });
+    await planner.pin(real.id);
+    await planner.remember(input).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: "invalid_memory", path: "type" });
+    });
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    expect((await coder.pins()).map(({ id }) => id)).toEqual([real.id]);
+    expect((await coder.catchUp()).text).toContain("really pinned");
+    expect((await hub.line("t")).map(({ envelope }) => envelope.id)).toEqual([sent.envelope.id]);
+    expect((await hub.verify()).problems).toEqual([]);
+    expect(await (await coder.accept())?.complete()).toMatchObject({ kind: "settled" });
+    await planner.unpin(real.id);
+    expect(await coder.pins()).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+  }
+});

@@ -1,0 +1,190 @@
+/** Bad questions and bad options: refused with the place, never answered by accident. */
+import { describe, expect, it } from "vitest";
+import { openHub } from "../../src/index.ts";
+import { wrongTypes } from "../support/bad-values.ts";
+import { refused } from "../support/refusal.ts";
+import { openTeam, refusedWithoutTrace } from "../support/team.ts";
+
+const MISSING = "mem_01900000-0000-7000-8000-000000000000";
+const NOT_OBJECTS = [null, 42, "text", true, [], () => 1];
+
+describe("recent", () => {
+  const GOOD = {
+    agent: "coder",
+    before: 5,
+    limit: 3,
+    session: "s",
+    tag: "t",
+    task: "x",
+    type: "y",
+  };
+
+  it("with a field of the wrong type is refused at that field", async () => {
+    const { planner } = await openTeam();
+    await planner.recent(GOOD);
+    for (const { title, path, input } of wrongTypes(GOOD)) {
+      const expected = { code: "invalid_input", path } as const;
+      await refused(() => planner.recent(input), expected).catch((error: Error) =>
+        expect.fail(`${title}: ${error.message}`),
+      );
+    }
+  });
+
+  it.each([
+    ["limit", { limit: 0 }, "invalid_input"],
+    ["limit", { limit: -1 }, "invalid_input"],
+    ["limit", { limit: 1.5 }, "invalid_input"],
+    ["limit", { limit: 1_001 }, "limit_exceeded"],
+    ["before", { before: 0 }, "invalid_input"],
+    ["agent", { agent: "two words" }, "invalid_input"],
+    ["taks", { taks: "typo" }, "invalid_input"],
+  ] as const)("with a bad %s is refused: %j", async (path, query, code) => {
+    const { planner } = await openTeam();
+    await refused(() => planner.recent(query as never), { code, path });
+  });
+
+  it.each(NOT_OBJECTS)("asked with no object is refused: %s", async (query) => {
+    const { planner } = await openTeam();
+    await refused(() => planner.recent(query as never), { code: "invalid_input" });
+  });
+});
+
+describe("relations", () => {
+  it("with a bad query is refused at that field", async () => {
+    const { planner } = await openTeam();
+    const { id } = await planner.remember({ content: "x" });
+    const good = { at: 1, direction: "in", kinds: ["supports"], limit: 3 };
+    await planner.relations(id, good as never);
+    for (const { title, path, input } of wrongTypes(good)) {
+      const expected = { code: "invalid_input", path: new RegExp(`^${path}\\b`) } as const;
+      await refused(() => planner.relations(id, input), expected).catch((error: Error) =>
+        expect.fail(`${title}: ${error.message}`),
+      );
+    }
+    await refused(() => planner.relations(id, { limit: 1_001 }), {
+      code: "limit_exceeded",
+      path: "limit",
+    });
+    for (const query of NOT_OBJECTS) {
+      await refused(() => planner.relations(id, query as never), { code: "invalid_input" });
+    }
+  });
+
+  it("and read of an id that is none, or that nothing has, are refused", async () => {
+    const { file, planner } = await openTeam();
+    for (const id of [
+      "",
+      "mem_1",
+      42,
+      null,
+      undefined,
+      {},
+      "env_01900000-0000-7000-8000-000000000000",
+    ]) {
+      const expected = { code: "invalid_input", path: "id" } as const;
+      await refused(() => planner.read(id as never), expected);
+      await refused(() => planner.relations(id as never), expected);
+      await refusedWithoutTrace(file, () => planner.pin(id as never), expected);
+      await refusedWithoutTrace(file, () => planner.unpin(id as never), expected);
+    }
+    const unknown = { code: "unknown_memory", path: "id" } as const;
+    await refused(() => planner.read(MISSING), unknown);
+    await refused(() => planner.relations(MISSING), unknown);
+    await refusedWithoutTrace(file, () => planner.pin(MISSING), unknown);
+  });
+});
+
+describe("catch-up", () => {
+  it("with a bad query is refused at that field", async () => {
+    const { planner } = await openTeam();
+    const good = { agent: "coder", limit: 3, session: "s", tag: "t", task: "x", tokens: 500 };
+    await planner.catchUp(good);
+    for (const { title, path, input } of wrongTypes(good)) {
+      await refused(() => planner.catchUp(input), { code: "invalid_input", path }).catch(
+        (error: Error) => expect.fail(`${title}: ${error.message}`),
+      );
+    }
+    await refused(() => planner.catchUp({ tokens: 1 }), { code: "limit_exceeded", path: "tokens" });
+    for (const query of NOT_OBJECTS) {
+      await refused(() => planner.catchUp(query as never), { code: "invalid_input" });
+    }
+  });
+});
+
+describe("the hub's own questions", () => {
+  // No argument of these is checked: objects reach SQLite and come back as its TypeError, negative
+  // limits mean "all", and the page limit does not hold.
+  it.fails.each([
+    ["line", 42],
+    ["line", {}],
+    ["line", null],
+    ["attempts", {}],
+    ["attempts", Symbol("s")],
+  ] as const)("%s(%s) is refused with the argument's name", async (question, argument) => {
+    const { hub } = await openTeam();
+    await refused(() => hub[question](argument as never), { code: "invalid_input" });
+  });
+
+  it.fails.each([
+    [0, -1],
+    [0, 1_001],
+    [0, 1.5],
+    ["x", 10],
+    [0, {}],
+  ])("events(%s, %s) is refused with the argument's name", async (after, limit) => {
+    const { hub } = await openTeam();
+    await refused(() => hub.events(after as never, limit as never), {
+      code: limit === 1_001 ? "limit_exceeded" : "invalid_input",
+    });
+  });
+
+  it.fails.each([[{ task: 42 }], [{ task: {} }], [{ delivery: Symbol("s") }], [{ taks: "typo" }]])(
+    "accept(%j) is refused with the argument's name",
+    async (which) => {
+      const { coder } = await openTeam();
+      await refused(() => coder.accept(which as never), { code: "invalid_input" });
+    },
+  );
+
+  it.fails.each([[null], [{ task: {} }], [{ wait: "no", task: 42 }]])(
+    "inbox(%j) is refused with the argument's name",
+    async (options) => {
+      const { coder } = await openTeam();
+      const inbox = coder.inbox({ ...(options as object), signal: AbortSignal.timeout(50) });
+      await refused(() => (options === null ? coder.inbox(null as never) : inbox).next(), {
+        code: "invalid_input",
+      });
+    },
+  );
+});
+
+describe("limits", () => {
+  it.each([
+    ["leaseMs", 0],
+    ["leaseMs", -1],
+    ["leaseMs", 1.5],
+    ["leaseMs", "60"],
+    ["leaseMs", Number.NaN],
+    ["leaseMs", null],
+    ["pageSize", Number.POSITIVE_INFINITY],
+    ["storeBytes", 1.5],
+    ["storeBites", 1_000],
+  ])("with %s = %s are refused at it, before anything is opened", async (name, value) => {
+    const limits = { [name]: value } as never;
+    const expected = { code: "invalid_input", path: `limits.${name}` } as const;
+    await refused(() => openHub("memory:", { limits }), expected);
+    await refused(() => openHub("sqlite:/nowhere/at/all.db", { limits }), expected);
+  });
+
+  it.fails.each([
+    ["null", null],
+    ["a number", 42],
+    ["a negative size", { storeBytes: -1 }],
+    ["a name from Object.prototype", { toString: 5 }],
+  ])("that are %s are refused", async (_, limits) => {
+    await refused(() => openHub("memory:", { limits: limits as never }), {
+      code: "invalid_input",
+      path: /^limits/,
+    });
+  });
+});

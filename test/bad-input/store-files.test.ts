@@ -1,0 +1,358 @@
+/**
+ * Files that are not what they should be: each is refused with a code that says what to do, and is
+ * left as it was, to the byte.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ErrorCode, openHub } from "../../src/index.ts";
+import { chosenSeed, randomFrom } from "../support/random.ts";
+import { refused } from "../support/refusal.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const seed = chosenSeed();
+const random = randomFrom(seed);
+const folder = temporaryFolder();
+/** A good store of some size, closed, to make bad copies of. */
+const good = folder.file("good.db");
+
+beforeAll(async () => {
+  await using hub = await openHub(`sqlite:${good}`);
+  const agent = await hub.agent("writer", { role: "writer" });
+  const batch = Array.from({ length: 200 }, (_, n) => ({
+    content: `record ${n} ${"x".repeat(500)}`,
+  }));
+  await agent.remember(batch);
+  await agent.handoff({ to: "writer", task: "t", intent: "Go on" });
+});
+
+afterAll(() => folder[Symbol.dispose]());
+
+/** Opening it is refused, and no byte of it has changed. */
+async function refusedUntouched(
+  file: string,
+  expected: { code: ErrorCode; path?: string | RegExp },
+): Promise<void> {
+  const before = readFileSync(file);
+  const error = await refused(() => openHub(`sqlite:${file}`), { path: file, ...expected });
+  expect(error.message).toContain(file);
+  expect(readFileSync(file).equals(before), "the file was changed").toBe(true);
+}
+
+describe("a file that is no store", () => {
+  it.each([
+    ["one byte", Buffer.from("x")],
+    ["some text", Buffer.from("Dear diary,\n".repeat(500))],
+    ["zeros", Buffer.alloc(8_192)],
+    ["a PNG", Buffer.from("89504e470d0a1a0a0000000d49484452", "hex")],
+    ["almost SQLite", Buffer.from("SQLite format 2\0".padEnd(4_096, "x"))],
+    ["a header and nothing else", Buffer.from("SQLite format 3\0")],
+  ])("but %s is refused as damaged and left alone", async (_, bytes) => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    writeFileSync(file, bytes);
+    await refusedUntouched(file, { code: "store_corrupt" });
+  });
+
+  it("but another program's database is refused as foreign and left alone", async () => {
+    using scratch = temporaryFolder();
+    for (const [name, sql] of [
+      ["plain.db", "create table songs (title text); insert into songs values ('x')"],
+      ["claimed.db", "pragma application_id = 252006674; create table features (id integer)"],
+      ["empty.db", "pragma application_id = 252006674; vacuum"],
+    ] as const) {
+      const file = scratch.file(name);
+      const db = new DatabaseSync(file);
+      db.exec(sql);
+      db.close();
+      await refused(() => openHub(`sqlite:${file}`), { code: "store_foreign", path: file });
+      const after = new DatabaseSync(file);
+      const tables = after.prepare("select name from sqlite_schema").all();
+      expect(tables.map((row) => row["name"])).not.toContain("memories");
+      after.close();
+    }
+  });
+
+  // connect() switches the journal to WAL before it has looked whose file it is: two bytes of the
+  // other program's header change, for good.
+  it.fails("but another program's database is not changed by a byte", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("songs.db");
+    const db = new DatabaseSync(file);
+    db.exec("create table songs (title text)");
+    db.close();
+    await refusedUntouched(file, { code: "store_foreign" });
+  });
+
+  it("but a directory is refused, and stays one", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    mkdirSync(file);
+    writeFileSync(`${file}/kept`, "x");
+    await refused(() => openHub(`sqlite:${file}`), { code: "store_read_only", path: file });
+    expect(readdirSync(file)).toEqual(["kept"]);
+  });
+
+  it("below something that is a file is refused", async () => {
+    using scratch = temporaryFolder();
+    writeFileSync(scratch.file("file"), "x");
+    const file = scratch.file("file/below/hub.db");
+    await refused(() => openHub(`sqlite:${file}`), { code: "store_read_only", path: file });
+    expect(readFileSync(scratch.file("file"), "utf8")).toBe("x");
+  });
+
+  it("but empty becomes one: it holds nothing that could be lost", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    writeFileSync(file, "");
+    await using hub = await openHub(`sqlite:${file}`);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+describe("a store of a newer Baton", () => {
+  it("is refused, naming both versions, and left alone", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    copyFileSync(good, file);
+    const db = new DatabaseSync(file);
+    db.exec("insert into migrations (version, name, at) values (99, 'from the future', 1)");
+    db.exec("pragma wal_checkpoint(truncate)");
+    db.close();
+    await refusedUntouched(file, { code: "store_too_new" });
+    const error = await refused(() => openHub(`sqlite:${file}`), {
+      code: "store_too_new",
+      hint: /npm install/,
+    });
+    expect(error.details).toMatchObject({ found: 99 });
+  });
+});
+
+describe(`a damaged store (BATON_SEED=${seed})`, () => {
+  it("that was cut anywhere is refused and left alone", async () => {
+    const { length } = readFileSync(good);
+    const cuts = [1, 15, 16, 99, 100, 512, 4_095, 4_096, 4_097, length - 4_096, length - 1];
+    for (let i = 0; i < 10; i++) cuts.push(1 + random.below(length - 1));
+    for (const cut of cuts) {
+      using scratch = temporaryFolder();
+      const file = scratch.file("hub.db");
+      copyFileSync(good, file);
+      truncateSync(file, cut);
+      await refusedUntouched(file, { code: "store_corrupt" }).catch((error: Error) =>
+        expect.fail(`cut to ${cut} of ${length}: ${error.message}`),
+      );
+    }
+  });
+
+  it("with garbage in it is never read as if nothing had happened: refused, or verify finds it [MEM-1]", async () => {
+    const bytes = readFileSync(good);
+    for (let i = 0; i < 25; i++) {
+      using scratch = temporaryFolder();
+      const file = scratch.file("hub.db");
+      const at = 100 + random.below(bytes.length - 100);
+      const damaged = Buffer.from(bytes);
+      const end = Math.min(damaged.length, at + 64 + random.below(4_096));
+      for (let each = at; each < end; each++) damaged[each] = random.below(256);
+      writeFileSync(file, damaged);
+      expect(await findings(file), `garbage from ${at} to ${end}`).not.toBe("nothing");
+    }
+  });
+
+  // The housekeeper's thread posts the BatonError itself, and an Error loses its own fields on the
+  // way between threads: what arrives has the message and no code.
+  it.fails("tells so with a code when verify comes across the damage", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    const bytes = readFileSync(good);
+    bytes.fill(0xff, bytes.length >> 1, (bytes.length >> 1) + 8_192);
+    writeFileSync(file, bytes);
+    await using hub = await openHub(`sqlite:${file}`);
+    await refused(() => hub.verify(), { code: "store_corrupt", path: file });
+  });
+
+  /** How the damage shows: an error on opening or verifying, a problem, or in no row at all. */
+  async function findings(file: string): Promise<string> {
+    try {
+      await using hub = await openHub(`sqlite:${file}`);
+      const { problems } = await hub.verify();
+      if (problems.length > 0) return "problems";
+    } catch (error) {
+      // SQLite has many words for it; none of them may be a slip of ours.
+      expect(`${error}`).not.toMatch(/TypeError|SyntaxError|RangeError|unreachable/);
+      return "an error";
+    }
+    return sameRows(file, good) ? "only unused bytes" : "nothing";
+  }
+
+  function sameRows(one: string, other: string): boolean {
+    const rows = (file: string): string => {
+      const db = new DatabaseSync(file, { readOnly: true });
+      const tables = ["memories", "relations", "envelopes", "deliveries", "agents"];
+      const all = tables.map((table) => db.prepare(`select * from ${table}`).all());
+      db.close();
+      return JSON.stringify(all);
+    };
+    return rows(one) === rows(other);
+  }
+});
+
+describe("a folder that may not be written", () => {
+  it("is refused as read-only, for a new store and for one that is there", async () => {
+    using scratch = temporaryFolder();
+    const locked = scratch.file("locked");
+    const there = scratch.file("locked/hub.db");
+    mkdirSync(locked);
+    copyFileSync(good, there);
+    const before = readFileSync(there);
+    for (const file of [
+      scratch.file("locked/new/hub.db"),
+      scratch.file("locked/other.db"),
+      there,
+    ]) {
+      const expected = { code: "store_read_only", path: file } as const;
+      await withoutRights(scratch.path, there, () =>
+        refused(() => openHub(`sqlite:${file}`), expected),
+      );
+    }
+    expect(readFileSync(there).equals(before)).toBe(true);
+    expect(readdirSync(locked)).toEqual(["hub.db"]);
+  });
+
+  /** Root may write anything, so it becomes nobody for a moment; others lock themselves out. */
+  async function withoutRights<T>(outer: string, file: string, act: () => Promise<T>): Promise<T> {
+    const isRoot = process.geteuid?.() === 0;
+    chmodSync(outer, 0o755);
+    chmodSync(file, 0o444);
+    chmodSync(dirname(file), 0o555);
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      return await act();
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(dirname(file), 0o755);
+    }
+  }
+});
+
+describe("an address no store serves", () => {
+  it.each([
+    "postgres://planner:s3cret@db.example.com/baton",
+    "postgresql://planner:s3cret@db.example.com:5432/baton",
+    "https://hub.example.com",
+    "https://planner:s3cret@hub.example.com/x",
+    "mysql://x",
+    "sqlite:",
+    "sqlite",
+    "hub.db",
+    "",
+    "memory",
+  ])("is refused, and no password shown: %s", async (address) => {
+    const error = await refused(() => openHub(address), {
+      code: "store_unsupported",
+      path: "address",
+      hint: /sqlite:/,
+    });
+    expect(JSON.stringify(error) + error.stack).not.toContain("s3cret");
+  });
+
+  it.fails.each([
+    "postgres://planner:s3cret/with/slashes@db.example.com/baton",
+    "postgres://planner:at@s3cret@db.example.com/baton",
+    "postgres://db.example.com/baton?user=planner&password=s3cret",
+  ])("does not show a password of an unusual form either: %s", async (address) => {
+    const error = await refused(() => openHub(address), { code: "store_unsupported" });
+    expect(error.message).not.toContain("s3cret");
+  });
+
+  it.fails.each([[42], [{}], [Symbol("s")], ["sqlite:a\0b"]])(
+    "is refused when it is no address at all: %s",
+    async (address) => {
+      const expected = { code: "invalid_input", path: "address" } as const;
+      await refused(() => openHub(address as never), expected);
+    },
+  );
+});
+
+describe("a closed hub", () => {
+  it.each(["sqlite", "memory"])(
+    "refuses everything, and closing it again is fine (%s)",
+    async (kind) => {
+      using scratch = temporaryFolder();
+      const address = kind === "memory" ? "memory:" : `sqlite:${scratch.file("hub.db")}`;
+      const hub = await openHub(address);
+      const agent = await hub.agent("a", { role: "a" });
+      const { id } = await agent.remember({ content: "x" });
+      const sent = await agent.handoff({ to: "a", task: "t", intent: "Go" });
+      const work = await agent.accept();
+      await hub.close();
+      await hub.close();
+      const acts: Record<string, () => unknown> = {
+        agent: () => hub.agent("a"),
+        register: () => hub.agent("b", { role: "b" }),
+        agents: () => hub.agents(),
+        line: () => hub.line("t"),
+        attempts: () => hub.attempts(sent.id),
+        events: () => hub.events(),
+        books: () => hub.books(),
+        verify: () => hub.verify(),
+        indexState: () => hub.indexState(),
+        remember: () => agent.remember({ content: "y" }),
+        read: () => agent.read(id),
+        recent: () => agent.recent(),
+        relations: () => agent.relations(id),
+        pin: () => agent.pin(id),
+        pins: () => agent.pins(),
+        catchUp: () => agent.catchUp(),
+        handoff: () => agent.handoff({ to: "a", intent: "Go" }),
+        accept: () => agent.accept(),
+        inbox: () => agent.inbox().next(),
+        waiting: () => agent.waiting(),
+        status: () => sent.status(),
+        note: () => work?.note("x"),
+        renew: () => work?.renew(),
+        complete: () => work?.complete(),
+      };
+      for (const [name, act] of Object.entries(acts)) {
+        await refused(act, { code: "store_closed", hint: /openHub/ }).catch((error: Error) =>
+          expect.fail(`${name}: ${error.message}`),
+        );
+      }
+    },
+  );
+
+  it("finishes what was submitted before it was closed", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    const hub = await openHub(`sqlite:${file}`);
+    const agent = await hub.agent("a", { role: "a" });
+    const writes = Array.from({ length: 50 }, (_, n) => agent.remember({ content: `${n}` }));
+    await hub.close();
+    const written = await Promise.all(writes);
+    await using again = await openHub(`sqlite:${file}`);
+    expect(await (await again.agent("a")).recent({ limit: 100 })).toHaveLength(written.length);
+  });
+
+  it("leaves one file behind, and opens again after its folder was copied", async () => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("one/hub.db");
+    const hub = await openHub(`sqlite:${file}`);
+    await (await hub.agent("a", { role: "a" })).remember({ content: "x" });
+    await hub.close();
+    expect(readdirSync(dirname(file))).toEqual(["hub.db"]);
+    mkdirSync(scratch.file("two"));
+    copyFileSync(file, scratch.file("two/hub.db"));
+    rmSync(dirname(file), { recursive: true });
+    await using copy = await openHub(`sqlite:${scratch.file("two/hub.db")}`);
+    expect((await copy.verify()).memories).toBe(1);
+  });
+});

@@ -1,0 +1,181 @@
+/** Bad words about accepted work: refused, and the work is still held and can be settled properly. */
+import { describe, expect, it } from "vitest";
+import type { Agent, Work } from "../../src/index.ts";
+import { brokenTexts, unjsonable, wrongTypes } from "../support/bad-values.ts";
+import { refused } from "../support/refusal.ts";
+import { openTeam, refusedWithoutTrace, type Team } from "../support/team.ts";
+
+async function accepted(): Promise<Team & { readonly work: Work }> {
+  const team = await openTeam();
+  await team.planner.handoff({ to: "coder", task: "t", intent: "Go" });
+  const work = await team.coder.accept();
+  if (work === undefined) throw new Error("nothing to accept");
+  return { ...team, work };
+}
+
+describe("a result", () => {
+  const GOOD = { confidence: 0.5, outputs: { patch: "diff" }, summary: "Done" };
+
+  it("with a field of the wrong type, or a broken text, is refused at that field", async () => {
+    const { file, work } = await accepted();
+    for (const { title, path, input } of wrongTypes(GOOD)) {
+      const expected = { code: "invalid_input", path: `result.${path}` } as const;
+      await refusedWithoutTrace(file, () => work.complete(input), expected).catch((error: Error) =>
+        expect.fail(`${title}: ${error.message}`),
+      );
+    }
+    for (const { title, input } of brokenTexts(GOOD)) {
+      await refusedWithoutTrace(file, () => work.complete(input), { code: "invalid_memory" }).catch(
+        (error: Error) => expect.fail(`${title}: ${error.message}`),
+      );
+    }
+    expect(await work.complete(GOOD)).toMatchObject({ kind: "settled" });
+  });
+
+  it.each(unjsonable())("with %s in its outputs is refused by rule", async (_, value, rule) => {
+    const { file, work } = await accepted();
+    const act = () => work.complete({ outputs: { list: ["ok", value] } });
+    await refusedWithoutTrace(file, act, { code: "invalid_memory", rule });
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it.each([null, 42, "text", true, []])("that is no object is refused: %s", async (result) => {
+    const { file, work } = await accepted();
+    const expected = { code: "invalid_input", path: "result" } as const;
+    await refusedWithoutTrace(file, () => work.complete(result as never), expected);
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it("larger than a memory may be is refused, and a smaller one taken", async () => {
+    const { file, work } = await accepted();
+    const act = () => work.complete({ outputs: { all: "x".repeat(200_000) } });
+    await refusedWithoutTrace(file, act, { code: "limit_exceeded", hint: /memoryBytes/ });
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+});
+
+describe("a failure", () => {
+  const GOOD = {
+    attempted: "npm test",
+    class: "retryable",
+    hints: ["again"],
+    message: "flaky",
+    type: "error",
+  };
+
+  it("with a field of the wrong type, or a broken text, is refused at that field", async () => {
+    const { file, work } = await accepted();
+    for (const { title, path, input } of [...wrongTypes(GOOD), ...brokenTexts(GOOD)]) {
+      const expected = {
+        code: "invalid_input",
+        path: new RegExp(`^failure\\.${RegExp.escape(path)}`),
+      } as const;
+      await refusedWithoutTrace(file, () => work.fail(input as never), expected).catch(
+        (error: Error) => expect.fail(`${title}: ${error.message}`),
+      );
+    }
+    await refusedWithoutTrace(file, () => work.fail({} as never), {
+      code: "invalid_input",
+      path: "failure.message",
+    });
+    expect(await work.fail({ message: "flaky" })).toMatchObject({ kind: "settled" });
+  });
+});
+
+describe("a reason to decline", () => {
+  it.each([[undefined], [null], [42], [""], ["x".repeat(16_001)], ["a\0b"], ["\ud800"], [{}]])(
+    "cannot be %j",
+    async (reason) => {
+      const { file, work } = await accepted();
+      const expected = { code: "invalid_input", path: /^reason/ } as const;
+      await refusedWithoutTrace(file, () => work.decline(reason as never), expected);
+      expect(await work.decline("not mine")).toMatchObject({ kind: "settled" });
+    },
+  );
+});
+
+describe("a note", () => {
+  it.each([[""], ["a\0b"], ["\ud800"], [42], [true], [{}], [{ content: "x", tags: "no list" }]])(
+    "cannot be %j",
+    async (note) => {
+      const { file, work } = await accepted();
+      await refusedWithoutTrace(file, () => work.note(note as never), { code: "invalid_memory" });
+      expect(await work.note("fine")).toMatchObject({ kind: "noted" });
+    },
+  );
+
+  // note() reads `input.relations` before the input is checked: a TypeError comes out.
+  it.fails.each([[null], [undefined], [{ content: "x", relations: 42 }]])(
+    "cannot be %j",
+    async (note) => {
+      const { file, work } = await accepted();
+      await refusedWithoutTrace(file, () => work.note(note as never), { code: "invalid_memory" });
+    },
+  );
+});
+
+describe("handing on", () => {
+  it("with a bad draft is refused, and the work is still held", async () => {
+    const { file, work } = await accepted();
+    for (const draft of [
+      {},
+      { to: 42 },
+      { to: "planner", next: "no list" },
+      { to: "planner", x: 1 },
+    ]) {
+      const act = () => work.handoff(draft as never);
+      await refusedWithoutTrace(file, act, { code: "invalid_envelope" });
+    }
+    await refusedWithoutTrace(file, () => work.handoff({ to: "nobody" }), {
+      code: "unknown_agent",
+    });
+    expect(await work.handoff({ to: "planner" })).toMatchObject({ kind: "sent" });
+  });
+});
+
+describe("work that is over", () => {
+  it("cannot be settled again, by any verb", async () => {
+    const { file, work } = await accepted();
+    await work.complete();
+    const verbs = [
+      () => work.complete(),
+      () => work.fail({ message: "x" }),
+      () => work.decline("x"),
+      () => work.release(),
+      () => work.handoff({ to: "planner" }),
+    ];
+    for (const verb of verbs) await refusedWithoutTrace(file, verb, { code: "already_settled" });
+  });
+
+  it("cannot be taken by somebody it was not sent to, nor twice", async () => {
+    const { file, planner, coder } = await openTeam();
+    const { id } = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const untouched = async (agent: Agent): Promise<void> => {
+      expect(await agent.accept({ delivery: id })).toBeUndefined();
+    };
+    await untouched(planner);
+    expect(await coder.accept({ delivery: id })).toBeDefined();
+    await untouched(coder);
+    await untouched(planner);
+    expect(file).not.toBe("");
+  });
+
+  it("whose lease ran out cannot be settled, and its note is kept, marked [DLV-6]", async () => {
+    const { file, hub, planner, coder } = await openTeam({ limits: { leaseMs: 40 } });
+    await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = await coder.accept();
+    if (work === undefined) throw new Error("nothing to accept");
+    // As if the process had stood still: no heartbeat for longer than the lease.
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    await refusedWithoutTrace(file, () => work.complete(), { code: "lease_lost", path: "lease" });
+    const { memory, kind } = await work.note("found something late");
+    expect(kind).toBe("kept");
+    expect(memory.tags).toContain("stale-holder");
+    await refused(() => work.complete(), { code: "lease_lost" });
+    const again = await coder.accept();
+    expect(again?.attempt).toBe(2);
+    await again?.complete();
+    expect((await hub.books()).byState.completed).toBe(1);
+  });
+});

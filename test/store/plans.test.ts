@@ -1,0 +1,126 @@
+/**
+ * How SQLite would run each statement: what is done for every claim, send, read or write finds its
+ * rows by an index, so that its cost does not grow with what was stored before. Asked of the
+ * planner, on a file with the schema as it is.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { STATEMENT_TEXTS } from "../../src/store/sqlite/statements.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+type Name = keyof typeof STATEMENT_TEXTS;
+
+/** Statements that read a whole table or workspace, in the housekeeper's thread: that is their job. */
+const READS_EVERYTHING: readonly Name[] = [
+  "countMemories",
+  "countRelations",
+  "countEnvelopes",
+  "countDeliveries",
+  "countStates",
+  "envelopes",
+  "deliveries",
+];
+
+/** The statements every operation is made of, with the index that finds their rows. */
+const FOUND_BY: Partial<Record<Name, string>> = {
+  workspaceKey: "sqlite_autoindex_workspaces_1",
+  chain: "sqlite_autoindex_chains_1",
+  moveChain: "INTEGER PRIMARY KEY",
+  agentStatus: "PRIMARY KEY",
+  agentByName: "PRIMARY KEY",
+  nameOwner: "PRIMARY KEY",
+  memory: "memories_id",
+  memoryPosition: "memories_id",
+  memoryAt: "INTEGER PRIMARY KEY",
+  memoriesBackward: "memories_seq",
+  edgesOut: "PRIMARY KEY",
+  edgesIn: "relations_target",
+  envelope: "envelopes_id",
+  envelopeExists: "envelopes_id",
+  envelopeAt: "INTEGER PRIMARY KEY",
+  delivery: "deliveries_id",
+  deliveriesOf: "deliveries_envelope",
+  openDeliveries: "deliveries_open",
+  openOfTask: "deliveries_open",
+  readyDeliveries: "deliveries_ready",
+  expiredLeases: "deliveries_held",
+  makeDue: "deliveries_scheduled",
+  nextRetry: "deliveries_scheduled",
+  nextExpiry: "deliveries_held",
+  claim: "deliveries_id",
+  takeAtOnce: "deliveries_id",
+  accept: "deliveries_id",
+  settle: "deliveries_id",
+  renew: "deliveries_id",
+  supersede: "deliveries_id",
+  extendHeld: "deliveries_id",
+  attempts: "attempts_delivery",
+  events: "INTEGER PRIMARY KEY",
+};
+
+/** Statements whose rows already come in order; sorting would read all of them before the first. */
+const IN_ORDER: readonly Name[] = [
+  "memoriesBackward",
+  "readyDeliveries",
+  "openOfTask",
+  "expiredLeases",
+  "edgesIn",
+  "edgesOut",
+  "attempts",
+  "events",
+];
+
+describe("query plans", () => {
+  const folder = temporaryFolder();
+  let db: DatabaseSync;
+
+  beforeAll(async () => {
+    const file = folder.file("hub.db");
+    const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
+    await store.close();
+    db = new DatabaseSync(file, { readOnly: true });
+  });
+
+  afterAll(() => {
+    db.close();
+    folder[Symbol.dispose]();
+  });
+
+  const planOf = (name: Name): string[] =>
+    db
+      .prepare(`explain query plan ${STATEMENT_TEXTS[name]}`)
+      .all()
+      .map((row) => row["detail"] as string);
+
+  const hot = (Object.keys(STATEMENT_TEXTS) as Name[]).filter(
+    (name) => !READS_EVERYTHING.includes(name),
+  );
+
+  it.each(hot)("%s scans no table", (name) => {
+    expect(planOf(name).filter((step) => step.startsWith("SCAN "))).toEqual([]);
+  });
+
+  it.each(Object.entries(FOUND_BY))("%s finds its rows by %s", (name, index) => {
+    expect(planOf(name as Name).join("\n")).toContain(index);
+  });
+
+  it.each(IN_ORDER)("%s sorts nothing", (name) => {
+    expect(planOf(name).filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
+  });
+
+  it("the index of ready work holds ready work only", () => {
+    const partial = db
+      .prepare("select name, sql from sqlite_schema where type = 'index' and sql like '%where%'")
+      .all()
+      .map((row) => [row["name"], String(row["sql"]).replace(/^.* where /s, "")]);
+    expect(Object.fromEntries(partial)).toEqual({
+      deliveries_scheduled: "state = 0",
+      deliveries_ready: "state = 1",
+      deliveries_held: "state in (2, 3)",
+      deliveries_open: "state < 5",
+    });
+  });
+});
