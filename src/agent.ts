@@ -4,6 +4,7 @@
  */
 import { type CatchUp, type CatchUpQuery, catchUp } from "./context/catch-up.ts";
 import { acceptNext, parseEnvelope } from "./delivery/accept.ts";
+import type { Which } from "./delivery/claim.ts";
 import { type InboxOptions, inbox } from "./delivery/inbox.ts";
 import type { Offer } from "./delivery/offer.ts";
 import { sendHandoff } from "./delivery/send.ts";
@@ -106,9 +107,7 @@ export class Agent {
   }
 
   /** Takes the oldest handoff that waits (of a task, or one by id), in one step. */
-  async accept<T = unknown>(
-    which: { readonly task?: string; readonly delivery?: string } = {},
-  ): Promise<Work<T> | undefined> {
+  async accept<T = unknown>(which: Which = {}): Promise<Work<T> | undefined> {
     const claimed = await acceptNext(this.#workspace, this.#self, which);
     return claimed && new Work<T>(this.#workspace, this.#self, claimed);
   }

@@ -2,16 +2,17 @@
  * The hub: (store, clock, ids, limits) → every operation a door may call. It knows no engine and
  * no wire; openHub() or a test gives it a store.
  */
+import * as z from "zod";
 import { Agent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type LineStep, lineOf } from "./delivery/line.ts";
 import type { JsonSchema } from "./envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
-import { Name } from "./envelope/schema.ts";
+import { DeliveryId, Name } from "./envelope/schema.ts";
 import type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 import { parseOr } from "./envelope/violations.ts";
 import { type Ids, randomIds } from "./ids.ts";
-import { type Limits, resolveLimits } from "./limits.ts";
+import { checkLimit, type Limits, resolveLimits } from "./limits.ts";
 import {
   type AgentInfo,
   type AgentProfile,
@@ -39,17 +40,20 @@ export interface SessionOptions {
   readonly instance?: string;
 }
 
+/** How a wrong argument is refused. */
+const invalid = (what: string, prefix: string) => ({
+  code: "invalid_input" as const,
+  what,
+  prefix,
+});
+
 export class Hub implements AsyncDisposable {
   readonly #workspace: Workspace;
 
   constructor(store: Store, options: HubOptions = {}) {
     const clock = options.clock ?? systemClock;
     this.#workspace = {
-      name: parseOr(Name, options.workspace ?? "default", {
-        code: "invalid_input",
-        what: "The workspace's name",
-        prefix: "workspace",
-      }),
+      name: parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace")),
       branch: "main",
       store,
       clock,
@@ -79,7 +83,7 @@ export class Hub implements AsyncDisposable {
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
     const instance = session.instance ?? this.#workspace.ids.mint("session");
-    parseOr(Name, instance, { code: "invalid_input", what: "The instance", prefix: "instance" });
+    parseOr(Name, instance, invalid("The instance", "instance"));
     return new Agent(this.#workspace, identity, instance);
   }
 
@@ -102,24 +106,28 @@ export class Hub implements AsyncDisposable {
     schema: StandardSchemaV1<unknown, T> | JsonSchema,
   ): Promise<PayloadType<T>> {
     return this.#workspace.payloads.register<T>(
-      parseOr(Name, name, { code: "invalid_input", what: "The payload type", prefix: "type" }),
+      parseOr(Name, name, invalid("The payload type", "type")),
       schema,
     );
   }
 
   /** A task's envelopes in the order they were sent, each with where it stands. */
-  line(task: string): Promise<LineStep[]> {
-    return lineOf(this.#workspace, task);
+  async line(task: string): Promise<LineStep[]> {
+    return lineOf(this.#workspace, parseOr(Name, task, invalid("The task", "task")));
   }
 
   /** Tries of a delivery that ended without completing. */
-  attempts(delivery: string): Promise<readonly AttemptRow[]> {
-    return this.#workspace.store.readAttempts(this.#workspace.name, delivery);
+  async attempts(delivery: string): Promise<readonly AttemptRow[]> {
+    const id = parseOr(DeliveryId, delivery, invalid("The delivery", "delivery"));
+    return this.#workspace.store.readAttempts(this.#workspace.name, id);
   }
 
   /** What happened after event `after`, oldest first. */
-  events(after = 0, limit = 100): Promise<readonly EventRow[]> {
-    return this.#workspace.store.readEvents(this.#workspace.name, after, limit);
+  async events(after = 0, limit = 100): Promise<readonly EventRow[]> {
+    const from = parseOr(z.int().min(0), after, invalid("The event number", "after"));
+    const most = parseOr(z.int().positive(), limit, invalid("The limit", "limit"));
+    checkLimit(this.#workspace.limits, "pageSize", { actual: most, path: "limit" });
+    return this.#workspace.store.readEvents(this.#workspace.name, from, most);
   }
 
   /** How many deliveries are in which state. */

@@ -51,17 +51,25 @@ export type LimitName = keyof typeof DEFAULT_LIMITS;
 export type Limits = Readonly<Record<LimitName, number>>;
 
 export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
+  if (overrides === null || typeof overrides !== "object") {
+    throw new BatonError("invalid_input", {
+      message: "The limits must be an object.",
+      path: "limits",
+      hint: "For instance limits: { leaseMs: 120_000 }.",
+    });
+  }
   for (const [name, value] of Object.entries(overrides)) {
-    if (!(name in DEFAULT_LIMITS)) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
       throw new BatonError("invalid_input", {
         message: `There is no limit called "${name}".`,
         path: `limits.${name}`,
         hint: `Known limits: ${Object.keys(DEFAULT_LIMITS).join(", ")}.`,
       });
     }
-    if (!Number.isSafeInteger(value) || (value < 1 && name !== "storeBytes")) {
+    const least = name === "storeBytes" ? 0 : 1;
+    if (!Number.isSafeInteger(value) || value < least) {
       throw new BatonError("invalid_input", {
-        message: `The limit "${name}" must be a whole number of at least 1.`,
+        message: `The limit "${name}" must be a whole number of at least ${least}.`,
         path: `limits.${name}`,
         hint: `The default is ${DEFAULT_LIMITS[name as LimitName]}.`,
       });

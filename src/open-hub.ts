@@ -18,18 +18,26 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   const clock = options.clock ?? systemClock;
   const limits = resolveLimits(options.limits);
   if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);
-  if (chosen.startsWith("sqlite:") && chosen.length > "sqlite:".length) {
-    const file = chosen.slice("sqlite:".length);
-    return new Hub(await openSqliteStore({ file, clock, limits }), options);
-  }
-  throw new BatonError("store_unsupported", {
-    message: `No store serves "${withoutPassword(chosen)}".`,
+  const file = fileOf(chosen);
+  if (file === undefined) throw unsupported(chosen);
+  return new Hub(await openSqliteStore({ file, clock, limits }), options);
+}
+
+function fileOf(address: unknown): string | undefined {
+  if (typeof address !== "string" || !address.startsWith("sqlite:")) return undefined;
+  const file = address.slice("sqlite:".length);
+  return file === "" || file.includes("\0") ? undefined : file;
+}
+
+/** Shows the scheme only: the rest of an address may hold a password. */
+function unsupported(address: unknown): BatonError {
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(String(address))?.[0];
+  return new BatonError("store_unsupported", {
+    message: scheme === undefined ? "That is no store's address." : `No store serves "${scheme}…".`,
     path: "address",
     hint: "Use sqlite:<path> for a file, or memory: for a hub that is gone with the process.",
   });
 }
-
-const withoutPassword = (address: string): string => address.replace(/\/\/[^@/]*@/, "//…@");
 
 /** Beside the repository's common git folder, so that all its worktrees share one store. */
 export function defaultFile(folder: string): string {

@@ -5,10 +5,10 @@
 import type { Envelope } from "../envelope/schema.ts";
 import { type Author, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import type { EnvelopeRow, NewMemory } from "../store/rows.ts";
+import { type EnvelopeRow, type NewMemory, parseText } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { type ClaimRequest, claim } from "./claim.ts";
+import { checkWhich, claim, type Which } from "./claim.ts";
 import { leaseLost } from "./lease.ts";
 
 /** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
@@ -28,7 +28,7 @@ export async function acceptOffer(
         envelope: envelope.id,
         leaseMs: workspace.limits.leaseMs,
       },
-      memory: acceptRecord(workspace, receiver, envelope),
+      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }),
     });
     switch (outcome.kind) {
       case "accepted":
@@ -48,31 +48,35 @@ export async function acceptOffer(
 export async function acceptNext(
   workspace: Workspace,
   receiver: Author,
-  which: Pick<ClaimRequest, "task" | "delivery">,
+  which: Which,
 ): Promise<Claimed | undefined> {
   const { claimed } = await claim(workspace, receiver, {
-    ...which,
+    ...checkWhich(which),
     limit: 1,
-    accept: ({ envelope }) => acceptRecord(workspace, receiver, envelope),
+    accept: (taken) => acceptRecord(workspace, receiver, taken),
   });
   return claimed[0];
 }
 
-function acceptRecord(workspace: Workspace, receiver: Author, row: EnvelopeRow): NewMemory {
+function acceptRecord(
+  workspace: Workspace,
+  receiver: Author,
+  { delivery, envelope }: Claimed,
+): NewMemory {
   const { ids, clock, limits } = workspace;
+  const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" as const }];
   return writeRecord(
     receiver,
     {
       type: "checkpoint",
-      task: row.task,
-      content: `${receiver.agent} accepted the handoff of "${row.task}" from ${row.sender}.`,
-      data: { accepted: row.id },
-      relations: [{ kind: "continues-from", to: row.memory }],
+      task: envelope.task,
+      content: `${receiver.agent} accepted the handoff of "${envelope.task}" from ${envelope.sender}.`,
+      relations: [{ kind: "continues-from", to: envelope.memory }],
     },
-    { ids, now: clock.now(), limits },
+    { ids, now: clock.now(), limits, hallmark: { trail } },
   ).record;
 }
 
 export function parseEnvelope(row: EnvelopeRow): Envelope {
-  return JSON.parse(row.text) as Envelope;
+  return parseText<Envelope>(row);
 }

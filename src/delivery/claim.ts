@@ -1,10 +1,25 @@
 /** Claiming: the inbox offers what is ready, each delivery to one holder at a time. */
+import * as z from "zod";
+import { DeliveryId, Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
 import type { Author } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+
+const WhichSchema = z.strictObject({
+  delivery: DeliveryId.optional(),
+  task: Name.optional(),
+});
+
+/** Which of the waiting handoffs: of a task, or one by its id. */
+export type Which = z.input<typeof WhichSchema>;
+
+export function checkWhich(which: unknown): Which {
+  return parseOr(WhichSchema, which, { code: "invalid_input", what: "The choice" });
+}
 
 export interface ClaimRequest {
   readonly limit: number;

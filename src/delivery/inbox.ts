@@ -3,6 +3,9 @@
  * concerns this receiver, until a retry or an expiring lease falls due, or (because a wake-up is a
  * hint and may be lost) until the next look that it takes anyway.
  */
+import * as z from "zod";
+import { Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { claim } from "./claim.ts";
 import { Offer } from "./offer.ts";
@@ -11,21 +14,26 @@ import type { Worker } from "./work.ts";
 /** How often to look although nobody called: bounds what a lost wake-up can cost. */
 const SAFETY_LOOK_MS = 500;
 
-export interface InboxOptions {
-  /** Only handoffs of this task. */
-  readonly task?: string;
-  /** False: end when nothing is ready, instead of waiting for more. */
-  readonly wait?: boolean;
+const OptionsSchema = z.strictObject({
   /** Ends the inbox. */
-  readonly signal?: AbortSignal;
-}
+  signal: z.instanceof(AbortSignal).optional(),
+  /** Only handoffs of this task. */
+  task: Name.optional(),
+  /** False: end when nothing is ready, instead of waiting for more. */
+  wait: z.boolean().default(true),
+});
+
+export type InboxOptions = z.input<typeof OptionsSchema>;
 
 export async function* inbox<T>(
   workspace: Workspace,
   receiver: Worker,
   options: InboxOptions,
 ): AsyncGenerator<Offer<T>, void, undefined> {
-  const { task, wait = true, signal } = options;
+  const { task, wait, signal } = parseOr(OptionsSchema, options, {
+    code: "invalid_input",
+    what: "The inbox's options",
+  });
   const ear = new Ear(workspace, receiver.agent);
   try {
     while (signal?.aborted !== true) {

@@ -3,12 +3,14 @@
  * A note of somebody who lost the work is kept all the same, marked, so that the next holder can
  * tell what was found out by whom.
  */
+import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import {
   type Author,
   type Memory,
   type MemoryInput,
+  MemoryInputSchema,
   placedMemory,
   writeRecord,
 } from "../memory/record.ts";
@@ -41,11 +43,10 @@ export async function note(
   input: MemoryInput,
 ): Promise<Noted> {
   const { delivery, envelope } = hold;
+  parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   leaveRoomForMark(input);
-  const relations = [
-    { kind: "continues-from" as const, to: delivery.acceptedBy },
-    ...(input.relations ?? []),
-  ];
+  const own = { kind: "continues-from" as const, to: delivery.acceptedBy };
+  const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
   const outcome = await append(workspace, holder, {
     input: described,
@@ -65,7 +66,7 @@ export async function note(
 
 /** Refused now rather than when the lease is lost and the note matters most. */
 function leaveRoomForMark({ tags = [] }: MemoryInput): void {
-  if (!Array.isArray(tags) || tags.length < FORMAT_LIMITS.tags) return;
+  if (tags.length < FORMAT_LIMITS.tags) return;
   throw new BatonError("invalid_memory", {
     message: `tags: a note may have ${FORMAT_LIMITS.tags - 1}, this one has ${tags.length}.`,
     path: "tags",

@@ -19,7 +19,7 @@ import { BatonError } from "../errors.ts";
 import { unknownAgent } from "../memory/agents.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { agentDisabled, refusalError } from "../memory/refusals.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import { type DeliveryRow, isTaken, type TrailStep } from "../store/rows.ts";
 import type { Lease, LeaseRefusal, SendOutcome } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 
@@ -131,15 +131,12 @@ function prepare(workspace: Workspace, sender: Sender, { draft, to, refs, open }
   const { work } = sender;
   const task = draft.task ?? work?.envelope.task ?? ids.mint("task");
   const origins = draft.parents ?? (work ? [work.envelope.id] : []);
+  const role = sender.role === "" ? {} : { role: sender.role };
   const sealed = seal(draft, {
     id: ids.mint("envelope"),
     workspace: workspace.name,
     task,
-    from: {
-      agent: sender.agent,
-      instance: sender.instance,
-      ...(sender.role && { role: sender.role }),
-    },
+    from: { agent: sender.agent, instance: sender.instance, ...role },
     to,
     parents: open === undefined ? origins : [...new Set([open.delivery.envelope, ...origins])],
     refs,
@@ -147,15 +144,18 @@ function prepare(workspace: Workspace, sender: Sender, { draft, to, refs, open }
     createdAt: now,
     limits,
   });
-  const pen = { ids, now, limits };
-  const memory = writeRecord(sender, handoffRecord(sealed, sender, open), pen).record;
-  const receiver = to.kind === "agent" ? to.agent : "";
+  const delivery = ids.mint("delivery");
+  const hallmark = {
+    envelope: { digest: sealed.digest, id: sealed.envelope.id },
+    trail: trailOf(delivery, open, work?.lease),
+  };
+  const pen = { ids, now, limits, hallmark };
   return {
     sealed,
     operation: {
       workspace: workspace.name,
       branch: workspace.branch,
-      memory,
+      memory: writeRecord(sender, handoffRecord(sealed, sender, open), pen).record,
       envelope: {
         id: sealed.envelope.id,
         task,
@@ -163,20 +163,45 @@ function prepare(workspace: Workspace, sender: Sender, { draft, to, refs, open }
         text: sealed.text,
         parents: sealed.envelope.parents,
       },
-      delivery: { id: ids.mint("delivery"), receiver, maxAttempts: limits.attempts },
+      delivery: {
+        id: delivery,
+        receiver: to.kind === "agent" ? to.agent : "",
+        maxAttempts: limits.attempts,
+      },
       parent: origins[0] ?? "",
-      ...(open && { extend: { delivery: open.delivery.id, envelope: open.delivery.envelope } }),
+      ...(open && {
+        extend: {
+          delivery: open.delivery.id,
+          envelope: open.delivery.envelope,
+          held: isTaken(open.delivery.state),
+        },
+      }),
       ...(work && { settles: work.lease }),
     },
   };
 }
 
+function trailOf(
+  delivery: string,
+  open: Open | undefined,
+  settles: Lease | undefined,
+): TrailStep[] {
+  const begins: TrailStep =
+    open === undefined
+      ? { attempt: 0, delivery, verb: "send" }
+      : isTaken(open.delivery.state)
+        ? { attempt: open.delivery.attempt, delivery: open.delivery.id, verb: "extend" }
+        : { attempt: 0, delivery, instead: open.delivery.id, verb: "send" };
+  if (settles === undefined) return [begins];
+  return [begins, { attempt: settles.fence, delivery: settles.delivery, verb: "complete" }];
+}
+
 /**
- * The handoff on the chain: vouches for the envelope by its digest, summarizes what it refers to,
- * and continues from the record the sender's own work began with. The graph never breaks here.
+ * The handoff on the chain: summarizes what it refers to, and continues from the record the
+ * sender's own work began with. The graph never breaks here.
  */
 function handoffRecord(
-  { envelope, digest }: SealedEnvelope,
+  { envelope }: SealedEnvelope,
   sender: Sender,
   open: Open | undefined,
 ): MemoryInput {
@@ -187,7 +212,6 @@ function handoffRecord(
     task: envelope.task,
     ...(envelope.run === undefined ? {} : { run: envelope.run }),
     content: `${envelope.from.agent} → ${to}: ${envelope.intent}`,
-    data: { digest, envelope: envelope.id },
     importance: 0.9,
     relations: [
       ...envelope.refs.map((ref) => ({ kind: "summarizes" as const, to: ref.id })),

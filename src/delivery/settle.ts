@@ -10,7 +10,7 @@ import { parseOr } from "../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
+import type { DeliveryRow, EnvelopeRow, NewMemory } from "../store/rows.ts";
 import type { Claimed, Settlement } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { leaseLost } from "./lease.ts";
@@ -52,6 +52,7 @@ export async function complete(
     what: "The result",
     prefix: "result",
   });
+  canonicalJson(checked, "invalid_input", "result"); // Faults are named as the caller wrote it.
   return settle(workspace, holder, hold, {
     verb: "complete",
     settlement: { kind: "completed" },
@@ -59,7 +60,7 @@ export async function complete(
     memory: {
       type: "action",
       content: checked.summary ?? `${holder.agent} completed "${hold.envelope.task}".`,
-      data: { completed: hold.envelope.id, ...(checked.outputs && { outputs: checked.outputs }) },
+      ...(checked.outputs === undefined ? {} : { data: { outputs: checked.outputs } }),
       ...(checked.confidence === undefined ? {} : { confidence: checked.confidence }),
     },
   });
@@ -83,7 +84,7 @@ export async function fail(
     memory: {
       type: "mistake",
       content: `${holder.agent} failed at "${hold.envelope.task}": ${checked.message}`,
-      data: { failed: hold.envelope.id, failure: checked },
+      data: checked,
     },
   });
 }
@@ -106,7 +107,7 @@ export async function decline(
     memory: {
       type: "action",
       content: `${holder.agent} declined "${hold.envelope.task}": ${checked}`,
-      data: { declined: hold.envelope.id },
+      data: { reason: checked },
     },
   });
 }
@@ -144,18 +145,8 @@ async function settle(
   hold: Claimed,
   ending: Ending,
 ): Promise<Settled> {
-  const { ids, clock, limits } = workspace;
   const { delivery, envelope } = hold;
-  const relations = delivery.acceptedBy
-    ? [{ kind: "continues-from" as const, to: delivery.acceptedBy }]
-    : [];
-  const memory =
-    ending.memory &&
-    writeRecord(
-      holder,
-      { task: envelope.task, relations, ...ending.memory },
-      { ids, now: clock.now(), limits },
-    ).record;
+  const memory = ending.memory && settlementRecord(workspace, holder, hold, ending);
   const outcome = await workspace.store.settleDelivery({
     workspace: workspace.name,
     branch: workspace.branch,
@@ -163,7 +154,7 @@ async function settle(
       delivery: delivery.id,
       fence: delivery.fence,
       envelope: envelope.id,
-      leaseMs: limits.leaseMs,
+      leaseMs: workspace.limits.leaseMs,
     },
     from: TRANSITIONS[ending.verb].from,
     settlement: ending.settlement,
@@ -179,4 +170,21 @@ async function settle(
     default:
       throw await refusalError(workspace, outcome);
   }
+}
+
+/** Continues from the acceptance; of an offer that was never accepted, from the handoff. */
+function settlementRecord(
+  workspace: Workspace,
+  holder: Author,
+  { delivery, envelope }: Claimed,
+  { verb, memory }: Ending,
+): NewMemory {
+  const { ids, clock, limits } = workspace;
+  const to = delivery.state === "accepted" ? delivery.acceptedBy : envelope.memory;
+  const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb }];
+  return writeRecord(
+    holder,
+    { task: envelope.task, relations: [{ kind: "continues-from", to }], ...memory },
+    { ids, now: clock.now(), limits, hallmark: { trail } },
+  ).record;
 }

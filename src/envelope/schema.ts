@@ -46,6 +46,9 @@ export const FreeForm = z.record(z.string(), z.unknown());
 export const MemoryId = z
   .string()
   .regex(idPattern("memory"), { error: "must be a memory id (mem_…)" });
+export const DeliveryId = z
+  .string()
+  .regex(idPattern("delivery"), { error: "must be a delivery id (dlv_…)" });
 const EnvelopeId = z
   .string()
   .regex(idPattern("envelope"), { error: "must be an envelope id (env_…)" });
@@ -219,7 +222,8 @@ export const DraftSchema = z.strictObject({
     }),
   ),
   intent: Text,
-  metadata: Metadata.omit({ createdAt: true }).optional(),
+  // Through a record first: an object schema alone takes a Map for an empty object.
+  metadata: FreeForm.pipe(Metadata.omit({ createdAt: true })).optional(),
   parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).optional(),
   refs: z
     .array(

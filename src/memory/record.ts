@@ -12,7 +12,7 @@ import { parseOr } from "../envelope/violations.ts";
 import type { Ids } from "../ids.ts";
 import type { Signer } from "../keys.ts";
 import { checkLimit, FORMAT_LIMITS, type Limits } from "../limits.ts";
-import type { MemoryRow, NewMemory } from "../store/rows.ts";
+import { type MemoryRow, type NewMemory, parseText, type TrailStep } from "../store/rows.ts";
 import type { Place } from "../store/store.ts";
 
 /** The types agents really use. Any other lower-case word is fine too. */
@@ -103,12 +103,19 @@ type CheckedInput = z.output<typeof MemoryInputSchema>;
 export type AuthoredRecord = Omit<CheckedInput, "id"> & {
   readonly agent: string;
   readonly createdAt: number;
+  /** The envelope a handoff record vouches for. */
+  readonly envelope?: { readonly digest: string; readonly id: string } | undefined;
   readonly id: string;
   readonly instance: string;
   /** The public key of its signature; a record without one is unsigned, and stays so. */
   readonly key?: string | undefined;
   readonly salt: string;
+  /** What it did to which deliveries. */
+  readonly trail?: readonly TrailStep[] | undefined;
 };
+
+/** What only the hub writes into a record. */
+export type Hallmark = Pick<AuthoredRecord, "envelope" | "trail">;
 
 /** A memory as it is read back: the author's fields and its place on the chain. */
 export interface Memory extends AuthoredRecord {
@@ -131,6 +138,7 @@ export interface Pen {
   readonly ids: Ids;
   readonly now: number;
   readonly limits: Limits;
+  readonly hallmark?: Hallmark;
 }
 
 /** A record ready to be stored, and the same as its author will read it back. */
@@ -147,8 +155,8 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     prefix: path,
   });
   // In sorted order, as canonical text wants it.
-  const { concepts, confidence, content, data, id, importance, ...rest } = checked;
-  const { refs, relations, run, scope, session, ...last } = rest;
+  const { concepts, confidence, content, data, id, importance, refs, relations, ...rest } = checked;
+  const { run, scope, session, tags, task, ...last } = rest;
   const authored: AuthoredRecord = {
     agent: author.agent,
     concepts,
@@ -156,6 +164,7 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     content,
     createdAt: pen.now,
     data,
+    envelope: pen.hallmark?.envelope,
     id: id ?? pen.ids.mint("memory"),
     importance,
     instance: author.instance,
@@ -166,6 +175,9 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     salt: pen.ids.salt(),
     scope,
     session,
+    tags,
+    task,
+    trail: pen.hallmark?.trail,
     ...last,
   };
   const text = canonicalJson(authored, "invalid_memory", path);
@@ -195,7 +207,7 @@ function recordOf(author: Author, authored: AuthoredRecord, text: string): NewMe
 
 /** Reads a stored row back. */
 export function memoryOf(row: MemoryRow): Memory {
-  const authored = JSON.parse(row.text) as AuthoredRecord;
+  const authored = parseText<AuthoredRecord>(row);
   const { branch, seq, storedAt, link, signature } = row;
   const session = authored.session ?? authored.instance;
   return { ...authored, session, branch, seq, storedAt, link, signature, digest: sha256(row.text) };

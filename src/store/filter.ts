@@ -1,5 +1,5 @@
 /** What a filter means, the same for every store. The rows of an index are checked with it again. */
-import type { MemoryRow, RelationEdge } from "./rows.ts";
+import { type MemoryRow, parseText, type RelationEdge } from "./rows.ts";
 import type { FindRelations, MemoryFilter } from "./store.ts";
 
 /** The fields of a record by which it can be found. */
@@ -14,8 +14,8 @@ export interface Facets {
   readonly concepts?: readonly string[];
 }
 
-export function facetsOf(row: Pick<MemoryRow, "text">): Facets {
-  return JSON.parse(row.text) as Facets;
+export function facetsOf(row: Pick<MemoryRow, "id" | "text">): Facets {
+  return parseText<Facets>(row);
 }
 
 /** A record without a session of its own belongs to the session of its author. */

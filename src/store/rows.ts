@@ -3,6 +3,7 @@
  * record: what can be read from it is not kept a second time, so it cannot come to differ.
  */
 import { sha256 } from "../canonical.ts";
+import { BatonError } from "../errors.ts";
 
 /** Delivery states as data live in delivery/transitions.ts; a store only needs their names. */
 export const DELIVERY_STATES = [
@@ -29,6 +30,9 @@ export const HELD_STATES = ["claimed", "accepted"] as const satisfies readonly D
 export const isOpen = (state: DeliveryState): boolean => OPEN_STATES.includes(state);
 export const isHeld = (state: DeliveryState): boolean =>
   state === "claimed" || state === "accepted";
+
+/** Somebody has it: what its sender adds now reaches the holder, and replaces nothing. */
+export const isTaken = (state: DeliveryState): boolean => isHeld(state) || state === "waiting";
 
 export const AGENT_STATUSES = ["active", "disabled"] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
@@ -58,6 +62,15 @@ export interface RelationEdge {
   /** Validity in milliseconds; 0 leaves that side open. */
   readonly validFrom: number;
   readonly validUntil: number;
+}
+
+/** What a record did to a delivery: written into the record by the hub, never by a caller. */
+export interface TrailStep {
+  readonly attempt: number;
+  readonly delivery: string;
+  /** The delivery whose place it took. */
+  readonly instead?: string | undefined;
+  readonly verb: "send" | "extend" | "accept" | "complete" | "fail" | "decline" | "release";
 }
 
 /** A memory as its author made it: nothing in here is decided by the store. */
@@ -180,4 +193,18 @@ export interface EventRow {
 export function agentDigest(agent: Omit<AgentRow, "digest">): string {
   const { aliases, id, keyedAt, profile, publicKey, revision, role, status } = agent;
   return sha256(JSON.stringify([id, status, role, aliases, publicKey, keyedAt, profile, revision]));
+}
+
+/** Reads a stored text. One that is no JSON was changed behind our back. */
+export function parseText<T>(row: { readonly id: string; readonly text: string }): T {
+  try {
+    return JSON.parse(row.text) as T;
+  } catch (cause) {
+    throw new BatonError("store_corrupt", {
+      message: `${row.id} cannot be read: its text is damaged.`,
+      path: row.id,
+      hint: "Verify the store to see what else is affected, and restore a backup.",
+      cause,
+    });
+  }
 }

@@ -130,7 +130,12 @@ export interface SendHandoff {
    * The open delivery of the same task, sender, receiver and parent, as the sender last saw it:
    * this handoff extends it. Without one, there must be none.
    */
-  readonly extend?: { readonly delivery: string; readonly envelope: string };
+  readonly extend?: {
+    readonly delivery: string;
+    readonly envelope: string;
+    /** Whether somebody had it (the delivery stays) or it was waiting (it is replaced). */
+    readonly held: boolean;
+  };
   /** Handing on: the sender's own delivery is completed by this very handoff. */
   readonly settles?: Lease;
 }

@@ -103,7 +103,7 @@ async function truth(hub: Hub): Promise<Answers> {
     page: contents(({ task, seq }) => task === "task-1" && seq < 2_000, 10),
     line: all
       .filter(({ type, task }) => type === "handoff" && task === "task-1")
-      .map(({ data }) => String(data?.["envelope"]))
+      .map(({ envelope }) => envelope?.id ?? "")
       .reverse(),
     pins: all.filter(({ type }) => type === "pin").map(({ refs }) => String(refs?.[0])),
   };

@@ -10,16 +10,12 @@ const NO_ENVELOPE = "env_01900000-0000-7000-8000-000000000000";
 
 type LookAlike = readonly [string, MemoryInput];
 
-const HARMLESS: readonly LookAlike[] = [
+const LOOK_ALIKES: readonly LookAlike[] = [
   ["a pin of nothing", { type: "pin", content: "Remember the milk" }],
   ["an unpin of nothing", { type: "unpin", content: "Forget the milk" }],
   ["a handoff without data", { type: "handoff", content: "Over to you", task: "t" }],
   ["a completion", { type: "action", content: "x", task: "t", data: { completed: NO_ENVELOPE } }],
   ["an acceptance", { type: "checkpoint", content: "x", data: { accepted: { deep: [] } } }],
-];
-
-/** For good, since nothing is ever taken back: verify reports an envelope as missing. */
-const HARMFUL: readonly LookAlike[] = [
   ["a handoff of a number", { type: "handoff", content: "x", task: "t", data: { envelope: 42 } }],
   ["a handoff of an object", { type: "handoff", content: "x", task: "t", data: { envelope: {} } }],
   ["a handoff of null", { type: "handoff", content: "x", task: "t", data: { envelope: null } }],
@@ -30,16 +26,11 @@ const HARMFUL: readonly LookAlike[] = [
 ];
 
 describe("a memory that looks like", () => {
-  it.each(HARMLESS)("%s breaks nothing", (_, input) => expectHarmless(input));
-  it.fails.each(HARMFUL)("%s is refused, or breaks nothing", (_, input) => expectHarmless(input));
-
-  async function expectHarmless(input: MemoryInput): Promise<void> {
+  it.each(LOOK_ALIKES)("%s breaks nothing", async (_, input) => {
     const { hub, planner, coder } = await openTeam();
     const real = await planner.remember({ content: "really pinned" });
     await planner.pin(real.id);
-    await planner.remember(input).catch((error: unknown) => {
-      expect(error).toMatchObject({ code: "invalid_memory", path: "type" });
-    });
+    await planner.remember(input);
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect((await coder.pins()).map(({ id }) => id)).toEqual([real.id]);
     expect((await coder.catchUp()).text).toContain("really pinned");
@@ -49,5 +40,5 @@ describe("a memory that looks like", () => {
     await planner.unpin(real.id);
     expect(await coder.pins()).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
-  }
+  });
 });

@@ -112,9 +112,7 @@ describe("catch-up", () => {
 });
 
 describe("the hub's own questions", () => {
-  // No argument of these is checked: objects reach SQLite and come back as its TypeError, negative
-  // limits mean "all", and the page limit does not hold.
-  it.fails.each([
+  it.each([
     ["line", 42],
     ["line", {}],
     ["line", null],
@@ -125,7 +123,7 @@ describe("the hub's own questions", () => {
     await refused(() => hub[question](argument as never), { code: "invalid_input" });
   });
 
-  it.fails.each([
+  it.each([
     [0, -1],
     [0, 1_001],
     [0, 1.5],
@@ -138,7 +136,7 @@ describe("the hub's own questions", () => {
     });
   });
 
-  it.fails.each([[{ task: 42 }], [{ task: {} }], [{ delivery: Symbol("s") }], [{ taks: "typo" }]])(
+  it.each([[{ task: 42 }], [{ task: {} }], [{ delivery: Symbol("s") }], [{ taks: "typo" }]])(
     "accept(%j) is refused with the argument's name",
     async (which) => {
       const { coder } = await openTeam();
@@ -146,7 +144,7 @@ describe("the hub's own questions", () => {
     },
   );
 
-  it.fails.each([[null], [{ task: {} }], [{ wait: "no", task: 42 }]])(
+  it.each([[null], [{ task: {} }], [{ wait: "no", task: 42 }]])(
     "inbox(%j) is refused with the argument's name",
     async (options) => {
       const { coder } = await openTeam();
@@ -176,7 +174,7 @@ describe("limits", () => {
     await refused(() => openHub("sqlite:/nowhere/at/all.db", { limits }), expected);
   });
 
-  it.fails.each([
+  it.each([
     ["null", null],
     ["a number", 42],
     ["a negative size", { storeBytes: -1 }],

@@ -6,7 +6,7 @@
 import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Hub, openHub } from "../../src/index.ts";
-import { connect } from "../../src/store/sqlite/connection.ts";
+import { configure, connect } from "../../src/store/sqlite/connection.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { dumpStore, type StoreDump } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -64,7 +64,8 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
 
   it("each commit is synced before it is acknowledged: WAL with synchronous = FULL [DLV-1]", () => {
     using scratch = temporaryFolder();
-    const db = connect({ file: scratch.file("hub.db"), maxBytes: 0 });
+    const db = connect(scratch.file("hub.db"));
+    configure(db, 0);
     const setting = (name: string) => Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0];
     expect(setting("journal_mode")).toBe("wal");
     expect(setting("synchronous")).toBe(2);

@@ -9,6 +9,7 @@
 import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import { genesis, nextLink } from "../chain.ts";
+import { isAsSeen } from "../extension.ts";
 import { facetsOf, findableText, holdsFor, passes } from "../filter.ts";
 import {
   type AgentRow,
@@ -39,7 +40,7 @@ import type {
   Settlement,
   Store,
 } from "../store.ts";
-import { verifyWorkspace } from "../verify.ts";
+import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
 import { wordsOf } from "../words.ts";
 
@@ -131,7 +132,7 @@ class ReferenceStore implements Store {
       const refused = write.refuseRecord(memory);
       if (refused !== undefined) return refused;
       const open = write.sameWork(operation);
-      if (open?.id !== extend?.delivery || open?.envelope !== extend?.envelope) {
+      if (!isAsSeen(open, extend)) {
         return {
           kind: "changed",
           open: open && { delivery: open, memory: write.envelopeOf(open).memory },
@@ -142,7 +143,7 @@ class ReferenceStore implements Store {
       const place = write.append(branch, memory);
       write.addEnvelope(operation, place);
       if (own !== undefined) write.finish(own, { kind: "completed" }, { place, reason: "" });
-      return { kind: "sent", place, ...write.deliver(operation, open) };
+      return { kind: "sent", place, ...write.deliver(operation, { open, at: place.storedAt }) };
     });
 
   claimDeliveries: Store["claimDeliveries"] = (operation) =>
@@ -310,7 +311,12 @@ class ReferenceStore implements Store {
     return verifyWorkspace(
       {
         workspace,
-        total: all.memories.length + all.envelopes.length + all.deliveries.length,
+        totals: {
+          memories: all.memories.length,
+          relations: all.relations.length,
+          envelopes: all.envelopes.length,
+          deliveries: all.deliveries.length,
+        },
         agents: () => all.agents,
         names: () =>
           all.agents.flatMap((agent) =>
@@ -321,10 +327,11 @@ class ReferenceStore implements Store {
         memories: (branch) => all.memories.filter((row) => row.branch === branch),
         memory: (id) => all.memories.find((row) => row.id === id),
         relations: (source) => all.relations.filter((edge) => edge.source === source),
-        countRelations: () => all.relations.length,
         envelopes: () => all.envelopes,
         envelope: (id) => all.envelopes.find((row) => row.id === id),
         deliveries: () => all.deliveries,
+        delivery: (id) => all.deliveries.find((row) => row.id === id),
+        attempts: (delivery) => all.attempts.filter((row) => row.delivery === delivery),
       },
       onProgress,
     );
@@ -553,26 +560,29 @@ class Write {
 
   deliver(
     operation: SendHandoff,
-    open: DeliveryRow | undefined,
+    { open, at }: { open: DeliveryRow | undefined; at: number },
   ): { delivery: DeliveryRow; superseded: string } {
     const { agent } = operation.memory;
-    if (open !== undefined && (isHeld(open.state) || open.state === "waiting")) {
+    if (open !== undefined && operation.extend?.held) {
       const delivery = this.#change(open, { envelope: operation.envelope.id });
       this.record("extended", agent, delivery);
       this.wake(delivery.holder);
       return { delivery, superseded: "" };
     }
     if (open !== undefined) {
-      this.#change(open, { state: "superseded", settledAt: this.now });
+      this.#change(open, { state: "superseded", settledAt: at });
       this.record("superseded", agent, open);
     }
-    const delivery = this.#addDelivery(operation, open?.place);
+    const delivery = this.#addDelivery(operation, { place: open?.place, at });
     this.record("sent", agent, delivery);
     this.wake(delivery.receiver);
     return { delivery, superseded: open?.id ?? "" };
   }
 
-  #addDelivery(operation: SendHandoff, place: number | undefined): DeliveryRow {
+  #addDelivery(
+    operation: SendHandoff,
+    { place, at }: { place: number | undefined; at: number },
+  ): DeliveryRow {
     const { envelope, delivery, parent } = operation;
     const row: DeliveryRow = {
       id: delivery.id,
@@ -588,7 +598,7 @@ class Write {
       fence: 0,
       leaseUntil: 0,
       readyAt: 0,
-      sentAt: this.now,
+      sentAt: at,
       seenAt: 0,
       acceptedAt: 0,
       settledAt: 0,
@@ -675,21 +685,25 @@ class Write {
       settledAt: open ? 0 : (end.place?.storedAt ?? this.now),
       settledBy: end.place?.id ?? "",
     });
-    if (settlement.kind !== "completed") this.#endAttempt(held, settlement.kind, end.reason);
+    if (settlement.kind !== "completed") this.#endAttempt(held, settlement.kind, end);
     this.record(state === "dead" ? "dead" : settlement.kind, held.holder, delivery);
     return delivery;
   }
 
-  #endAttempt(held: DeliveryRow, outcome: AttemptRow["outcome"], reason: string): void {
+  #endAttempt(
+    held: DeliveryRow,
+    outcome: AttemptRow["outcome"],
+    end: { place: Place | undefined; reason: string },
+  ): void {
     const { id: delivery, attempt, holder, instance } = held;
     this.shelf.attempts.push({
       delivery,
       attempt,
       holder,
       instance,
-      endedAt: this.now,
+      endedAt: end.place?.storedAt ?? this.now,
       outcome,
-      reason,
+      reason: end.reason,
     });
   }
 
@@ -714,7 +728,7 @@ class Write {
         settledAt: dead ? this.now : 0,
         settledBy: "",
       });
-      this.#endAttempt(delivery, "expired", "");
+      this.#endAttempt(delivery, "expired", { place: undefined, reason: "" });
       this.record(dead ? "dead" : "expired", delivery.holder, delivery);
       this.wake(delivery.receiver);
     }

@@ -4,6 +4,7 @@
  * the same order.
  */
 import type { SQLOutputValue } from "node:sqlite";
+import { BatonError } from "../../errors.ts";
 import {
   type AgentRow,
   type AttemptRow,
@@ -34,8 +35,33 @@ export function agentOf(row: unknown): AgentRow {
     string,
     number,
   ];
-  const names = JSON.parse(aliases) as string[];
+  const names = parseNames(aliases);
+  if (names === undefined) throw damaged(`agent ${id}`, "unreadable aliases");
   return { id, status, role, aliases: names, publicKey, keyedAt, profile, digest, revision };
+}
+
+/** As it stands in the file: names that cannot be read are none, and the digest will say so. */
+export function rawAgentOf(row: unknown): AgentRow {
+  const columns = [...(row as Row)];
+  if (parseNames(columns[3] as string) === undefined) columns[3] = "[]";
+  return agentOf(columns);
+}
+
+function parseNames(aliases: string): string[] | undefined {
+  try {
+    const names: unknown = JSON.parse(aliases);
+    return Array.isArray(names) ? names.map(String) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function damaged(record: string, what: string): BatonError {
+  return new BatonError("store_corrupt", {
+    message: `${record} is damaged: ${what}.`,
+    path: record,
+    hint: "Verify the store to see what else is affected, and restore a backup.",
+  });
 }
 
 export const MEMORY_COLUMNS =
@@ -98,12 +124,11 @@ type Texts10 = [
   ...[string, string, string, string, string],
 ];
 
-export function deliveryOf(row: unknown): DeliveryRow {
+/** As it stands in the file, whatever it says. */
+export function rawDeliveryOf(row: unknown): DeliveryRow {
   const columns = row as [...Numbers11, ...Texts10];
-  const state = DELIVERY_STATES[columns[0]];
-  if (state === undefined) throw new Error(`a delivery has the unknown state ${columns[0]}`);
   return {
-    state,
+    state: DELIVERY_STATES[columns[0]] ?? (`unknown ${columns[0]}` as DeliveryState),
     place: columns[1],
     attempt: columns[2],
     maxAttempts: columns[3],
@@ -125,6 +150,12 @@ export function deliveryOf(row: unknown): DeliveryRow {
     acceptedBy: columns[19],
     settledBy: columns[20],
   };
+}
+
+export function deliveryOf(row: unknown): DeliveryRow {
+  const delivery = rawDeliveryOf(row);
+  if (!DELIVERY_STATES.includes(delivery.state)) throw damaged(delivery.id, delivery.state);
+  return delivery;
 }
 
 export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);

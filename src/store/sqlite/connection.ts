@@ -9,33 +9,34 @@ import { BatonError } from "../../errors.ts";
 /** Before this version concurrent checkpoints could lose commits (sqlite.org/wal.html). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
 
-export interface ConnectionOptions {
-  readonly file: string;
-  /** 0 leaves the size to the disk. */
-  readonly maxBytes: number;
-}
-
-export function connect({ file, maxBytes }: ConnectionOptions): DatabaseSync {
+/** Opens the file and changes nothing in it: it may turn out to be somebody else's. */
+export function connect(file: string): DatabaseSync {
   refuseTruncated(file);
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
     refuseOldSqlite(db);
-    // NORMAL would acknowledge before the log reaches the disk; fullfsync is what macOS needs for
-    // the same promise. Checkpoints run in the housekeeper, so that no commit pays for one.
-    db.exec(`
-      pragma journal_mode = wal;
-      pragma synchronous = full;
-      pragma fullfsync = on;
-      pragma wal_autocheckpoint = 0;
-      pragma cache_size = -32000;
-      pragma temp_store = memory;
-    `);
-    if (maxBytes > 0) db.exec(`pragma max_page_count = ${Math.ceil(maxBytes / pageSize(db))}`);
+    return db;
   } catch (error) {
     db.close();
     throw error;
   }
-  return db;
+}
+
+/**
+ * The durability promise: NORMAL would acknowledge before the log reaches the disk; fullfsync is
+ * what macOS needs for the same. Checkpoints run in the housekeeper, so that no commit pays for
+ * one. A limit of 0 bytes leaves the size to the disk.
+ */
+export function configure(db: DatabaseSync, maxBytes: number): void {
+  db.exec(`
+    pragma journal_mode = wal;
+    pragma synchronous = full;
+    pragma fullfsync = on;
+    pragma wal_autocheckpoint = 0;
+    pragma cache_size = -32000;
+    pragma temp_store = memory;
+  `);
+  if (maxBytes > 0) db.exec(`pragma max_page_count = ${Math.ceil(maxBytes / pageSize(db))}`);
 }
 
 function pageSize(db: DatabaseSync): number {

@@ -5,9 +5,10 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { isBatonError } from "../../errors.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../rows.ts";
 import type { Books } from "../store.ts";
-import { verifyWorkspace } from "../verify.ts";
+import { verifyWorkspace } from "../verify/workspace.ts";
 import { count, single } from "./codecs.ts";
 import { storeFailure } from "./failures.ts";
 import type { FromThread, Job, JobResults, ThreadData, ToThread } from "./housekeeper-protocol.ts";
@@ -109,7 +110,9 @@ async function answer(number: number, job: Job): Promise<void> {
     const result = await run(job, number);
     say({ kind: "done", number, result });
   } catch (error) {
-    say({ kind: "failed", number, error: storeFailure(error, file) });
+    const failure = storeFailure(error, file);
+    // A class does not survive the way between threads; its fields do.
+    say({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
   }
 }
 

@@ -72,12 +72,12 @@ export function sweep(tx: Transaction, name: string, workspace: number): void {
 export function endAttempt(
   tx: Transaction,
   delivery: DeliveryRow,
-  end: Pick<AttemptRow, "outcome" | "reason">,
+  end: Pick<AttemptRow, "outcome" | "reason"> & { readonly at?: number | undefined },
 ): void {
   tx.sql.addAttempt.run(
     delivery.id,
     delivery.attempt,
-    tx.now,
+    end.at ?? tx.now,
     end.outcome,
     delivery.holder,
     delivery.instance,

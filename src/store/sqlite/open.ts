@@ -29,7 +29,7 @@ import {
   single,
 } from "./codecs.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
-import { connect } from "./connection.ts";
+import { configure, connect } from "./connection.ts";
 import { findDelivery, readEnvelope } from "./deliveries.ts";
 import { handoffsOf, recentMemories, searchCandidates } from "./find.ts";
 import { Housekeeper } from "./housekeeper.ts";
@@ -50,15 +50,15 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const file = resolve(options.file);
   const { busyMs, storeBytes } = options.limits;
-  const db = await retryWhileBusy(
-    () => {
-      mkdirSync(dirname(file), { recursive: true });
-      return connect({ file, maxBytes: storeBytes });
-    },
-    { busyMs, file },
-  );
+  const busy = { busyMs, file };
+  const db = await retryWhileBusy(() => {
+    mkdirSync(dirname(file), { recursive: true });
+    return connect(file);
+  }, busy);
   try {
-    await retryWhileBusy(() => bringUpToDate(db, file, options.clock), { busyMs, file });
+    const current = await retryWhileBusy(() => isCurrent(db, file), busy);
+    await retryWhileBusy(() => configure(db, storeBytes), busy);
+    if (!current) await retryWhileBusy(() => bringUpToDate(db, file, options.clock), busy);
   } catch (error) {
     db.close();
     throw error;
@@ -67,7 +67,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 }
 
 function bringUpToDate(db: DatabaseSync, file: string, clock: Clock): void {
-  if (isCurrent(db, file)) return;
   db.exec("begin immediate");
   try {
     migrate(db, file, clock.now());

@@ -2,7 +2,9 @@
  * Sending, in one transaction: handoff record with its relations, envelope, delivery, events, and
  * (when an agent hands on) the completion of its own delivery. All of it or nothing.
  */
-import { type DeliveryRow, isHeld } from "../rows.ts";
+
+import { isAsSeen } from "../extension.ts";
+import type { DeliveryRow } from "../rows.ts";
 import type { SendHandoff, SendOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
 import { deliveryOf, stateNumber } from "./codecs.ts";
@@ -22,7 +24,7 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   const refused = refuse(tx, workspace, operation);
   if (refused !== undefined) return refused;
   const open = findOpen(tx, workspace, operation);
-  if (open?.id !== operation.extend?.delivery || open?.envelope !== operation.extend?.envelope) {
+  if (!isAsSeen(open, operation.extend)) {
     const memory = open && readEnvelope(tx.sql, workspace, open.envelope).memory;
     return { kind: "changed", open: open && memory ? { delivery: open, memory } : undefined };
   }
@@ -32,7 +34,11 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
     const settlement = { kind: "completed" } as const;
     finish(tx, workspace, { held: own.delivery, settlement, settledBy: place, reason: "" });
   }
-  const { delivery, superseded } = deliver(tx, { workspace, position, open }, operation);
+  const { delivery, superseded } = deliver(
+    tx,
+    { workspace, position, open, at: place.storedAt },
+    operation,
+  );
   tx.wake(operation.workspace, delivery.state === "ready" ? delivery.receiver : delivery.holder);
   return { kind: "sent", place, delivery, superseded };
 }
@@ -85,18 +91,18 @@ function addEnvelope(
 
 function deliver(
   tx: Transaction,
-  at: { workspace: number; position: number; open: DeliveryRow | undefined },
+  to: { workspace: number; position: number; open: DeliveryRow | undefined; at: number },
   operation: SendHandoff,
 ): { delivery: DeliveryRow; superseded: string } {
-  const { workspace, position, open } = at;
+  const { workspace, position, open, at } = to;
   if (open === undefined) {
-    const delivery = add(tx, { workspace, place: position }, operation);
+    const delivery = add(tx, { workspace, place: position, at }, operation);
     record(tx, workspace, { kind: "sent", agent: operation.memory.agent, delivery });
     return { delivery, superseded: "" };
   }
-  return isHeld(open.state) || open.state === "waiting"
+  return operation.extend?.held
     ? { delivery: extendHeld(tx, { workspace, open }, operation), superseded: "" }
-    : { delivery: replaceReady(tx, { workspace, open }, operation), superseded: open.id };
+    : { delivery: replaceReady(tx, { workspace, open, at }, operation), superseded: open.id };
 }
 
 function extendHeld(
@@ -112,27 +118,27 @@ function extendHeld(
 
 function replaceReady(
   tx: Transaction,
-  { workspace, open }: { workspace: number; open: DeliveryRow },
+  { workspace, open, at }: { workspace: number; open: DeliveryRow; at: number },
   operation: SendHandoff,
 ): DeliveryRow {
-  tx.sql.supersede.run(tx.now, open.id, open.envelope);
+  tx.sql.supersede.run(at, open.id, open.envelope);
   record(tx, workspace, { kind: "superseded", agent: operation.memory.agent, delivery: open });
-  const delivery = add(tx, { workspace, place: open.place }, operation);
+  const delivery = add(tx, { workspace, place: open.place, at }, operation);
   record(tx, workspace, { kind: "sent", agent: operation.memory.agent, delivery });
   return delivery;
 }
 
 function add(
   tx: Transaction,
-  at: { workspace: number; place: number },
+  to: { workspace: number; place: number; at: number },
   { delivery, envelope, parent }: SendHandoff,
 ): DeliveryRow {
   const { changes } = tx.sql.addDelivery.run(
-    at.workspace,
+    to.workspace,
     stateNumber("ready"),
-    at.place,
+    to.place,
     delivery.maxAttempts,
-    tx.now,
+    to.at,
     delivery.id,
     envelope.id,
     parent,
@@ -149,13 +155,13 @@ function add(
     receiver: delivery.receiver,
     parent,
     state: "ready",
-    place: at.place,
+    place: to.place,
     attempt: 0,
     maxAttempts: delivery.maxAttempts,
     fence: 0,
     leaseUntil: 0,
     readyAt: 0,
-    sentAt: tx.now,
+    sentAt: to.at,
     seenAt: 0,
     acceptedAt: 0,
     settledAt: 0,

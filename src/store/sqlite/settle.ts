@@ -54,7 +54,7 @@ export function finish(tx: Transaction, workspace: number, end: End): DeliveryRo
     held.fence,
   );
   if (settlement.kind !== "completed") {
-    endAttempt(tx, held, { outcome: settlement.kind, reason: end.reason });
+    endAttempt(tx, held, { outcome: settlement.kind, reason: end.reason, at: settledBy?.storedAt });
   }
   const kind: EventKind = next === "dead" ? "dead" : settlement.kind;
   record(tx, workspace, { kind, agent: held.holder, delivery });

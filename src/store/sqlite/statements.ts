@@ -30,7 +30,7 @@ const SQL = {
   chain: "select key, seq, stored_at, link from chains where workspace = ? and branch = ?",
   moveChain: "update chains set seq = ?, stored_at = ?, link = ? where key = ?",
   newestTime: "select max(stored_at) from chains where workspace = ?",
-  chains: "select key, branch, seq, link from chains where workspace = ? order by key",
+  chains: "select key, branch, seq, stored_at, link from chains where workspace = ? order by key",
 
   // Agents
   agentStatus: "select status, public_key from agents where workspace = ? and id = ?",

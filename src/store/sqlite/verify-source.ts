@@ -1,24 +1,35 @@
 /** Shows the file's rows to the common verification. Runs in the housekeeper's thread. */
-import type { VerifySource } from "../verify.ts";
-import { agentOf, count, deliveryOf, edgeOf, envelopeOf, memoryOf, single } from "./codecs.ts";
+import type { VerifySource } from "../verify/audit.ts";
+import {
+  attemptOf,
+  count,
+  edgeOf,
+  envelopeOf,
+  memoryOf,
+  rawAgentOf,
+  rawDeliveryOf,
+  single,
+} from "./codecs.ts";
 import type { Statements } from "./statements.ts";
 
 export function verifySource(sql: Statements, workspace: string): VerifySource {
   const key = count(sql.workspaceKey.get(workspace));
-  const chains = sql.chains.all(key) as unknown as [number, string, number, string][];
+  const chains = sql.chains.all(key) as unknown as [number, string, number, number, string][];
   return {
     workspace,
-    total:
-      count(sql.countMemories.get(key)) +
-      count(sql.countEnvelopes.get(key)) +
-      count(sql.countDeliveries.get(key)),
-    agents: () => sql.agents.all(key).map(agentOf),
+    totals: {
+      memories: count(sql.countMemories.get(key)),
+      relations: count(sql.countRelations.get(key)),
+      envelopes: count(sql.countEnvelopes.get(key)),
+      deliveries: count(sql.countDeliveries.get(key)),
+    },
+    agents: () => sql.agents.all(key).map(rawAgentOf),
     names: () =>
       (sql.agentNames.all(key) as unknown as [string, string][]).map(([name, agent]) => ({
         name,
         agent,
       })),
-    heads: () => chains.map(([, branch, seq, link]) => ({ branch, seq, link })),
+    heads: () => chains.map(([, branch, seq, storedAt, link]) => ({ branch, seq, storedAt, link })),
     *memories(branch) {
       const chain = chains.find((each) => each[1] === branch)?.[0] ?? 0;
       for (const row of sql.memoriesOfChain.iterate(chain)) yield memoryOf(row);
@@ -31,7 +42,6 @@ export function verifySource(sql: Statements, workspace: string): VerifySource {
       const position = single<number>(sql.memoryPosition.get(source, key)) ?? 0;
       return sql.edgesOut.all(position).map(edgeOf);
     },
-    countRelations: () => count(sql.countRelations.get(key)),
     *envelopes() {
       for (const row of sql.envelopes.iterate(key)) yield envelopeOf(row);
     },
@@ -40,7 +50,12 @@ export function verifySource(sql: Statements, workspace: string): VerifySource {
       return row && envelopeOf(row);
     },
     *deliveries() {
-      for (const row of sql.deliveries.iterate(key)) yield deliveryOf(row);
+      for (const row of sql.deliveries.iterate(key)) yield rawDeliveryOf(row);
     },
+    delivery(id) {
+      const row = sql.delivery.get(id, key);
+      return row && rawDeliveryOf(row);
+    },
+    attempts: (delivery) => sql.attempts.all(delivery).map(attemptOf),
   };
 }

@@ -35,8 +35,8 @@ export function extending(it: SceneTest): void {
       scene,
     }) => {
       const held = await scene.underWay();
-      await scene.settle(held, { kind: "failed", becomes: "scheduled", delayMs: 1_000 });
-      const again = await scene.send({ extend: scene.extending(held) });
+      const failed = { kind: "failed", becomes: "scheduled", delayMs: 1_000 } as const;
+      const again = await scene.send({ extend: scene.extending(await scene.settle(held, failed)) });
       expect(again).toMatchObject({ superseded: held.delivery.id, delivery: { state: "ready" } });
       expect(await scene.books()).toEqual({ ready: 1, superseded: 1 });
     });
@@ -111,8 +111,8 @@ export function extending(it: SceneTest): void {
     it("work can be extended again and again [ENV-11]", async ({ scene }) => {
       let last = await scene.send();
       for (let i = 0; i < 3; i++) last = await scene.send({ extend: scene.extending(last) });
-      await scene.acceptOne("ben");
-      for (let i = 0; i < 3; i++) last = await scene.send({ extend: scene.extending(last) });
+      let held: Pick<typeof last, "delivery"> = await scene.acceptOne("ben");
+      for (let i = 0; i < 3; i++) held = await scene.send({ extend: scene.extending(held) });
       expect(await scene.books()).toEqual({ superseded: 3, accepted: 1 });
       expect(await scene.store.readLine(scene.workspace, "task")).toHaveLength(7);
     });

@@ -10,8 +10,15 @@ import { seal } from "../../envelope/seal.ts";
 import type { Ids } from "../../ids.ts";
 import type { Signer } from "../../keys.ts";
 import { resolveLimits } from "../../limits.ts";
-import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
-import type { AgentRow, DeliveryRow, DeliveryState, NewMemory } from "../../store/rows.ts";
+import { type Author, type Hallmark, type MemoryInput, writeRecord } from "../../memory/record.ts";
+import {
+  type AgentRow,
+  type DeliveryRow,
+  type DeliveryState,
+  isTaken,
+  type NewMemory,
+  type TrailStep,
+} from "../../store/rows.ts";
 import type {
   ClaimDeliveries,
   Claimed,
@@ -97,6 +104,28 @@ export type SceneTest = ReturnType<typeof sceneTest>;
 export function only<Item>(items: readonly Item[]): Item {
   expect(items).toHaveLength(1);
   return items[0] as Item;
+}
+
+/** How a settlement is told in the record it leaves. */
+const VERBS = {
+  completed: "complete",
+  declined: "decline",
+  failed: "fail",
+  released: "release",
+} as const satisfies Record<Settlement["kind"], TrailStep["verb"]>;
+
+function trailOf(
+  delivery: string,
+  extend: SendHandoff["extend"],
+  settles: Claimed | undefined,
+): TrailStep[] {
+  const instead = extend && { instead: extend.delivery };
+  const begins: TrailStep = extend?.held
+    ? { attempt: 1, delivery: extend.delivery, verb: "extend" }
+    : { attempt: 0, delivery, verb: "send", ...instead };
+  if (settles === undefined) return [begins];
+  const { id, attempt } = settles.delivery;
+  return [begins, { attempt, delivery: id, verb: "complete" }];
 }
 
 export class Scene {
@@ -206,9 +235,9 @@ export class Scene {
     return this.#write({ agent: author, instance: `${author}-1`, signer }, input);
   }
 
-  #write(author: Author, input: MemoryInput | string): NewMemory {
+  #write(author: Author, input: MemoryInput | string, hallmark: Hallmark = {}): NewMemory {
     const described = typeof input === "string" ? { content: input } : input;
-    const pen = { ids: this.ids, now: this.now, limits: LIMITS };
+    const pen = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
     return writeRecord(author, described, pen).record;
   }
 
@@ -256,18 +285,23 @@ export class Scene {
       limits: LIMITS,
     });
     const { envelope, text, digest } = sealed;
+    const delivery = this.ids.mint("delivery");
+    const trail = trailOf(delivery, handover.extend, settles);
     return {
       ...where,
-      memory: this.record(from, {
-        type: "handoff",
-        task,
-        content: `${from} → ${to}`,
-        data: { digest, envelope: envelope.id },
-        relations: refs.map((id) => ({ kind: "summarizes", to: id })),
-      }),
+      memory: this.#write(
+        { agent: from, instance: `${from}-1` },
+        {
+          type: "handoff",
+          task,
+          content: `${from} → ${to}`,
+          relations: refs.map((id) => ({ kind: "summarizes", to: id })),
+        },
+        { envelope: { digest, id: envelope.id }, trail },
+      ),
       envelope: { id: envelope.id, task, sender: from, text, parents },
       delivery: {
-        id: this.ids.mint("delivery"),
+        id: delivery,
         receiver: to,
         maxAttempts: handover.attempts ?? ATTEMPTS,
       },
@@ -284,7 +318,11 @@ export class Scene {
 
   /** What another handoff of the same work has to name. */
   extending({ delivery }: Pick<Sent, "delivery">): NonNullable<SendHandoff["extend"]> {
-    return { delivery: delivery.id, envelope: delivery.envelope };
+    return {
+      delivery: delivery.id,
+      envelope: delivery.envelope,
+      held: isTaken(delivery.state),
+    };
   }
 
   claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
@@ -315,6 +353,7 @@ export class Scene {
         content: `${agent} begins`,
         relations: [{ kind: "continues-from", to: envelope.memory }],
       },
+      { trail: [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" }] },
     );
   }
 
@@ -339,20 +378,28 @@ export class Scene {
     settlement: Settlement,
     change: Partial<SettleDelivery> = {},
   ): SettleDelivery {
+    const { holder: agent, instance, id: delivery, attempt } = held.delivery;
+    const explained = settlement.kind === "failed" || settlement.kind === "declined";
+    const reason = change.reason ?? (explained ? "{}" : "");
+    const memory = this.#write(
+      { agent, instance },
+      { content: settlement.kind, task: "task", ...(reason && { data: JSON.parse(reason) }) },
+      { trail: [{ attempt, delivery, verb: VERBS[settlement.kind] }] },
+    );
     return {
       ...HERE,
       lease: this.lease(held),
       from: ["claimed", "accepted"],
       settlement,
-      memory: this.record(held.delivery.holder, { content: settlement.kind, task: "task" }),
-      reason: "",
+      memory,
       ...change,
+      reason,
     };
   }
 
   /** Settles, and expects that to work. */
-  async settle(held: Claimed, settlement: Settlement, reason = ""): Promise<Settled> {
-    const operation = this.settlement(held, settlement, { reason });
+  async settle(held: Claimed, settlement: Settlement, reason?: string): Promise<Settled> {
+    const operation = this.settlement(held, settlement, reason === undefined ? {} : { reason });
     return outcomeOf(await this.#store.settleDelivery(operation), "settled");
   }
 

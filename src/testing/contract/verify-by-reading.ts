@@ -5,7 +5,7 @@
  */
 import type { DeliveryRow, EnvelopeRow } from "../../store/rows.ts";
 import type { Problem, Store } from "../../store/store.ts";
-import { verifyWorkspace } from "../../store/verify.ts";
+import { verifyWorkspace } from "../../store/verify/workspace.ts";
 
 const ALL = 1_000_000;
 
@@ -32,9 +32,16 @@ export async function verifyByReading(
   );
   const relations = (memory: string) =>
     store.findRelations({ workspace, memory, direction: "out", limit: ALL });
+  const memories = [...chains.values()].flat();
+  const edges = await Promise.all(memories.map(({ id }) => relations(id)));
   const { problems } = await verifyWorkspace({
     workspace,
-    total: 0,
+    totals: {
+      memories: memories.length,
+      relations: edges.flat().length,
+      envelopes: envelopes.length,
+      deliveries: deliveries.length,
+    },
     agents: () => agents,
     names: async function* () {
       for (const name of agents.flatMap(({ id, aliases }) => [id, ...aliases])) {
@@ -44,18 +51,17 @@ export async function verifyByReading(
     heads: () =>
       [...chains].flatMap(([branch, rows]) => {
         const last = rows.at(-1);
-        return last === undefined ? [] : { branch, seq: rows.length, link: last.link };
+        if (last === undefined) return [];
+        return { branch, seq: rows.length, storedAt: last.storedAt, link: last.link };
       }),
     memories: (branch) => chains.get(branch) ?? [],
     memory: async (id) => (await store.readMemories(workspace, [id]))[0],
     relations,
-    countRelations: async () => {
-      const edges = await Promise.all([...chains.values()].flat().map(({ id }) => relations(id)));
-      return edges.flat().length;
-    },
     envelopes: () => envelopes,
     envelope: (id) => envelopes.find((row) => row.id === id),
     deliveries: () => deliveries,
+    delivery: (id) => deliveries.find((row) => row.id === id),
+    attempts: (delivery) => store.readAttempts(workspace, delivery),
   });
   return problems;
 }

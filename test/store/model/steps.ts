@@ -14,7 +14,7 @@ import {
   type Work,
 } from "../../../src/index.ts";
 import { RELATION_KINDS, writeRecord } from "../../../src/memory/record.ts";
-import { HELD_STATES, type NewMemory } from "../../../src/store/rows.ts";
+import { HELD_STATES, type NewMemory, type TrailStep } from "../../../src/store/rows.ts";
 import type { Claimed, Lease, Settlement } from "../../../src/store/store.ts";
 import { wordsOf } from "../../../src/store/words.ts";
 import { plain } from "./dump.ts";
@@ -527,14 +527,29 @@ async function leaseOf(
   };
 }
 
-function recordOf(side: Side, { delivery }: Claimed, content: string): NewMemory {
-  const { holder, receiver, instance } = delivery;
+/** A record as the hub would write it: with what it does to the delivery. */
+function recordOf(
+  side: Side,
+  { delivery }: Claimed,
+  { verb, data }: { verb?: TrailStep["verb"]; data?: Record<string, unknown> },
+): NewMemory {
+  const { holder, receiver, instance, id, attempt, task } = delivery;
+  const trail = verb === undefined ? [] : [{ attempt, delivery: id, verb }];
   return writeRecord(
     { agent: holder || receiver, instance: instance || "guess" },
-    { content, task: delivery.task },
-    { ids: side.ids, now: side.clock.now(), limits: LIMITS },
+    { content: verb ?? "a note", task, ...(data && { data }) },
+    { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark: { trail } },
   ).record;
 }
+
+const ENDINGS = {
+  completed: "complete",
+  declined: "decline",
+  failed: "fail",
+  released: "release",
+} as const satisfies Record<Settlement["kind"], TrailStep["verb"]>;
+
+const REASON = { message: "guess" };
 
 const SETTLEMENTS: readonly Settlement[] = [
   { kind: "completed" },
@@ -551,7 +566,8 @@ const settleWith = write(
     const holding = await leaseOf(side, choice);
     if (holding === undefined) return idle;
     const completed = settlement.kind === "completed";
-    const memory = recordOf(side, holding.found, "settled");
+    const verb = ENDINGS[settlement.kind];
+    const memory = recordOf(side, holding.found, { verb, ...(completed ? {} : { data: REASON }) });
     return () =>
       side.store.settleDelivery({
         workspace: WORKSPACE,
@@ -559,7 +575,7 @@ const settleWith = write(
         lease: holding.lease,
         from: completed || settlement.kind === "failed" ? ["accepted"] : HELD_STATES,
         settlement,
-        reason: completed ? "" : '{"message":"guess"}',
+        reason: completed ? "" : JSON.stringify(REASON),
         ...(silent && !completed ? {} : { memory }),
       });
   },
@@ -573,7 +589,7 @@ const useLease = write(
     if (holding === undefined) return idle;
     const { lease, found } = holding;
     const at = { workspace: WORKSPACE, branch: BRANCH };
-    const memory = recordOf(side, found, how);
+    const memory = recordOf(side, found, how === "accept" ? { verb: "accept" } : {});
     if (how === "renew") return () => side.store.renewLease(WORKSPACE, lease);
     if (how === "accept") return () => side.store.acceptDelivery({ ...at, lease, memory });
     return () => side.store.appendMemories({ ...at, lease, memories: [memory] });

@@ -1,0 +1,108 @@
+/** What a verification looks at, and what it has found so far. */
+import type {
+  AgentRow,
+  AttemptRow,
+  DeliveryRow,
+  EnvelopeRow,
+  MemoryRow,
+  RelationEdge,
+  TrailStep,
+} from "../rows.ts";
+import type { Problem, VerifyProgress } from "../store.ts";
+
+type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
+type Maybe<Row> = Row | undefined | Promise<Row | undefined>;
+type Some<Row> = readonly Row[] | Promise<readonly Row[]>;
+
+export interface ChainHead {
+  readonly branch: string;
+  readonly seq: number;
+  readonly storedAt: number;
+  readonly link: string;
+}
+
+/** How a store shows all it has of one workspace. Rows come as they are, even when they are wrong. */
+export interface VerifySource {
+  readonly workspace: string;
+  /** Rows that count as belonging to the workspace, chain or not. */
+  readonly totals: {
+    readonly memories: number;
+    readonly relations: number;
+    readonly envelopes: number;
+    readonly deliveries: number;
+  };
+  agents(): Rows<AgentRow>;
+  /** Every name an agent can be found under. */
+  names(): Rows<{ readonly name: string; readonly agent: string }>;
+  heads(): Rows<ChainHead>;
+  /** In chain order. */
+  memories(branch: string): Rows<MemoryRow>;
+  memory(id: string): Maybe<MemoryRow>;
+  relations(source: string): Some<RelationEdge>;
+  envelopes(): Rows<EnvelopeRow>;
+  envelope(id: string): Maybe<EnvelopeRow>;
+  deliveries(): Rows<DeliveryRow>;
+  delivery(id: string): Maybe<DeliveryRow>;
+  attempts(delivery: string): Some<AttemptRow>;
+}
+
+/** The fields of a record that other rows must agree with. */
+export interface Authored {
+  readonly agent: string;
+  readonly data?: unknown;
+  readonly envelope?: { readonly digest: string; readonly id: string };
+  readonly id: string;
+  readonly instance: string;
+  readonly key?: string;
+  readonly relations?: readonly { kind: string; to: string; from?: number; until?: number }[];
+  readonly trail?: readonly TrailStep[];
+}
+
+/** How often progress is told, in rows. */
+const PROGRESS_EVERY = 5_000;
+
+export class Audit {
+  readonly source: VerifySource;
+  readonly agents = new Map<string, AgentRow>();
+  readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
+  readonly problems: Problem[] = [];
+  readonly #onProgress: (progress: VerifyProgress) => void;
+
+  constructor(source: VerifySource, onProgress: (progress: VerifyProgress) => void) {
+    this.source = source;
+    this.#onProgress = onProgress;
+  }
+
+  found(record: string, field: string, message: string): void {
+    this.problems.push({ record, field, message });
+  }
+
+  /** True when the field is what it was. */
+  equal(record: string, field: string, values: { is: unknown; was: unknown }): boolean {
+    if (values.is === values.was) return true;
+    this.found(record, field, `is ${short(values.is)}, was written as ${short(values.was)}`);
+    return false;
+  }
+
+  /** The author's fields of a row, or undefined (and a problem) when its text is no JSON. */
+  read<T>(row: { readonly id: string; readonly text: string }): T | undefined {
+    try {
+      return JSON.parse(row.text) as T;
+    } catch {
+      this.found(row.id, "text", "is not JSON");
+      return undefined;
+    }
+  }
+
+  count(kind: "memories" | "envelopes" | "deliveries"): void {
+    if (++this.counts[kind] % PROGRESS_EVERY !== 0) return;
+    const sum = (of: Omit<VerifySource["totals"], "relations">): number =>
+      of.memories + of.envelopes + of.deliveries;
+    this.#onProgress({ checked: sum(this.counts), total: sum(this.source.totals) });
+  }
+}
+
+function short(value: unknown): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length > 40 ? `${text.slice(0, 37)}…` : text;
+}

@@ -1,0 +1,104 @@
+/** Envelopes against the records that vouch for them; deliveries against both. */
+import { sha256 } from "../../canonical.ts";
+import { DELIVERY_STATES, type DeliveryRow, type EnvelopeRow, isHeld, isOpen } from "../rows.ts";
+import type { Audit, Authored } from "./audit.ts";
+
+interface Sealed {
+  readonly id: string;
+  readonly task: string;
+  readonly from: { readonly agent: string };
+  readonly to: { readonly agent?: string };
+  readonly parents: readonly string[];
+}
+
+export async function auditEnvelopes(audit: Audit): Promise<void> {
+  for await (const row of audit.source.envelopes()) {
+    audit.count("envelopes");
+    const sealed = audit.read<Sealed>(row);
+    if (sealed !== undefined) {
+      audit.equal(row.id, "id", { is: row.id, was: sealed.id });
+      audit.equal(row.id, "task", { is: row.task, was: sealed.task });
+      audit.equal(row.id, "sender", { is: row.sender, was: sealed.from.agent });
+    }
+    const vouched = (await handoffRecord(audit, row))?.envelope;
+    audit.equal(row.id, "memory", { is: row.id, was: vouched?.id });
+    audit.equal(row.id, "text", { is: sha256(row.text), was: vouched?.digest });
+  }
+}
+
+/** The handoff record on the chain, which has the envelope's digest. */
+async function handoffRecord(audit: Audit, row: EnvelopeRow): Promise<Authored | undefined> {
+  const record = await audit.source.memory(row.memory);
+  return record && audit.read<Authored>(record);
+}
+
+export async function auditDeliveries(audit: Audit): Promise<void> {
+  for await (const row of audit.source.deliveries()) {
+    audit.count("deliveries");
+    if (!DELIVERY_STATES.includes(row.state)) audit.found(row.id, "state", `${row.state}`);
+    const envelope = await audit.source.envelope(row.envelope);
+    if (envelope === undefined) audit.found(row.id, "envelope", `${row.envelope} is missing`);
+    else await auditAddress(audit, row, envelope);
+    await auditTries(audit, row);
+    await auditAcceptance(audit, row);
+    await auditSettlement(audit, row);
+  }
+}
+
+async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRow): Promise<void> {
+  const sealed = audit.read<Sealed>(envelope);
+  audit.equal(row.id, "task", { is: row.task, was: envelope.task });
+  audit.equal(row.id, "sender", { is: row.sender, was: envelope.sender });
+  audit.equal(row.id, "receiver", { is: row.receiver, was: sealed?.to.agent });
+  const step = (await handoffRecord(audit, envelope))?.trail?.find(
+    (each) => each.verb === "send" || each.verb === "extend",
+  );
+  audit.equal(row.id, "id", { is: row.id, was: step?.delivery });
+  // An envelope that joined open work names that first, and where it comes from after it.
+  const joined = step?.verb === "extend" || step?.instead !== undefined;
+  audit.equal(row.id, "parent", { is: row.parent, was: sealed?.parents[joined ? 1 : 0] ?? "" });
+}
+
+/** Every claim is a try: ended ones have a row, the last may be under way or have completed. */
+async function auditTries(audit: Audit, row: DeliveryRow): Promise<void> {
+  const ended = (await audit.source.attempts(row.id)).length;
+  const last = isHeld(row.state) || row.state === "waiting" || row.state === "completed" ? 1 : 0;
+  audit.equal(row.id, "attempt", { is: row.attempt, was: ended + last });
+  audit.equal(row.id, "fence", { is: row.fence, was: row.attempt });
+  if (row.attempt > 0 && !audit.agents.has(row.holder)) {
+    audit.found(row.id, "holder", `"${row.holder}" is not registered`);
+  }
+  if (row.attempt === 0) {
+    audit.equal(row.id, "holder", { is: row.holder, was: "" });
+    audit.equal(row.id, "instance", { is: row.instance, was: "" });
+  }
+}
+
+async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
+  const record = row.acceptedBy === "" ? undefined : await audit.source.memory(row.acceptedBy);
+  audit.equal(row.id, "acceptedAt", { is: row.acceptedAt, was: record?.storedAt ?? 0 });
+  const authored = record && audit.read<Authored>(record);
+  const step = authored?.trail?.find((each) => each.delivery === row.id);
+  if (row.acceptedBy !== "" && step?.verb !== "accept") {
+    audit.found(row.id, "acceptedBy", `${row.acceptedBy} accepted something else`);
+  }
+  if (authored === undefined || step?.attempt !== row.attempt) return;
+  audit.equal(row.id, "holder", { is: row.holder, was: authored.agent });
+  audit.equal(row.id, "instance", { is: row.instance, was: authored.instance });
+}
+
+async function auditSettlement(audit: Audit, row: DeliveryRow): Promise<void> {
+  if (isOpen(row.state)) audit.equal(row.id, "settledAt", { is: row.settledAt, was: 0 });
+  if (row.settledBy === "") {
+    if (row.state === "completed") audit.found(row.id, "settledBy", "is missing");
+    return;
+  }
+  const record = await audit.source.memory(row.settledBy);
+  const trail = (record && audit.read<Authored>(record))?.trail;
+  if (trail?.some((step) => step.delivery === row.id) !== true) {
+    audit.found(row.id, "settledBy", `${row.settledBy} settled something else`);
+  }
+  if (!isOpen(row.state)) {
+    audit.equal(row.id, "settledAt", { is: row.settledAt, was: record?.storedAt });
+  }
+}

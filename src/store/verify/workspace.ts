@@ -1,0 +1,23 @@
+/**
+ * Verification: reads everything a workspace holds and compares it with its own hashes and with
+ * what the chain says about it. Works on rows from any store, so that "tampered" means the same
+ * everywhere. Never repairs, never re-hashes: it names each record and field that is not as it was
+ * written.
+ */
+import type { VerifyProgress, VerifyReport } from "../store.ts";
+import { auditAgents } from "./agents.ts";
+import { Audit, type VerifySource } from "./audit.ts";
+import { auditChains } from "./chains.ts";
+import { auditDeliveries, auditEnvelopes } from "./handoffs.ts";
+
+export async function verifyWorkspace(
+  source: VerifySource,
+  onProgress: (progress: VerifyProgress) => void = () => {},
+): Promise<VerifyReport> {
+  const audit = new Audit(source, onProgress);
+  await auditAgents(audit);
+  await auditChains(audit);
+  await auditEnvelopes(audit);
+  await auditDeliveries(audit);
+  return { ...audit.counts, agents: audit.agents.size, problems: audit.problems };
+}
