@@ -10,7 +10,7 @@ import { BatonError } from "../errors.ts";
 import { pinnedMemories } from "../memory/pins.ts";
 import { recentMemories } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
-import { OPEN_STATES } from "../store/rows.ts";
+import { OPEN_STATES, parseText } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { tokenCounter } from "./tokens.ts";
@@ -141,7 +141,7 @@ function memoryEntry(memory: Memory): Entry {
 }
 
 function handoffEntry({ delivery, envelope }: Claimed): Entry {
-  const { intent, next } = JSON.parse(envelope.text) as { intent: string; next: string[] };
+  const { intent, next } = parseText<{ intent: string; next: string[] }>(envelope);
   const steps = next.map((step) => `next: ${step}`);
   return {
     id: delivery.id,

@@ -13,7 +13,7 @@ import { BatonError } from "../errors.ts";
 import { type Signer, signerOf } from "../keys.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { nearestNames } from "../nearest.ts";
-import { AGENT_STATUSES, type AgentRow } from "../store/rows.ts";
+import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
@@ -55,9 +55,13 @@ export interface Identity {
 const ROUNDS = 20;
 
 export function agentInfo(row: AgentRow): AgentInfo {
-  const described = JSON.parse(row.profile) as Described;
+  const described = describedIn(row);
   const { id, role, status, aliases, publicKey } = row;
   return { ...described, id, role, status, aliases, publicKey };
+}
+
+function describedIn({ id, profile }: AgentRow): Described {
+  return parseText({ id: `agent ${id}`, text: profile });
 }
 
 /** Finds an agent by canonical id or alias; without one, says which names are near. */
@@ -148,7 +152,7 @@ function merged(
 ): Wanted {
   const { aliases = [], key: _key, role, status, publicKey, ...described } = given;
   const id = current?.id ?? name;
-  const before = current === undefined ? {} : (JSON.parse(current.profile) as Described);
+  const before = current === undefined ? {} : describedIn(current);
   const names = new Set([...(current?.aliases ?? []), ...aliases]);
   names.delete(id);
   return {

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { DEFAULT_LIMITS, type Hub, openHub, type Store } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -22,6 +22,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 /** Above the number of records that are not worth an index. */
 const RECORDS = 3_000;
 const TASKS = 7;
+const PAGE = 4_096;
 
 interface Answers {
   readonly byTask: readonly string[];
@@ -109,6 +110,17 @@ async function truth(hub: Hub): Promise<Answers> {
   };
 }
 
+const folder = temporaryFolder();
+/** A store with an index that covers it, closed, to make copies of. */
+const filled = folder.file("hub.db");
+
+beforeAll(() => fillStore(filled));
+afterAll(() => folder[Symbol.dispose]());
+
+function copyStore(file: string): void {
+  for (const suffix of ["", ".index"]) copyFileSync(`${filled}${suffix}`, `${file}${suffix}`);
+}
+
 async function fillStore(file: string): Promise<void> {
   await using hub = await openHub(`sqlite:${file}`);
   await write(hub, 0, RECORDS);
@@ -138,7 +150,7 @@ async function expectExact(
 ): Promise<void> {
   using folder = temporaryFolder();
   const file = folder.file("hub.db");
-  await fillStore(file);
+  copyStore(file);
   expect(existsSync(`${file}.index`)).toBe(true);
   await spoil(`${file}.index`, file);
   await using hub = await openHub(`sqlite:${file}`);
@@ -167,12 +179,19 @@ describe("an index that", () => {
       writeFileSync(index, readFileSync(index).subarray(0, statSync(index).size >> 1));
     }));
 
-  it("has garbage in the middle is made anew", () =>
+  /** The first page has the schema, the second the watermark, the others the words. */
+  it.each([
+    ["its schema", 0, 1],
+    ["its watermark", 1, 2],
+    ["some of its words", 4, 6],
+    ["all of its words", 2, 1_000],
+  ])("has garbage in %s is made anew", (_, from, to) =>
     expectExact((index) => {
       const bytes = readFileSync(index);
-      bytes.fill(0xa5, bytes.length >> 2, (bytes.length >> 2) * 3);
+      bytes.fill(0xa5, from * PAGE, Math.min(to * PAGE, bytes.length));
       writeFileSync(index, bytes);
-    }));
+    }),
+  );
 
   it("is another program's database is made anew", () =>
     expectExact((index) => {
@@ -210,7 +229,7 @@ describe("an index that", () => {
   it("cannot be made at all leaves answers exact", async () => {
     using folder = temporaryFolder();
     const file = folder.file("hub.db");
-    await fillStore(file);
+    copyStore(file);
     rmSync(`${file}.index`);
     mkdirSync(`${file}.index`);
     await using hub = await openHub(`sqlite:${file}`);
@@ -223,7 +242,7 @@ describe("an index that", () => {
   it("is deleted while the hub is open leaves answers exact", async () => {
     using folder = temporaryFolder();
     const file = folder.file("hub.db");
-    await fillStore(file);
+    copyStore(file);
     await using hub = await openHub(`sqlite:${file}`);
     await ask(hub);
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}.index${suffix}`, { force: true });

@@ -110,7 +110,6 @@ describe("a note", () => {
     await refusedWithoutTrace(file, () => work.note(note as never), { code: "invalid_memory" });
     expect(await work.note("fine")).toMatchObject({ kind: "noted" });
   });
-
 });
 
 describe("handing on", () => {

@@ -265,7 +265,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(step).toMatchObject({ envelope, digest: sent.digest, memory: sent.memory });
     // The chain vouches for it too: the handoff record holds the same digest.
     const record = await coder.read(sent.memory);
-    expect(record.data).toEqual({ envelope: envelope.id, digest: sent.digest });
+    expect(record.envelope).toEqual({ id: envelope.id, digest: sent.digest });
   });
 
   it("does not change when the sender's or receiver's copy of it is changed [ENV-6]", async () => {

@@ -89,7 +89,9 @@ describe.each(STORES)("handing over again on %s", (store) => {
       delivery: { state: "completed", attempt: 1 },
     });
     const results = await coder.recent({ type: "action" });
-    expect(results).toMatchObject([{ data: { completed: second.envelope.id } }]);
+    expect(results).toMatchObject([
+      { content: "With rate limit", trail: [{ verb: "complete", delivery: first.id, attempt: 1 }] },
+    ]);
     const line = await hub.line("auth");
     expect(line.map(({ deliveries }) => deliveries.length)).toEqual([0, 1]);
     expect(await hub.verify()).toMatchObject({ deliveries: 1, envelopes: 2, problems: [] });

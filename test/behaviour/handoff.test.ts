@@ -243,7 +243,8 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(state).toBe("completed");
     const record = await planner.read(settledBy);
     expect(record).toMatchObject({ content: "Done.", confidence: 0.9, storedAt: settledAt });
-    expect(record.data).toEqual({ completed: sent.envelope.id, outputs });
+    expect(record.data).toEqual({ outputs });
+    expect(record.trail).toEqual([{ verb: "complete", delivery: sent.id, attempt: 1 }]);
   });
 });
 

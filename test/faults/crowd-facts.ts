@@ -1,6 +1,6 @@
 /** What the crowd is to do, and what each of it says. */
 
-export const APPENDS = 100;
+export const APPENDS = 40;
 export const HANDOFFS = 5;
 /** Callers in each process. */
 export const CALLERS = 5;

@@ -16,7 +16,7 @@ import {
 const CHILD = new URL("./crowd-child.ts", import.meta.url);
 const CROWD = 20;
 const RACERS = 6;
-const RACED = 120;
+const RACED = 60;
 
 describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
   it("twenty processes open a brand-new file at the same moment, and all of them write [DLV-1]", async () => {

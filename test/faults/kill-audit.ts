@@ -5,6 +5,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { sha256 } from "../../src/canonical.ts";
 import type { Hub } from "../../src/index.ts";
+import type { TrailStep } from "../../src/store/rows.ts";
 import { rowsOf, type StoreRow } from "../support/store-dump.ts";
 import type { Fact, FactOf, PlacedMemory, SentFact } from "./kill-facts.ts";
 
@@ -72,16 +73,19 @@ class Ledger {
 /** What the audit wants to know of a record's text. */
 interface Authored {
   readonly type?: string;
-  readonly data?: {
-    readonly completed?: string;
-    readonly envelope?: string;
-    readonly digest?: string;
-    readonly outputs?: { readonly answer?: number };
-  };
+  readonly data?: { readonly outputs?: { readonly answer?: number } };
+  readonly envelope?: { readonly digest: string; readonly id: string };
+  readonly trail?: readonly TrailStep[];
 }
 
 function authoredOf(row: StoreRow | undefined): Authored {
   return JSON.parse(String(row?.["text"] ?? "{}")) as Authored;
+}
+
+/** The deliveries a record completed. */
+function completedBy(row: StoreRow | undefined): string[] {
+  const trail = authoredOf(row).trail ?? [];
+  return trail.filter(({ verb }) => verb === "complete").map(({ delivery }) => delivery);
 }
 
 function digestOf(row: StoreRow | undefined): string | undefined {
@@ -180,10 +184,8 @@ class Audit {
     this.#unique(completions.map((delivery) => `completion of ${delivery}`));
     const events = this.#ledger.events.filter((event) => event["kind"] === "completed");
     this.#unique(events.map((event) => `completed event of ${event["delivery"]}`));
-    const results = [...this.#ledger.memories.values()].flatMap(
-      (row) => authoredOf(row).data?.completed ?? [],
-    );
-    this.#unique(results.map((envelope) => `result of ${envelope}`));
+    const results = [...this.#ledger.memories.values()].flatMap((row) => completedBy(row));
+    this.#unique(results.map((delivery) => `result of ${delivery}`));
   }
 
   /** Each envelope has the handoff record at its own position, and each handoff its envelope. */
@@ -193,9 +195,9 @@ class Audit {
     this.#same("handoff records", handoffs.length, this.#ledger.envelopes.size);
     for (const envelope of this.#ledger.envelopes.values()) {
       const record = this.#ledger.positions.get(envelope["pos"] as number);
-      const { data } = authoredOf(record);
-      this.#same(`record of ${envelope["id"]}`, data?.envelope, envelope["id"]);
-      this.#same(`digest of ${envelope["id"]}`, data?.digest, digestOf(envelope));
+      const vouched = authoredOf(record).envelope;
+      this.#same(`record of ${envelope["id"]}`, vouched?.id, envelope["id"]);
+      this.#same(`digest of ${envelope["id"]}`, vouched?.digest, digestOf(envelope));
     }
   }
 
@@ -235,9 +237,11 @@ class Audit {
   }
 
   #result(fact: FactOf<"completed">): void {
-    const { data } = authoredOf(this.#ledger.memories.get(fact.memory));
-    this.#same(`result of ${fact.delivery}`, data?.completed, fact.envelope);
-    this.#same(`answer of ${fact.delivery}`, data?.outputs?.answer, 42);
+    const record = this.#ledger.memories.get(fact.memory);
+    const envelope = this.#delivery(fact.delivery)?.["envelope"];
+    this.#same(`envelope of ${fact.delivery}`, envelope, fact.envelope);
+    this.#same(`result of ${fact.delivery}`, completedBy(record)[0], fact.delivery);
+    this.#same(`answer of ${fact.delivery}`, authoredOf(record).data?.outputs?.answer, 42);
   }
 
   #declined(fact: FactOf<"failed" | "declined">): void {

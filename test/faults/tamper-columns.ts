@@ -3,6 +3,7 @@
  * row, and a problem names the record. A column added later is therefore checked from its first
  * day, or the test fails until somebody says here why it cannot be.
  */
+import { DELIVERY_STATES, type DeliveryState } from "../../src/store/rows.ts";
 import type { StoreRow } from "../support/store-dump.ts";
 
 /** No record says what it should be: by design. A change must not raise a false alarm either. */
@@ -11,6 +12,27 @@ export interface Uncheckable {
   /** The rows that is true of, out of all rows of the table: the others must be found. */
   readonly isUnknown: (row: StoreRow, rows: readonly StoreRow[]) => boolean;
 }
+
+/**
+ * States that no record tells apart: a retry falls due without one, and no verb leads to the last
+ * three yet.
+ */
+export const LOOKS_ALIKE: Readonly<Record<string, readonly DeliveryState[]>> = {
+  scheduled: ["ready"],
+  ready: ["scheduled"],
+  claimed: ["waiting"],
+  accepted: ["waiting"],
+  dead: ["cancelled", "expired"],
+} satisfies Partial<Record<DeliveryState, readonly DeliveryState[]>>;
+
+const stateOf = (row: StoreRow): DeliveryState =>
+  DELIVERY_STATES[Number(row["state"])] as DeliveryState;
+const nextState = (row: StoreRow): DeliveryState =>
+  DELIVERY_STATES[Number(row["state"]) + 1] as DeliveryState;
+
+/** Giving work back, or losing it, leaves no record. */
+const isUnrecordedTry = (row: StoreRow): boolean =>
+  row["outcome"] === "released" || row["outcome"] === "expired";
 
 const uncheckable = (why: string, isUnknown: Uncheckable["isUnknown"] = () => true) => ({
   why,
@@ -31,14 +53,23 @@ export const UNCHECKABLE: Readonly<Record<string, Uncheckable>> = {
 
   "memories.pos": uncheckable(
     "a row number: what refers to it (relations, envelopes) is found broken (tested), a record nobody refers to has nothing that could disagree",
-    // isReferredTo
   ),
   "relations.n": uncheckable(
     "only the order counts, which one more does not change at a record's last relation",
     (row, rows) =>
-      rows.every((each) => each["source"] !== row["source"] || Number(each["n"]) <= Number(row["n"])),
+      rows.every(
+        (each) => each["source"] !== row["source"] || Number(each["n"]) <= Number(row["n"]),
+      ),
   ),
 
+  "deliveries.instance": uncheckable(
+    "an offer that was claimed and not accepted yet leaves no record",
+    (row) => stateOf(row) === "claimed",
+  ),
+  "deliveries.state": uncheckable(
+    "the next state looks alike (every other one is tested)",
+    (row) => LOOKS_ALIKE[stateOf(row)]?.includes(nextState(row)) === true,
+  ),
   "deliveries.pos": uncheckable("a row number nothing refers to"),
   "deliveries.place": uncheckable("the order of an inbox, which no record speaks of"),
   "deliveries.max_attempts": uncheckable("policy of whoever sent it; on no record"),
@@ -47,6 +78,12 @@ export const UNCHECKABLE: Readonly<Record<string, Uncheckable>> = {
   "deliveries.seen_at": uncheckable("being shown leaves no record"),
 
   "attempts.key": uncheckable("a row number nothing refers to"),
+  ...Object.fromEntries(
+    ["ended_at", "outcome", "holder", "instance", "reason"].map((column) => [
+      `attempts.${column}`,
+      uncheckable("work given back or lost leaves no record", isUnrecordedTry),
+    ]),
+  ),
 
   ...Object.fromEntries(
     ["number", "workspace", "at", "attempt", "kind", "agent", "task", "delivery", "envelope"].map(

@@ -11,7 +11,7 @@ import { chosenSeed, randomFrom } from "../support/random.ts";
 import { dumpStore, type StoreDump } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const WRITES = 60;
+const WRITES = 25;
 const LOG_HEADER = 32;
 const FRAME_HEADER = 24;
 const seed = chosenSeed();
@@ -102,7 +102,7 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
   /** Ends of commits and their neighbourhood, the middle of frames, and anywhere. */
   function placesIn(length: number): number[] {
     const places = [length, length - 1, LOG_HEADER, LOG_HEADER + FRAME_HEADER, LOG_HEADER - 1, 1];
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 2; i++) {
       const commit = acknowledged[random.below(acknowledged.length)]?.log ?? length;
       places.push(
         commit,

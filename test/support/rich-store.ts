@@ -182,6 +182,8 @@ async function handOverAllKinds(team: Team): Promise<void> {
     attempted: "npm test",
     hints: ["retry"],
   });
+  await (await acceptOne("fails-and-is-replaced")).fail({ message: "unclear" });
+  await send("fails-and-is-replaced");
   await (await acceptOne("fails-for-good")).fail({ message: "impossible", class: "permanent" });
   await (await acceptOne("declined")).decline("not my trade");
   await (await acceptOne("released")).release();

@@ -40,10 +40,11 @@ export function agentOf(row: unknown): AgentRow {
   return { id, status, role, aliases: names, publicKey, keyedAt, profile, digest, revision };
 }
 
-/** As it stands in the file: names that cannot be read are none, and the digest will say so. */
+/** As it stands in the file: what cannot be read counts as a name, and the digest will say so. */
 export function rawAgentOf(row: unknown): AgentRow {
   const columns = [...(row as Row)];
-  if (parseNames(columns[3] as string) === undefined) columns[3] = "[]";
+  const aliases = columns[3] as string;
+  if (parseNames(aliases) === undefined) columns[3] = JSON.stringify([aliases]);
   return agentOf(columns);
 }
 

@@ -103,7 +103,7 @@ function find(finder: Finder, search: Search): PositionedMemory[] {
 }
 
 /** How far the index can be trusted: nothing of it when it was made from another store. */
-function watermark({ sql, index }: Finder): number {
+export function watermark({ sql, index }: Finder): number {
   if (index === undefined) return 0;
   const { position, link } = index.watermark();
   return single<string>(sql.linkAt.get(position)) === link ? position : 0;

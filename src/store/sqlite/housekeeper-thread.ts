@@ -43,7 +43,7 @@ port.on("message", (message: ToThread) => {
       void answer(message.number, message.job);
       break;
     case "close":
-      index?.close();
+      closeIndex();
       db.close();
       port.close();
       break;
@@ -70,12 +70,23 @@ function fillIndex(): number {
     if (isForeign(index)) throw new Error("the index was made from another store");
     return index.fill((after) => sql.memoriesAfter.all(after, FILL_BATCH).map(indexedRowOf));
   } catch (error) {
-    index?.close();
-    index = undefined;
-    if (!worthRemaking(error)) return 0;
-    removeIndex(file);
-    return FILL_BATCH; // Try again from the start.
+    if (worthRemaking(error)) {
+      dropIndex();
+      return FILL_BATCH; // Try again from the start.
+    }
+    closeIndex();
+    return 0;
   }
+}
+
+function closeIndex(): void {
+  index?.close();
+  index = undefined;
+}
+
+function dropIndex(): void {
+  closeIndex();
+  removeIndex(file);
 }
 
 function isForeign(current: IndexFile): boolean {
@@ -126,6 +137,10 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
       return books(job.workspace);
     case "catch-up":
       while (fillIndex() > 0) checkpoint();
+      return undefined;
+    case "remake":
+      dropIndex();
+      keepHouse();
       return undefined;
   }
 }

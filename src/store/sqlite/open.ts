@@ -31,7 +31,8 @@ import {
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
 import { findDelivery, readEnvelope } from "./deliveries.ts";
-import { handoffsOf, recentMemories, searchCandidates } from "./find.ts";
+import { isBusy } from "./failures.ts";
+import { type Finder, handoffsOf, recentMemories, searchCandidates, watermark } from "./find.ts";
 import { Housekeeper } from "./housekeeper.ts";
 import { IndexFile } from "./index-file.ts";
 import { renewLease } from "./lease.ts";
@@ -88,6 +89,8 @@ class SqliteStore implements Store {
   /** Keys never change once they are committed. */
   readonly #workspaces = new Map<string, number>();
   #index: IndexFile | undefined;
+  /** While the housekeeper throws a damaged index away. */
+  #remaking: Promise<void> | undefined;
   #closed = false;
 
   constructor(db: DatabaseSync, options: SqliteOptions) {
@@ -140,10 +143,14 @@ class SqliteStore implements Store {
     );
 
   recentMemories: Store["recentMemories"] = (operation) =>
-    this.#read(operation.workspace, (key) => recentMemories(this.#finder(), key, operation));
+    this.#read(operation.workspace, (key) =>
+      this.#find((finder) => recentMemories(finder, key, operation)),
+    );
 
   searchCandidates: Store["searchCandidates"] = (operation) =>
-    this.#read(operation.workspace, (key) => searchCandidates(this.#finder(), key, operation));
+    this.#read(operation.workspace, (key) =>
+      this.#find((finder) => searchCandidates(finder, key, operation)),
+    );
 
   findRelations(operation: FindRelations): Promise<readonly RelationEdge[]> {
     return this.#read(operation.workspace, (key) => {
@@ -183,7 +190,7 @@ class SqliteStore implements Store {
 
   readLine: Store["readLine"] = (workspace, task) =>
     this.#read(workspace, (key) =>
-      handoffsOf(this.#finder(), key, task).flatMap((position) => {
+      this.#find((finder) => handoffsOf(finder, key, task)).flatMap((position) => {
         const row = this.#sql.envelopeAt.get(position);
         if (row === undefined) return []; // A memory that merely calls itself a handoff.
         const envelope = envelopeOf(row);
@@ -221,8 +228,8 @@ class SqliteStore implements Store {
     if (this.#closed) return;
     this.#closed = true;
     await this.#committer.idle();
+    this.#closeIndex(); // Before the one who may write: the last to leave merges the log.
     await this.#housekeeper.close();
-    this.#index?.close();
     this.#db.close();
   }
 
@@ -250,15 +257,40 @@ class SqliteStore implements Store {
     return key ?? 0;
   }
 
-  #finder() {
+  /** Whatever is wrong with the index, it is derived: without it everything is scanned. */
+  #find<Found>(look: (finder: Finder) => Found): Found {
+    const sql = this.#sql;
+    try {
+      return look({ sql, index: this.#openIndex() });
+    } catch (error) {
+      if (this.#index === undefined || isBusy(error) || error instanceof BatonError) throw error;
+      this.#closeIndex();
+      this.#remaking ??= this.#housekeeper
+        .run({ kind: "remake" })
+        .catch(() => undefined) // The next one who looks tries again.
+        .finally(() => {
+          this.#remaking = undefined;
+        });
+      return look({ sql, index: undefined });
+    }
+  }
+
+  /** One that is no help is let go: by now the housekeeper may have made a better one. */
+  #openIndex(): IndexFile | undefined {
+    if (this.#remaking !== undefined) return undefined;
+    if (this.#index && watermark({ sql: this.#sql, index: this.#index }) === 0) this.#closeIndex();
     this.#index ??= IndexFile.openForReading(this.#options.file);
-    return { sql: this.#sql, index: this.#index };
+    return this.#index;
+  }
+
+  #closeIndex(): void {
+    this.#index?.close();
+    this.#index = undefined;
   }
 
   #indexState() {
     const records = single<number>(this.#sql.lastPosition.get()) ?? 0;
-    const { index } = this.#finder();
-    return { records, indexed: Math.min(records, index?.watermark().position ?? 0) };
+    return { records, indexed: this.#find(watermark) };
   }
 
   #refuseClosed(): void {

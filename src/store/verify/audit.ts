@@ -64,6 +64,8 @@ const PROGRESS_EVERY = 5_000;
 export class Audit {
   readonly source: VerifySource;
   readonly agents = new Map<string, AgentRow>();
+  /** Deliveries whose place another one took, as the chain tells. */
+  readonly replaced = new Set<string>();
   readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
   readonly problems: Problem[] = [];
   readonly #onProgress: (progress: VerifyProgress) => void;

@@ -1,7 +1,21 @@
 /** Envelopes against the records that vouch for them; deliveries against both. */
 import { sha256 } from "../../canonical.ts";
-import { DELIVERY_STATES, type DeliveryRow, type EnvelopeRow, isHeld, isOpen } from "../rows.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryRow,
+  type DeliveryState,
+  type EnvelopeRow,
+  isHeld,
+  isOpen,
+  type TrailStep,
+} from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";
+
+/** States that only a record of this verb leads to. */
+const ENDINGS: ReadonlyMap<DeliveryState, TrailStep["verb"]> = new Map([
+  ["completed", "complete"],
+  ["declined", "decline"],
+]);
 
 interface Sealed {
   readonly id: string;
@@ -61,9 +75,12 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
 
 /** Every claim is a try: ended ones have a row, the last may be under way or have completed. */
 async function auditTries(audit: Audit, row: DeliveryRow): Promise<void> {
-  const ended = (await audit.source.attempts(row.id)).length;
+  const ended = await audit.source.attempts(row.id);
+  for (const [i, { attempt }] of ended.entries()) {
+    audit.equal(row.id, `attempts[${i}]`, { is: attempt, was: i + 1 });
+  }
   const last = isHeld(row.state) || row.state === "waiting" || row.state === "completed" ? 1 : 0;
-  audit.equal(row.id, "attempt", { is: row.attempt, was: ended + last });
+  audit.equal(row.id, "attempt", { is: row.attempt, was: ended.length + last });
   audit.equal(row.id, "fence", { is: row.fence, was: row.attempt });
   if (row.attempt > 0 && !audit.agents.has(row.holder)) {
     audit.found(row.id, "holder", `"${row.holder}" is not registered`);
@@ -82,6 +99,9 @@ async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
   if (row.acceptedBy !== "" && step?.verb !== "accept") {
     audit.found(row.id, "acceptedBy", `${row.acceptedBy} accepted something else`);
   }
+  if (row.state === "accepted" && step?.attempt !== row.attempt) {
+    audit.found(row.id, "acceptedBy", `attempt ${row.attempt} was not accepted`);
+  }
   if (authored === undefined || step?.attempt !== row.attempt) return;
   audit.equal(row.id, "holder", { is: row.holder, was: authored.agent });
   audit.equal(row.id, "instance", { is: row.instance, was: authored.instance });
@@ -89,16 +109,22 @@ async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
 
 async function auditSettlement(audit: Audit, row: DeliveryRow): Promise<void> {
   if (isOpen(row.state)) audit.equal(row.id, "settledAt", { is: row.settledAt, was: 0 });
+  else if (row.settledAt === 0) audit.found(row.id, "settledAt", "is missing");
+  const replaced = row.state === "superseded";
+  if (replaced && !audit.replaced.has(row.id)) audit.found(row.id, "state", "nothing replaced it");
+  const ending = ENDINGS.get(row.state);
   if (row.settledBy === "") {
-    if (row.state === "completed") audit.found(row.id, "settledBy", "is missing");
+    if (ending !== undefined) audit.found(row.id, "settledBy", "is missing");
     return;
   }
   const record = await audit.source.memory(row.settledBy);
   const trail = (record && audit.read<Authored>(record))?.trail;
-  if (trail?.some((step) => step.delivery === row.id) !== true) {
+  const step = trail?.find((each) => each.delivery === row.id);
+  if (step?.verb !== (ending ?? "fail")) {
     audit.found(row.id, "settledBy", `${row.settledBy} settled something else`);
   }
-  if (!isOpen(row.state)) {
+  // What was replaced while it waited for another try keeps the record of the failed one.
+  if (!isOpen(row.state) && !replaced) {
     audit.equal(row.id, "settledAt", { is: row.settledAt, was: record?.storedAt });
   }
 }

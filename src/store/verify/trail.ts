@@ -39,6 +39,7 @@ async function auditStep(audit: Audit, taken: Taken): Promise<void> {
       if (delivery.attempt > step.attempt) return; // A later try has written over it.
       audit.equal(delivery.id, "attempt", { is: delivery.attempt, was: step.attempt });
       audit.equal(delivery.id, "acceptedBy", { is: delivery.acceptedBy, was: row.id });
+      if (delivery.state === "claimed") audit.found(delivery.id, "state", `${row.id} accepted it`);
       return;
     case "complete":
       audit.equal(delivery.id, "state", { is: delivery.state, was: "completed" });
@@ -57,6 +58,7 @@ async function auditStep(audit: Audit, taken: Taken): Promise<void> {
 
 async function auditReplaced(audit: Audit, id: string, by: MemoryRow): Promise<void> {
   const replaced = await audit.source.delivery(id);
+  audit.replaced.add(id);
   audit.equal(id, "state", { is: replaced?.state, was: "superseded" });
   audit.equal(id, "settledAt", { is: replaced?.settledAt, was: by.storedAt });
 }

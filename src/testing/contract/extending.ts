@@ -198,6 +198,21 @@ export function extending(it: SceneTest): void {
       });
     });
 
+    it("a sender is told when its work was claimed, or came back, since it looked [ENV-11]", async ({
+      scene,
+    }) => {
+      const { store } = scene;
+      const ready = await scene.send();
+      const held = await scene.claimOne("ben");
+      const early = scene.handoff({ extend: scene.extending(ready) });
+      const claimed = await scene.unchanged(() => store.sendHandoff(early));
+      expect(outcomeOf(claimed, "changed").open?.delivery).toEqual(held.delivery);
+      const back = await scene.settle(held, { kind: "released", becomes: "ready" });
+      const late = scene.handoff({ extend: scene.extending(held) });
+      const returned = await scene.unchanged(() => store.sendHandoff(late));
+      expect(outcomeOf(returned, "changed").open?.delivery).toEqual(back.delivery);
+    });
+
     it("a sender that extends what has ended is told that nothing is open [ENV-11]", async ({
       scene,
     }) => {

@@ -51,16 +51,17 @@ export function finding(it: SceneTest): void {
       const records = assorted(scene, 50);
       await scene.remember(records);
       const found: string[] = [];
-      for (let before: number | undefined; ; ) {
+      for (let before = Number.MAX_SAFE_INTEGER; found.length < records.length; ) {
         const page = await scene.store.recentMemories({
           workspace: scene.workspace,
           filter: { branch: scene.branch, task: "t1" },
           limit: 4,
-          ...(before === undefined ? {} : { before }),
+          before,
         });
-        if (page.length === 0) break;
         found.push(...page.map((row) => row.id));
-        before = page.at(-1)?.seq;
+        const last = page.at(-1);
+        if (last === undefined) break;
+        before = last.seq;
       }
       expect(found).toEqual(expected(records, { task: "t1" }));
     });

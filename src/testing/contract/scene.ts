@@ -15,6 +15,7 @@ import {
   type AgentRow,
   type DeliveryRow,
   type DeliveryState,
+  HELD_STATES,
   isTaken,
   type NewMemory,
   type TrailStep,
@@ -106,13 +107,8 @@ export function only<Item>(items: readonly Item[]): Item {
   return items[0] as Item;
 }
 
-/** How a settlement is told in the record it leaves. */
-const VERBS = {
-  completed: "complete",
-  declined: "decline",
-  failed: "fail",
-  released: "release",
-} as const satisfies Record<Settlement["kind"], TrailStep["verb"]>;
+/** How a settlement is told in the record it leaves; a release leaves none. */
+const VERBS = { completed: "complete", declined: "decline", failed: "fail" } as const;
 
 function trailOf(
   delivery: string,
@@ -378,23 +374,17 @@ export class Scene {
     settlement: Settlement,
     change: Partial<SettleDelivery> = {},
   ): SettleDelivery {
+    const operation = { ...HERE, lease: this.lease(held), from: HELD_STATES, settlement };
+    if (settlement.kind === "released") return { ...operation, reason: "", ...change };
+    const verb = VERBS[settlement.kind];
     const { holder: agent, instance, id: delivery, attempt } = held.delivery;
-    const explained = settlement.kind === "failed" || settlement.kind === "declined";
-    const reason = change.reason ?? (explained ? "{}" : "");
+    const reason = change.reason ?? (verb === "complete" ? "" : "{}");
     const memory = this.#write(
       { agent, instance },
       { content: settlement.kind, task: "task", ...(reason && { data: JSON.parse(reason) }) },
-      { trail: [{ attempt, delivery, verb: VERBS[settlement.kind] }] },
+      { trail: [{ attempt, delivery, verb }] },
     );
-    return {
-      ...HERE,
-      lease: this.lease(held),
-      from: ["claimed", "accepted"],
-      settlement,
-      memory,
-      ...change,
-      reason,
-    };
+    return { ...operation, memory, ...change, reason };
   }
 
   /** Settles, and expects that to work. */

@@ -493,7 +493,7 @@ const ask = step(
 const lease = fc.record({
   delivery: number,
   /** Added to the fence as it is now: mostly the right one or the one before. */
-  fence: fc.constantFrom(0, 0, -1, 1),
+  fence: fc.constantFrom(0, 0, -1),
   /** Which envelope the holder claims to know. */
   envelope: fc.constantFrom(
     "current" as const,
@@ -559,12 +559,19 @@ const SETTLEMENTS: readonly Settlement[] = [
   { kind: "released", becomes: "dead" },
 ];
 
+/** After the last try there is no next one: a store does not check that, the policy decides it. */
+function withinPolicy(settlement: Settlement, { delivery }: Claimed): Settlement {
+  const last = delivery.attempt >= delivery.maxAttempts;
+  return settlement.kind === "failed" && last ? { kind: "failed", becomes: "dead" } : settlement;
+}
+
 const settleWith = write(
   "settle with a lease",
-  fc.record({ lease, settlement: fc.constantFrom(...SETTLEMENTS), silent: fc.boolean() }),
-  async (side, { lease: choice, settlement, silent }) => {
+  fc.record({ lease, settlement: fc.constantFrom(...SETTLEMENTS) }),
+  async (side, { lease: choice, settlement: chosen }) => {
     const holding = await leaseOf(side, choice);
     if (holding === undefined) return idle;
+    const settlement = withinPolicy(chosen, holding.found);
     const completed = settlement.kind === "completed";
     const verb = ENDINGS[settlement.kind];
     const memory = recordOf(side, holding.found, { verb, ...(completed ? {} : { data: REASON }) });
@@ -576,7 +583,7 @@ const settleWith = write(
         from: completed || settlement.kind === "failed" ? ["accepted"] : HELD_STATES,
         settlement,
         reason: completed ? "" : JSON.stringify(REASON),
-        ...(silent && !completed ? {} : { memory }),
+        ...(settlement.kind === "released" ? {} : { memory }),
       });
   },
 );
