@@ -115,6 +115,10 @@ function report(results: readonly Result[], history: Million | undefined): strin
 }
 
 const samples: Sample[] = [];
+process.stderr.write("warming up\n");
+await inScratch((folder) => appends(folder, 20_000));
+await inScratch((folder) => cycles(folder, 3_000));
+await inScratch((folder) => fusedCycles(folder, 3_000));
 for (let round = 1; round <= Number(options.rounds); round++) {
   process.stderr.write(`round ${round} of ${options.rounds}\n`);
   if (only.has("append")) samples.push(...(await appendRound()));

@@ -19,9 +19,17 @@ interface Walk {
   readonly faults: Violation[];
 }
 
-/** The canonical text of a value, or a `BatonError` with `code` that names every fault. */
-export function canonicalJson(value: unknown, code: ErrorCode, path = ""): string {
-  if (isOrderly(value, 0)) {
+/**
+ * The canonical text of a value, or a `BatonError` with `code` that names every fault. `free` is
+ * the part of the value that no schema has put in order; without it, all of it is looked at.
+ */
+export function canonicalJson(
+  value: unknown,
+  code: ErrorCode,
+  path = "",
+  free: unknown = value,
+): string {
+  if (isOrderly(free, free === value ? 0 : 1)) {
     const text = JSON.stringify(value);
     // NUL and lone surrogates come out as \\u escapes; so do a few harmless control characters.
     if (!text.includes("\\u")) return text;

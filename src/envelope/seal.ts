@@ -53,7 +53,8 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
     },
     { code: "invalid_envelope", what: "The handoff" },
   );
-  const text = canonicalJson(envelope, "invalid_envelope");
+  const free = [envelope.metadata, envelope.payload?.data ?? null];
+  const text = canonicalJson(envelope, "invalid_envelope", "", free);
   checkLimit(context.limits, "envelopeBytes", { actual: Buffer.byteLength(text), path: "" });
   return { envelope, text, digest: sha256(text) };
 }

@@ -180,7 +180,7 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     trail: pen.hallmark?.trail,
     ...last,
   };
-  const text = canonicalJson(authored, "invalid_memory", path);
+  const text = canonicalJson(authored, "invalid_memory", path, data ?? null);
   checkLimit(pen.limits, "memoryBytes", { actual: Buffer.byteLength(text), path });
   return { authored, record: recordOf(author, authored, text) };
 }

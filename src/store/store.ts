@@ -192,8 +192,8 @@ export interface ClaimDeliveries {
   /** One delivery by id, instead of the oldest ones. */
   readonly delivery?: string;
   /**
-   * Claim and accept in one operation. Makes the receiver's continues-from record; called once
-   * for each delivery while the store holds it; must be pure.
+   * Claim and accept in one operation. Makes the receiver's continues-from record, while the store
+   * holds the delivery. Has no effects: it is called again when the store has to redo its work.
    */
   readonly accept?: (claimed: Claimed) => NewMemory;
 }
@@ -202,7 +202,7 @@ export type ClaimOutcome =
   | {
       readonly kind: "claimed";
       readonly claimed: readonly Claimed[];
-      /** When something of this receiver falls due next (a retry, an expiring lease); 0: never. */
+      /** When something in the workspace falls due next (a retry, an expiring lease); 0: never. */
       readonly nextDueAt: number;
     }
   | RecordRefusal;

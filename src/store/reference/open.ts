@@ -7,8 +7,8 @@
  * because it works on a copy of the lists that replaces the old ones at the end.
  */
 import type { Clock } from "../../clock.ts";
-import { BatonError } from "../../errors.ts";
 import { genesis, nextLink } from "../chain.ts";
+import { storeClosed } from "../closed.ts";
 import { isAsSeen } from "../extension.ts";
 import { facetsOf, findableText, holdsFor, passes } from "../filter.ts";
 import {
@@ -142,7 +142,10 @@ class ReferenceStore implements Store {
       if (taken !== undefined) return { kind: "id_taken", id: taken };
       const place = write.append(branch, memory);
       write.addEnvelope(operation, place);
-      if (own !== undefined) write.finish(own, { kind: "completed" }, { place, reason: "" });
+      if (own !== undefined) {
+        write.finish(own, { kind: "completed" }, { place, reason: "" });
+        write.wake(own.sender);
+      }
       return { kind: "sent", place, ...write.deliver(operation, { open, at: place.storedAt }) };
     });
 
@@ -185,7 +188,6 @@ class ReferenceStore implements Store {
       if (refused !== undefined) return refused;
       const place = write.append(branch, memory);
       const delivery = write.accept(lease, place);
-      write.wake(delivery.sender);
       return { kind: "accepted", place, delivery };
     });
 
@@ -379,11 +381,7 @@ class ReferenceStore implements Store {
   }
 
   #refuseClosed(): void {
-    if (!this.#closed) return;
-    throw new BatonError("store_closed", {
-      message: "The hub was closed.",
-      hint: "Open it again with openHub().",
-    });
+    if (this.#closed) throw storeClosed();
   }
 }
 
@@ -668,6 +666,7 @@ class Write {
       acceptedBy: place.id,
     });
     this.record("accepted", delivery.holder, delivery);
+    this.wake(delivery.sender);
     return delivery;
   }
 

@@ -106,6 +106,7 @@ function take(
     delivery.fence,
   );
   record(tx, workspace, { kind: "accepted", agent: receiver, delivery: taken });
+  tx.wake(operation.workspace, taken.sender);
   return { delivery: taken, envelope };
 }
 

@@ -10,6 +10,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import type { Limits } from "../../limits.ts";
+import { storeClosed } from "../closed.ts";
 import { holdsFor } from "../filter.ts";
 import type { RelationEdge } from "../rows.ts";
 import type { Claimed, FindRelations, ListDeliveries, Store } from "../store.ts";
@@ -233,9 +234,8 @@ class SqliteStore implements Store {
     this.#db.close();
   }
 
-  async #write<Outcome>(run: (transaction: Transaction) => Outcome): Promise<Outcome> {
-    this.#refuseClosed();
-    return this.#committer.submit(run);
+  #write<Outcome>(run: (transaction: Transaction) => Outcome): Promise<Outcome> {
+    return this.#closed ? Promise.reject(storeClosed()) : this.#committer.submit(run);
   }
 
   /** Reads are short and run at once; recovery after a crash can briefly lock the file. */
@@ -294,10 +294,6 @@ class SqliteStore implements Store {
   }
 
   #refuseClosed(): void {
-    if (!this.#closed) return;
-    throw new BatonError("store_closed", {
-      message: "The hub was closed.",
-      hint: "Open it again with openHub().",
-    });
+    if (this.#closed) throw storeClosed();
   }
 }

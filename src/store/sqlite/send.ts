@@ -33,6 +33,7 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   if (own !== undefined) {
     const settlement = { kind: "completed" } as const;
     finish(tx, workspace, { held: own.delivery, settlement, settledBy: place, reason: "" });
+    tx.wake(operation.workspace, own.delivery.sender);
   }
   const { delivery, superseded } = deliver(
     tx,

@@ -76,7 +76,7 @@ async function auditAttempt(
     audit.found(step.delivery, field, `is missing; ${row.id} says: ${step.verb}`);
     return;
   }
-  const reason = canonicalJson(authored.data, "store_corrupt");
+  const reason = canonicalJson(authored.data ?? null, "store_corrupt");
   audit.equal(step.delivery, `${field} outcome`, { is: attempt.outcome, was: outcome });
   audit.equal(step.delivery, `${field} holder`, { is: attempt.holder, was: authored.agent });
   audit.equal(step.delivery, `${field} instance`, { is: attempt.instance, was: authored.instance });
