@@ -31,6 +31,7 @@ export interface Ids {
 
 /** Formats 16 bytes as hex with a table: `Buffer.toString` costs more than the hash itself. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const HEX3 = Array.from({ length: 0x1000 }, (_, n) => n.toString(16).padStart(3, "0"));
 const hex = (byte: number | undefined): string => HEX[byte ?? 0] as string;
 
 /** Ids from any source of random bytes. */
@@ -50,25 +51,27 @@ export function idsFrom(clock: Clock, fill: (bytes: Uint8Array) => void): Ids {
     for (let i = from; i < to; i++) text += hex(pool[i]);
     return text;
   };
-  let last = 0;
+  let last = -1;
   let counter = 0;
+  let stamp = "";
   /** Ids of one millisecond count up (RFC 9562, method 1): an index over them fills its pages. */
-  const tick = (): { time: number; count: number } => {
+  const tick = (): void => {
     const now = Math.max(last, clock.now());
     const full = now === last && counter === 0xfff;
-    counter = now === last && !full ? counter + 1 : 0;
-    last = full ? now + 1 : now;
-    return { time: last, count: counter };
+    const next = full ? now + 1 : now;
+    counter = next === last ? counter + 1 : 0;
+    if (next === last) return;
+    last = next;
+    const time = next.toString(16).padStart(12, "0");
+    stamp = `${time.slice(0, 8)}-${time.slice(8)}-7`;
   };
   return {
     mint(kind) {
-      const { time, count } = tick();
-      const stamp = time.toString(16).padStart(12, "0");
+      tick();
       const at = take(8);
-      const version = `7${count.toString(16).padStart(3, "0")}`;
+      const count = HEX3[counter] as string;
       const variant = hex(0x80 | ((pool[at] as number) & 0x3f)) + hex(pool[at + 1]);
-      const rest = run(at + 2, at + 8);
-      return `${ID_PREFIXES[kind]}${stamp.slice(0, 8)}-${stamp.slice(8)}-${version}-${variant}-${rest}`;
+      return `${ID_PREFIXES[kind]}${stamp}${count}-${variant}-${run(at + 2, at + 8)}`;
     },
     salt() {
       const at = take(16);

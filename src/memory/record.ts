@@ -154,33 +154,33 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     what: "The memory",
     prefix: path,
   });
-  // In sorted order, as canonical text wants it.
-  const { concepts, confidence, content, data, id, importance, refs, relations, ...rest } = checked;
-  const { run, scope, session, tags, task, ...last } = rest;
+  // In sorted order, as canonical text wants it. Field by field: rest and spread cost 1 µs here.
   const authored: AuthoredRecord = {
     agent: author.agent,
-    concepts,
-    confidence,
-    content,
+    concepts: checked.concepts,
+    confidence: checked.confidence,
+    content: checked.content,
     createdAt: pen.now,
-    data,
+    data: checked.data,
     envelope: pen.hallmark?.envelope,
-    id: id ?? pen.ids.mint("memory"),
-    importance,
+    id: checked.id ?? pen.ids.mint("memory"),
+    importance: checked.importance,
     instance: author.instance,
     key: author.signer?.publicKey,
-    refs,
-    relations,
-    run,
+    refs: checked.refs,
+    relations: checked.relations,
+    run: checked.run,
     salt: pen.ids.salt(),
-    scope,
-    session,
-    tags,
-    task,
+    scope: checked.scope,
+    session: checked.session,
+    tags: checked.tags,
+    task: checked.task,
     trail: pen.hallmark?.trail,
-    ...last,
+    type: checked.type,
+    validFrom: checked.validFrom,
+    validUntil: checked.validUntil,
   };
-  const text = canonicalJson(authored, "invalid_memory", path, data ?? null);
+  const text = canonicalJson(authored, "invalid_memory", path, checked.data ?? null);
   checkLimit(pen.limits, "memoryBytes", { actual: Buffer.byteLength(text), path });
   return { authored, record: recordOf(author, authored, text) };
 }
@@ -196,13 +196,13 @@ function recordOf(author: Author, authored: AuthoredRecord, text: string): NewMe
     signature: author.signer?.sign(digest) ?? "",
     publicKey: author.signer?.publicKey ?? "",
     mentions: [...(authored.refs ?? []), ...relations.map((relation) => relation.to)],
-    relations: relations.map(({ kind, to, from, until }) => ({
-      kind,
-      target: to,
-      validFrom: from ?? 0,
-      validUntil: until ?? 0,
-    })),
+    relations: relations.map(edgeOf),
   };
+}
+
+function edgeOf(relation: z.output<typeof Relation>): NewMemory["relations"][number] {
+  const { kind, to, from, until } = relation;
+  return { kind, target: to, validFrom: from ?? 0, validUntil: until ?? 0 };
 }
 
 /** Reads a stored row back. */
