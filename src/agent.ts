@@ -101,7 +101,10 @@ export class Agent {
     return new Sent<T>(this.#workspace, outcome);
   }
 
-  /** Offers as they arrive. */
+  /**
+   * Offers as they arrive. An offer is claimed for this session and counts as a try, even when
+   * nothing is done with it; to look without touching, use `waiting()`.
+   */
   inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
     return inbox<T>(this.#workspace, this.#self, options);
   }
@@ -112,7 +115,7 @@ export class Agent {
     return claimed && new Work<T>(this.#workspace, this.#self, claimed);
   }
 
-  /** What waits or is under way for this agent, in order. Looking never consumes. */
+  /** What waits or is under way, in order, at most `pageSize` of it. Looking never consumes. */
   async waiting(): Promise<readonly Waiting[]> {
     const { name, limits, store } = this.#workspace;
     const listed = await store.listDeliveries({

@@ -47,13 +47,18 @@ const invalid = (what: string, prefix: string) => ({
   prefix,
 });
 
+/** Checked before a store is opened for it. */
+export function workspaceName(options: HubOptions): string {
+  return parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace"));
+}
+
 export class Hub implements AsyncDisposable {
   readonly #workspace: Workspace;
 
   constructor(store: Store, options: HubOptions = {}) {
     const clock = options.clock ?? systemClock;
     this.#workspace = {
-      name: parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace")),
+      name: workspaceName(options),
       branch: "main",
       store,
       clock,

@@ -33,7 +33,7 @@ export const DEFAULT_LIMITS = {
   memoryBytes: 128 * 1024,
   /** Memories in one append: bounds the longest transaction. */
   appendBatch: 1_000,
-  /** Records in one answer of `recent`, `relations` or `events`. */
+  /** Entries in one answer of `recent`, `relations`, `events` or `waiting`. */
   pageSize: 1_000,
   /** Offers in one claim. */
   claimBatch: 100,

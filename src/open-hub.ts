@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { systemClock } from "./clock.ts";
 import { BatonError } from "./errors.ts";
-import { Hub, type HubOptions } from "./hub.ts";
+import { Hub, type HubOptions, workspaceName } from "./hub.ts";
 import { resolveLimits } from "./limits.ts";
 import { openReferenceStore } from "./store/reference/open.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
@@ -17,6 +17,7 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   const chosen = named ?? `sqlite:${defaultFile(process.cwd())}`;
   const clock = options.clock ?? systemClock;
   const limits = resolveLimits(options.limits);
+  workspaceName(options); // Wrong options leave no file behind.
   if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);
   const file = fileOf(chosen);
   if (file === undefined) throw unsupported(chosen);

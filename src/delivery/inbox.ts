@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { isBatonError } from "../errors.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { claim } from "./claim.ts";
 import { Offer } from "./offer.ts";
@@ -45,6 +46,9 @@ export async function* inbox<T>(
       const dueIn = nextDueAt === 0 ? SAFETY_LOOK_MS : nextDueAt - workspace.clock.now();
       await ear.heard(Math.max(1, Math.min(SAFETY_LOOK_MS, dueIn)), signal);
     }
+  } catch (error) {
+    // A hub that is closed has no more offers; only who asks a closed hub anew is told off.
+    if (!(isBatonError(error) && error.code === "store_closed" && ear.waited)) throw error;
   } finally {
     ear.close();
   }
@@ -53,6 +57,8 @@ export async function* inbox<T>(
 /** Listens from before the look at the store, so that nothing falls between look and sleep. */
 class Ear {
   readonly #unlisten: () => void;
+  /** Whether it has slept at least once. */
+  waited = false;
   #called = false;
   #wake: () => void = () => {};
 
@@ -68,6 +74,7 @@ class Ear {
   }
 
   heard(withinMs: number, signal: AbortSignal | undefined): Promise<void> {
+    this.waited = true;
     if (this.#called || signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {

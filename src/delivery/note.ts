@@ -15,6 +15,7 @@ import {
   writeRecord,
 } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { sameBefore } from "../memory/remember.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -100,6 +101,11 @@ async function append(
     }
     case "lease_lost":
       return outcome;
+    case "id_taken": {
+      const [before] = (await sameBefore(workspace, [written])) ?? [];
+      if (before === undefined) throw await refusalError(workspace, outcome);
+      return { kind: "noted", memory: before, envelope: lease?.envelope ?? "" };
+    }
     default:
       throw await refusalError(workspace, outcome);
   }

@@ -4,7 +4,7 @@
  * releasing. Left unsettled at the end of its block, it releases itself as a counted try.
  */
 import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
+import { BatonError, isBatonError } from "../errors.ts";
 import { readMemory } from "../memory/read.ts";
 import type { Author, Memory, MemoryInput } from "../memory/record.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
@@ -49,8 +49,8 @@ export class Work<T = unknown> implements AsyncDisposable {
   #abort: AbortController | undefined;
   #lost: BatonError | undefined;
   #settled = false;
-  /** Settlements that were sent and not yet answered. */
-  #ends = 0;
+  /** The settlement that was sent and is not yet answered. */
+  #pending: Promise<unknown> | undefined;
   /** Called when the sender adds to the handoff while it is held. */
   onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
 
@@ -69,7 +69,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     return this.#delivery.id;
   }
 
-  /** What was handed over, with everything the sender has added since. */
+  /** What was handed over: the newest envelope this holder was told of. */
   get envelope(): EnvelopeOf<T> {
     this.#envelope ??= parseEnvelope(this.#sealed) as EnvelopeOf<T>;
     return this.#envelope;
@@ -165,7 +165,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     if (this.#settled) return;
     const outcome = await this.#workspace.store.renewLease(this.#workspace.name, this.#lease());
     if (outcome.kind === "lease_lost") {
-      if (this.#ends > 0) return; // Being settled right now: the answer to that is the one to tell.
+      if (this.#pending !== undefined) return; // Being settled: the answer to that is the one to tell.
       throw this.#lose(leaseLost(this.id, outcome.delivery));
     }
     if (outcome.delivery.envelope !== this.#sealed.id) await this.#tellExtension();
@@ -173,6 +173,7 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** The end of the block: what was not settled goes back, unless it was lost already. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pending?.catch(() => {}); // Told to whoever settled it.
     if (this.#settled) return;
     await this.release().catch((error: unknown) => {
       if (this.#lost === undefined) throw error;
@@ -189,14 +190,14 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** A lost lease ends this work; the caller is told by the error and by the signal. */
   async #ending<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
-    this.#ends++;
+    this.#pending = outcome;
     try {
       return await outcome;
     } catch (error) {
-      if (error instanceof BatonError && error.code === "lease_lost") this.#lose(error);
+      if (isBatonError(error) && error.code === "lease_lost") this.#lose(error);
       throw error;
     } finally {
-      this.#ends--;
+      this.#pending = undefined;
     }
   }
 
@@ -221,7 +222,9 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** A lost lease is told by the signal; when the store is out of reach the next beat tries again. */
   #beat(): void {
-    this.renew().catch(() => {});
+    this.renew().catch((error: unknown) => {
+      if (isBatonError(error) && error.code === "store_closed") this.#lose(error);
+    });
   }
 
   /** Somebody did something that concerns this agent: it may be an addition to this work. */
@@ -238,14 +241,15 @@ export class Work<T = unknown> implements AsyncDisposable {
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (current === undefined || current.envelope.id === this.#sealed.id) return;
     const { envelope } = this.#extend(current.envelope);
-    this.onExtended?.(envelope);
+    const tell = this.onExtended;
+    queueMicrotask(() => tell(envelope)); // What it throws is its own, not a note's or a heartbeat's.
   }
 
   #refuseSettled(): void {
     if (this.#lost !== undefined) throw this.#lost;
-    if (!this.#settled) return;
+    if (!this.#settled && this.#pending === undefined) return;
     throw new BatonError("already_settled", {
-      message: `The work of ${this.id} was settled before.`,
+      message: `The work of ${this.id} was settled before, or is being settled.`,
       path: "work",
       hint: "A piece of work is completed, failed, declined, released or handed on once.",
     });

@@ -62,7 +62,7 @@ export function writeAll(
  * A caller that gives its own ids may retry after a failure whose outcome it could not know: the
  * same records again are the same records, and it gets what was stored the first time.
  */
-async function sameBefore(
+export async function sameBefore(
   workspace: Workspace,
   written: readonly WrittenRecord[],
 ): Promise<Memory[] | undefined> {

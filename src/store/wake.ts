@@ -1,4 +1,4 @@
-/** Wake-ups within one process: after a commit, whoever waits for an agent's work looks again. */
+/** Wake-ups among those who share one open store: after a commit, whoever waits for an agent's work looks again. */
 import type { Wake } from "./store.ts";
 
 type Listeners = Map<string, Set<() => void>>;
@@ -20,9 +20,20 @@ export class WakeBell {
     };
   }
 
+  /** Listeners run on their own: what one of them throws is not the store's to handle. */
   ring(wakes: Iterable<Wake>): void {
     for (const { workspace, agent } of wakes) {
-      for (const listener of this.#listeners.get(workspace)?.get(agent) ?? []) listener();
+      for (const listener of this.#listeners.get(workspace)?.get(agent) ?? []) {
+        queueMicrotask(listener);
+      }
+    }
+  }
+
+  /** The store closes: whoever waits shall look, and see. */
+  ringAll(): void {
+    for (const agents of this.#listeners.values()) {
+      for (const listeners of agents.values())
+        for (const listener of listeners) queueMicrotask(listener);
     }
   }
 }

@@ -348,6 +348,7 @@ class ReferenceStore implements Store {
   onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
 
   async close(): Promise<void> {
+    if (!this.#closed) this.#bell.ringAll();
     this.#closed = true;
   }
 

@@ -64,9 +64,19 @@ function refuseOldSqlite(db: DatabaseSync): void {
  * it the file may rightly be short: an interrupted checkpoint is repaired from the log.
  */
 function refuseTruncated(file: string): void {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  // The log first and the size last: another process may fold its log into the file meanwhile.
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0 || log > 0) return;
+  const begun = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (begun === 0 || log > 0) return;
+  const header = readHeader(file);
+  if (!header.toString("latin1").startsWith("SQLite format 3\0")) corrupt(file, "is not SQLite");
+  const declared = header.readUInt16BE(16);
+  const expected = header.readUInt32BE(28) * (declared === 1 ? 65_536 : declared);
+  const size = statSync(file).size;
+  if (size < expected) corrupt(file, `has ${size} of ${expected} bytes`);
+}
+
+function readHeader(file: string): Buffer {
   const header = Buffer.alloc(100);
   const handle = openSync(file, "r");
   try {
@@ -74,10 +84,7 @@ function refuseTruncated(file: string): void {
   } finally {
     closeSync(handle);
   }
-  if (!header.toString("latin1").startsWith("SQLite format 3\0")) corrupt(file, "is not SQLite");
-  const declared = header.readUInt16BE(16);
-  const expected = header.readUInt32BE(28) * (declared === 1 ? 65_536 : declared);
-  if (size < expected) corrupt(file, `has ${size} of ${expected} bytes`);
+  return header;
 }
 
 function corrupt(file: string, what: string): never {

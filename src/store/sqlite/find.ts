@@ -1,6 +1,7 @@
 /**
  * Finding memories newest first: the records beyond the index's watermark are scanned, the ones
- * below come from the index and are checked again. The answer is exact whatever the index holds.
+ * below come from the index and are checked again. The answer is exact as long as the index holds
+ * everything up to its watermark.
  */
 import { facetsOf, findableText, passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";

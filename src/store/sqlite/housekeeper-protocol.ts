@@ -5,15 +5,12 @@ import type { Books, VerifyProgress, VerifyReport } from "../store.ts";
 export type Job =
   | { readonly kind: "verify"; readonly workspace: string }
   | { readonly kind: "books"; readonly workspace: string }
-  /** Fill the index until nothing is left. */
-  | { readonly kind: "catch-up" }
   /** The index cannot be read: away with it, and begin a new one. */
   | { readonly kind: "remake" };
 
 export interface JobResults {
   readonly verify: VerifyReport;
   readonly books: Books;
-  readonly "catch-up": undefined;
   readonly remake: undefined;
 }
 

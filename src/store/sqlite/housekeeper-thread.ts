@@ -1,7 +1,8 @@
 /**
  * The housekeeper's thread: everything that takes long, on a connection of its own, so that the
  * main thread only ever does short writes and point reads. Fills the index, checkpoints the log,
- * verifies, counts. It may wait for locks; nobody waits for it.
+ * verifies, counts. It may wait for locks; writers wait for it only while a
+ * checkpoint finishes the short rest of the log.
  */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
@@ -36,6 +37,8 @@ const sql = prepareStatements(db);
 const logState = db.prepare("pragma wal_checkpoint(noop)");
 let index: IndexFile | undefined;
 let working = false;
+/** The index was just thrown away: if filling a new one fails too, it waits for the next commit. */
+let remade = false;
 
 port.on("message", (message: ToThread) => {
   switch (message.kind) {
@@ -71,14 +74,17 @@ function fillIndex(): number {
   try {
     index ??= IndexFile.openForFilling(file);
     if (isForeign(index)) throw new Error("the index was made from another store");
-    return index.fill((after) => sql.memoriesAfter.all(after, FILL_BATCH).map(indexedRowOf));
+    const filled = index.fill((after) =>
+      sql.memoriesAfter.all(after, FILL_BATCH).map(indexedRowOf),
+    );
+    remade = false;
+    return filled;
   } catch (error) {
-    if (worthRemaking(error)) {
-      dropIndex();
-      return FILL_BATCH; // Try again from the start.
-    }
-    closeIndex();
-    return 0;
+    const again = worthRemaking(error) && !remade;
+    remade = again;
+    if (again) dropIndex();
+    else closeIndex();
+    return again ? FILL_BATCH : 0; // From the start, but not for ever.
   }
 }
 
@@ -109,14 +115,13 @@ function worthRemaking(error: unknown): boolean {
  * that the log starts over. A passive checkpoint alone never catches up with a busy writer.
  */
 function checkpoint(): void {
-  if (uncopied() < CHECKPOINT_PAGES) return;
+  if (logPages() < CHECKPOINT_PAGES) return;
   db.exec("pragma wal_checkpoint(passive)");
   db.exec("pragma wal_checkpoint(restart)");
 }
 
-function uncopied(): number {
-  const { log } = logState.get() as { log: number };
-  return log;
+function logPages(): number {
+  return (logState.get() as { log: number }).log;
 }
 
 async function answer(number: number, job: Job): Promise<void> {
@@ -133,18 +138,30 @@ async function answer(number: number, job: Job): Promise<void> {
 async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
   switch (job.kind) {
     case "verify":
-      return verifyWorkspace(verifySource(sql, job.workspace), (progress) =>
-        say({ kind: "progress", number, progress }),
+      return atOneMoment(() =>
+        verifyWorkspace(verifySource(sql, job.workspace), (progress) =>
+          say({ kind: "progress", number, progress }),
+        ),
       );
     case "books":
-      return books(job.workspace);
-    case "catch-up":
-      while (fillIndex() > 0) checkpoint();
-      return undefined;
+      return atOneMoment(async () => books(job.workspace));
     case "remake":
       dropIndex();
       keepHouse();
       return undefined;
+  }
+}
+
+/**
+ * Rows that are read one after the other must be of one moment, or a write in between looks like
+ * tampering. Nothing else runs on this connection meanwhile: the sources never wait.
+ */
+async function atOneMoment<T>(look: () => Promise<T>): Promise<T> {
+  db.exec("begin");
+  try {
+    return await look();
+  } finally {
+    if (db.isTransaction) db.exec("rollback");
   }
 }
 

@@ -33,8 +33,12 @@ export class Housekeeper {
   committed(appended: number): void {
     this.#backlog += 1 + appended;
     if (this.#backlog < WORTH_WAKING) return;
-    this.#backlog = 0;
-    this.#tell({ kind: "committed" });
+    try {
+      this.#tell({ kind: "committed" });
+      this.#backlog = 0;
+    } catch {
+      // No thread to be had right now: what was committed is safe, the next commit asks again.
+    }
   }
 
   run<Kind extends Job["kind"]>(
@@ -73,8 +77,8 @@ export class Housekeeper {
     });
     thread.unref();
     thread.on("message", (message: FromThread) => this.#hear(message));
-    thread.on("error", (error) => this.#lost(error));
-    thread.on("exit", () => this.#lost(undefined));
+    thread.on("error", (error) => this.#lost(thread, error));
+    thread.on("exit", () => this.#lost(thread, undefined));
     return thread;
   }
 
@@ -91,8 +95,9 @@ export class Housekeeper {
     else waiting.reject(rebuilt(message.error));
   }
 
-  /** The next call starts a new one. */
-  #lost(cause: unknown): void {
+  /** The next call starts a new one; a thread's late end is no concern of its successor. */
+  #lost(thread: Worker, cause: unknown): void {
+    if (this.#thread !== thread) return;
     this.#thread = undefined;
     for (const waiting of this.#jobs.values()) {
       waiting.reject(

@@ -12,7 +12,7 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { sha256 } from "../../canonical.ts";
-import { facetsOf, findableText, sessionOf } from "../filter.ts";
+import { type Facets, facetsOf, findableText, sessionOf } from "../filter.ts";
 import type { MemoryFilter } from "../store.ts";
 import { wordsOf } from "../words.ts";
 import { memoryOf, type PositionedMemory } from "./codecs.ts";
@@ -143,7 +143,8 @@ function indexVersion(db: DatabaseSync): number {
 }
 
 function tokensOf(row: IndexedRow): string {
-  const facets = facetsOf(row);
+  const facets = readable(row);
+  if (facets === undefined) return "";
   const { type, agent, task, tags = [] } = facets;
   const scope = { workspace: row.workspace, branch: row.branch };
   const tokens = [
@@ -154,6 +155,15 @@ function tokensOf(row: IndexedRow): string {
     ...tags.map((tag) => facet(scope, "tag", tag)),
   ];
   return `${wordsOf(findableText(facets)).join(" ")} ${tokens.join(" ")}`;
+}
+
+/** A damaged record is verify's business: the ones after it must still be found. */
+function readable(row: IndexedRow): Facets | undefined {
+  try {
+    return facetsOf(row);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A facet as one token that no word of a text can be mistaken for: a hash, checked on the row. */

@@ -61,11 +61,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     const current = await retryWhileBusy(() => isCurrent(db, file), busy);
     await retryWhileBusy(() => configure(db, storeBytes), busy);
     if (!current) await retryWhileBusy(() => bringUpToDate(db, file, options.clock), busy);
+    return await retryWhileBusy(() => new SqliteStore(db, { ...options, file }), busy);
   } catch (error) {
     db.close();
     throw error;
   }
-  return new SqliteStore(db, { ...options, file });
 }
 
 function bringUpToDate(db: DatabaseSync, file: string, clock: Clock): void {
@@ -78,6 +78,9 @@ function bringUpToDate(db: DatabaseSync, file: string, clock: Clock): void {
     throw error;
   }
 }
+
+/** Records beyond the index that make it worth opening it again. */
+const FAR_BEHIND = 10_000;
 
 class SqliteStore implements Store {
   readonly name: string;
@@ -92,7 +95,7 @@ class SqliteStore implements Store {
   #index: IndexFile | undefined;
   /** While the housekeeper throws a damaged index away. */
   #remaking: Promise<void> | undefined;
-  #closed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(db: DatabaseSync, options: SqliteOptions) {
     this.name = `sqlite ${options.file}`;
@@ -225,9 +228,13 @@ class SqliteStore implements Store {
 
   onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#bell.ringAll();
     await this.#committer.idle();
     this.#closeIndex(); // Before the one who may write: the last to leave merges the log.
     await this.#housekeeper.close();
@@ -235,7 +242,8 @@ class SqliteStore implements Store {
   }
 
   #write<Outcome>(run: (transaction: Transaction) => Outcome): Promise<Outcome> {
-    return this.#closed ? Promise.reject(storeClosed()) : this.#committer.submit(run);
+    if (this.#closing !== undefined) return Promise.reject(storeClosed());
+    return this.#committer.submit(run);
   }
 
   /** Reads are short and run at once; recovery after a crash can briefly lock the file. */
@@ -275,12 +283,19 @@ class SqliteStore implements Store {
     }
   }
 
-  /** One that is no help is let go: by now the housekeeper may have made a better one. */
+  /** One that is far behind is let go: by now somebody may have made a new one in its place. */
   #openIndex(): IndexFile | undefined {
     if (this.#remaking !== undefined) return undefined;
-    if (this.#index && watermark({ sql: this.#sql, index: this.#index }) === 0) this.#closeIndex();
+    if (this.#index !== undefined) {
+      const indexed = watermark({ sql: this.#sql, index: this.#index });
+      if (indexed === 0 || this.#records() - indexed > FAR_BEHIND) this.#closeIndex();
+    }
     this.#index ??= IndexFile.openForReading(this.#options.file);
     return this.#index;
+  }
+
+  #records(): number {
+    return single<number>(this.#sql.lastPosition.get()) ?? 0;
   }
 
   #closeIndex(): void {
@@ -289,11 +304,11 @@ class SqliteStore implements Store {
   }
 
   #indexState() {
-    const records = single<number>(this.#sql.lastPosition.get()) ?? 0;
+    const records = this.#records();
     return { records, indexed: this.#find(watermark) };
   }
 
   #refuseClosed(): void {
-    if (this.#closed) throw storeClosed();
+    if (this.#closing !== undefined) throw storeClosed();
   }
 }

@@ -1,0 +1,136 @@
+/** What must hold while something else is going on: writing, closing, settling twice. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { openHub } from "../../src/index.ts";
+import { freshAddress, tempFolder } from "./support.ts";
+
+async function team(address: string) {
+  const hub = await openHub(address);
+  const planner = await hub.agent("planner", { role: "planner" });
+  const coder = await hub.agent("coder", { role: "coder" });
+  const send = (task: string, intent = "do it") => planner.handoff({ to: "coder", task, intent });
+  return { hub, planner, coder, send };
+}
+
+describe("while others write", () => {
+  it("verify finds nothing wrong, and the books balance", async () => {
+    const { hub, coder, send } = await team(freshAddress());
+    let going = true;
+    const writing = (async () => {
+      for (let n = 0; going; n++) {
+        await send(`task ${n}`);
+        await (await coder.accept())?.complete();
+      }
+    })();
+    for (let i = 0; i < 15; i++) {
+      expect((await hub.verify()).problems).toEqual([]);
+      const { deliveries, byState } = await hub.books();
+      expect(Object.values(byState).reduce((a, b) => a + b)).toBe(deliveries);
+    }
+    going = false;
+    await writing;
+    await hub.close();
+  });
+});
+
+describe("a hub that closes", () => {
+  it.each(["sqlite", "memory"] as const)("ends the inboxes that wait on it: %s", async (store) => {
+    const { hub, coder } = await team(freshAddress(store));
+    const inbox = coder.inbox();
+    const next = inbox.next();
+    await sleep(20);
+    await hub.close();
+    expect(await next).toEqual({ done: true, value: undefined });
+  });
+
+  it("may be closed twice at once, and is closed for both", async () => {
+    const { hub, send } = await team(freshAddress());
+    await send("task");
+    await Promise.all([hub.close(), hub.close()]);
+    await expect(send("late")).rejects.toMatchObject({ code: "store_closed" });
+  });
+
+  it("leaves no file behind when its options were wrong", async () => {
+    const file = join(tempFolder(), "hub.db");
+    await expect(openHub(`sqlite:${file}`, { workspace: "\0" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe("work that is being settled", () => {
+  it.each(["sqlite", "memory"] as const)("is not settled a second time: %s", async (store) => {
+    const { hub, coder, send } = await team(freshAddress(store));
+    const sent = await send("task");
+    const work = await coder.accept();
+    if (work === undefined) throw new Error("nothing to accept");
+    const signal = work.signal;
+    const [first, second] = await Promise.allSettled([work.complete(), work.complete()]);
+    expect(first).toMatchObject({ status: "fulfilled", value: { kind: "settled" } });
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "already_settled" } });
+    expect(signal.aborted).toBe(false);
+    expect((await sent.status()).state).toBe("completed");
+    await hub.close();
+  });
+
+  it("is not released by the end of its block", async () => {
+    const { hub, coder, send } = await team(freshAddress());
+    const sent = await send("task");
+    let settling: Promise<unknown>;
+    {
+      await using work = await coder.accept();
+      settling = work?.complete() ?? Promise.reject(new Error("nothing to accept"));
+    }
+    expect(await settling).toMatchObject({ kind: "settled" });
+    expect((await sent.status()).state).toBe("completed");
+    await hub.close();
+  });
+
+  it("takes the same note twice for one, by its id", async () => {
+    const { hub, coder, planner, send } = await team(freshAddress());
+    await send("task");
+    const { id } = await planner.remember({ content: "somewhere else" });
+    const work = await coder.accept();
+    const note = { id: `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`, content: "found it" };
+    const first = await work?.note(note);
+    const seq = first?.memory.seq;
+    expect(await work?.note(note)).toMatchObject({ kind: "noted", memory: { id: note.id, seq } });
+    await expect(work?.note({ ...note, content: "other" })).rejects.toMatchObject({
+      code: "id_conflict",
+    });
+    await hub.close();
+  });
+});
+
+describe("a record that cannot be read any more", () => {
+  it("does not keep the ones after it out of the index", async () => {
+    const address = freshAddress();
+    const { hub, planner } = await team(address);
+    const [broken] = await planner.remember([{ content: "soon broken" }, { content: "other" }]);
+    const file = address.slice("sqlite:".length);
+    const raw = new DatabaseSync(file);
+    raw.prepare("update memories set text = '{' where id = ?").run(broken?.id ?? "");
+    raw.close();
+    const many = Array.from({ length: 1_000 }, (_, n) => ({ content: `fact ${n}` }));
+    await planner.remember(many);
+    await expect
+      .poll(async () => (await hub.indexState()).indexed, { timeout: 10_000 })
+      .toBeGreaterThan(900);
+    await hub.close();
+  });
+});
+
+describe("catching up with handoffs longer than the budget", () => {
+  it("names them instead of failing", async () => {
+    const { hub, coder, send } = await team(freshAddress());
+    await send("long", "word ".repeat(3_000));
+    const { text, tokens } = await coder.catchUp({ tokens: 500 });
+    expect(text).toContain("long, from planner, ready");
+    expect(tokens).toBeLessThanOrEqual(500);
+    await hub.close();
+  });
+});
