@@ -42,7 +42,9 @@ export class Work<T = unknown> implements AsyncDisposable {
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #unlisten: () => void;
+  /** Set while somebody wants to be told of additions. */
+  #unlisten: (() => void) | undefined;
+  #onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
   /** The newest envelope this holder has been told of; parsed when it is first looked at. */
   #sealed: EnvelopeRow;
   #envelope: EnvelopeOf<T> | undefined;
@@ -51,8 +53,6 @@ export class Work<T = unknown> implements AsyncDisposable {
   #settled = false;
   /** The settlement that was sent and is not yet answered. */
   #pending: Promise<unknown> | undefined;
-  /** Called when the sender adds to the handoff while it is held. */
-  onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
 
   constructor(workspace: Workspace, holder: Worker, claimed: Claimed) {
     this.#workspace = workspace;
@@ -61,8 +61,6 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#sealed = claimed.envelope;
     const beat = workspace.limits.leaseMs / BEATS_PER_LEASE;
     this.#heartbeat = setInterval(() => this.#beat(), beat).unref();
-    const whom = { workspace: workspace.name, agent: holder.agent };
-    this.#unlisten = workspace.store.onWake(whom, () => this.#lookAgain());
   }
 
   get id(): string {
@@ -93,6 +91,18 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#abort ??= new AbortController();
     if (this.#lost !== undefined) this.#abort.abort(this.#lost);
     return this.#abort.signal;
+  }
+
+  /** Called when the sender adds to the handoff while it is held. */
+  set onExtended(tell: ((envelope: EnvelopeOf<T>) => void) | undefined) {
+    this.#onExtended = tell;
+    if (this.#settled) return;
+    const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
+    this.#unlisten ??= this.#workspace.store.onWake(whom, () => this.#lookAgain());
+  }
+
+  get onExtended(): ((envelope: EnvelopeOf<T>) => void) | undefined {
+    return this.#onExtended;
   }
 
   /** A record the handoff refers to, or any other of the workspace. */
@@ -237,11 +247,11 @@ export class Work<T = unknown> implements AsyncDisposable {
    * answer to settling. What nobody has seen does not count as looked at.
    */
   async #tellExtension(): Promise<void> {
-    if (this.#settled || this.onExtended === undefined) return;
+    if (this.#settled || this.#onExtended === undefined) return;
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (current === undefined || current.envelope.id === this.#sealed.id) return;
     const { envelope } = this.#extend(current.envelope);
-    const tell = this.onExtended;
+    const tell = this.#onExtended;
     queueMicrotask(() => tell(envelope)); // What it throws is its own, not a note's or a heartbeat's.
   }
 
@@ -267,6 +277,6 @@ export class Work<T = unknown> implements AsyncDisposable {
   #end(): void {
     this.#settled = true;
     clearInterval(this.#heartbeat);
-    this.#unlisten();
+    this.#unlisten?.();
   }
 }

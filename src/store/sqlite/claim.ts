@@ -49,24 +49,33 @@ interface Candidate {
   readonly delivery: DeliveryRow;
 }
 
-function claim(
+/** The delivery as its new holder has it: one try more, and a fence nobody else knows. */
+function heldBy(
   tx: Transaction,
-  { workspace, delivery }: Candidate,
+  delivery: DeliveryRow,
   { receiver, instance, leaseMs }: ClaimDeliveries,
-): Claimed {
-  const leaseUntil = tx.now + leaseMs;
-  tx.sql.claim.run(leaseUntil, tx.now, receiver, instance, delivery.id, delivery.fence);
-  const claimed: DeliveryRow = {
+): DeliveryRow {
+  return {
     ...delivery,
     state: "claimed",
     attempt: delivery.attempt + 1,
     fence: delivery.fence + 1,
-    leaseUntil,
+    leaseUntil: tx.now + leaseMs,
     seenAt: tx.now,
     holder: receiver,
     instance,
   };
-  record(tx, workspace, { kind: "claimed", agent: receiver, delivery: claimed });
+}
+
+function claim(
+  tx: Transaction,
+  { workspace, delivery }: Candidate,
+  operation: ClaimDeliveries,
+): Claimed {
+  const claimed = heldBy(tx, delivery, operation);
+  const { leaseUntil, seenAt, holder, instance } = claimed;
+  tx.sql.claim.run(leaseUntil, seenAt, holder, instance, delivery.id, delivery.fence);
+  record(tx, workspace, { kind: "claimed", agent: holder, delivery: claimed });
   return { delivery: claimed, envelope: readEnvelope(tx.sql, workspace, delivery.envelope) };
 }
 
@@ -77,18 +86,7 @@ function take(
   accept: (claimed: Claimed) => NewMemory,
   operation: ClaimDeliveries,
 ): Claimed {
-  const { receiver, instance, leaseMs } = operation;
-  const leaseUntil = tx.now + leaseMs;
-  const held: DeliveryRow = {
-    ...delivery,
-    state: "accepted",
-    attempt: delivery.attempt + 1,
-    fence: delivery.fence + 1,
-    leaseUntil,
-    seenAt: tx.now,
-    holder: receiver,
-    instance,
-  };
+  const held: DeliveryRow = { ...heldBy(tx, delivery, operation), state: "accepted" };
   const envelope = readEnvelope(tx.sql, workspace, delivery.envelope);
   const memory = accept({ delivery: held, envelope });
   const refused = refuseRecord(tx, workspace, memory);
@@ -96,16 +94,16 @@ function take(
   const { place } = append(tx, { name: operation, workspace }, memory);
   const taken = { ...held, acceptedAt: place.storedAt, acceptedBy: memory.id };
   tx.sql.takeAtOnce.run(
-    leaseUntil,
-    tx.now,
-    place.storedAt,
-    receiver,
-    instance,
-    memory.id,
+    taken.leaseUntil,
+    taken.seenAt,
+    taken.acceptedAt,
+    taken.holder,
+    taken.instance,
+    taken.acceptedBy,
     delivery.id,
     delivery.fence,
   );
-  record(tx, workspace, { kind: "accepted", agent: receiver, delivery: taken });
+  record(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
   tx.wake(operation.workspace, taken.sender);
   return { delivery: taken, envelope };
 }
