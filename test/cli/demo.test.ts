@@ -46,11 +46,11 @@ describe("baton demo", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  it("says its first line before it loads anything", async () => {
+  it("says its first line before it opens a store", async () => {
     using store = testStore();
-    const { stdout, firstOutputMs } = await store.baton("demo");
+    const { code, stdout } = await store.baton("demo", "--store", "nowhere:");
+    expect(code).not.toBe(0);
     expect(stdout).toMatch(/^Baton carries a task/);
-    expect(firstOutputMs).toBeLessThan(1_000);
   });
 
   it("may be run twice at the same time", async () => {

@@ -9,8 +9,6 @@ export interface Run {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Milliseconds until the first output. */
-  readonly firstOutputMs: number;
 }
 
 export interface RunOptions {
@@ -26,22 +24,19 @@ export async function runScript(
   args: readonly string[],
   { node = [], env = {}, cwd = ROOT }: RunOptions = {},
 ): Promise<Run> {
-  const started = performance.now();
   const child = spawn(process.execPath, [...node, join(ROOT, script), ...args], {
     cwd,
     env: { ...bareEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let firstOutputMs = Number.POSITIVE_INFINITY;
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (chunk: string) => {
-      firstOutputMs = Math.min(firstOutputMs, performance.now() - started);
       said[name] += chunk;
     });
   }
   const [code] = (await once(child, "close")) as [number | null];
-  return { code, ...said, firstOutputMs };
+  return { code, ...said };
 }
 
 /** Without what the test runner, or whoever runs it, has set for itself. */

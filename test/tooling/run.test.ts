@@ -184,10 +184,7 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
     return code;
   }
 
-  it("decides in under 50 ms that this project needs no installation", () => {
-    whyInstall(ROOT);
-    const started = performance.now();
+  it("sees that this project needs no installation", () => {
     expect(whyInstall(ROOT)).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(50);
   });
 });

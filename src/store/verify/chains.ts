@@ -43,7 +43,7 @@ interface Step {
  * change names one record. A link that does follow settles it; so a whole chain costs one hash per
  * record, and a chain of nothing but wrong links a bounded number.
  */
-function follow(audit: Audit, { row, previous, links }: Step): string[] {
+export function follow(audit: Audit, { row, previous, links }: Step): string[] {
   const expected = (previous?.seq ?? 0) + 1;
   if (row.seq !== expected) {
     const message = `is ${row.seq} where ${expected} was expected: moved or missing`;
