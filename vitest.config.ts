@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/postgres/global-setup.ts"],
     pool: "forks",
     globals: false,
     testTimeout: 30_000,

@@ -1,9 +1,11 @@
 /** Small things every workload needs: folders that vanish, rates, medians, many callers at once. */
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Folder extends Disposable {
+  readonly path: string;
   file(name: string): string;
 }
 
@@ -11,9 +13,25 @@ export interface Folder extends Disposable {
 export function scratch(): Folder {
   const path = mkdtempSync(join(process.env["BENCH_DIR"] ?? tmpdir(), "baton-bench-"));
   return {
+    path,
     file: (name) => join(path, name),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
+}
+
+export async function inScratch<T>(run: (folder: Folder) => T | Promise<T>): Promise<T> {
+  using folder = scratch();
+  return await run(folder);
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0));
+    });
+  });
 }
 
 export function perSecond(count: number, run: () => void): number {

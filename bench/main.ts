@@ -1,147 +1,18 @@
 /**
- * `npm run bench`: Baton against the raw engine, in one run, interleaved, medians of several
- * rounds. Only the ratios mean anything: machines differ, and shared ones are noisy.
+ * `npm run bench`: one command for every benchmark. What `--only` names decides which:
  *
- *   npm run bench -- [--rounds 5] [--records 1000000] [--only append,cycle,million] [--json FILE]
+ *   append, cycle, million   Baton on SQLite against the raw engine (the default)
+ *   delivery                 Baton on SQLite and PostgreSQL against queues and raw engines
+ *   driver                   drivers for PostgreSQL
  */
-import { writeFileSync } from "node:fs";
-import { cpus } from "node:os";
-import { parseArgs } from "node:util";
-import { appends } from "./append.ts";
-import { cycles, fusedCycles } from "./cycle.ts";
-import { type Folder, median, scratch } from "./kit.ts";
-import { type Million, million } from "./million.ts";
-import { rawInserts } from "./raw.ts";
+import { runDelivery } from "./delivery/main.ts";
+import { runDriver } from "./driver.ts";
+import { runFoundation } from "./foundation.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "5" },
-    records: { type: "string", default: "1000000" },
-    only: { type: "string", default: "append,cycle,million" },
-    json: { type: "string" },
-  },
-});
-const only = new Set(options.only.split(","));
+const args = process.argv.slice(2);
+const at = args.findIndex((arg) => arg === "--only" || arg.startsWith("--only="));
+const only = args[at]?.split("=")[1] ?? args[at + 1];
 
-/** One figure of one round, and the raw figure of the same round it is compared with. */
-interface Sample {
-  readonly name: string;
-  readonly value: number;
-  readonly raw: number;
-}
-
-interface Result {
-  readonly name: string;
-  readonly perSecond: number;
-  readonly rawPerSecond: number;
-  readonly ratio: number;
-  readonly ratios: readonly number[];
-  readonly goal: number;
-}
-
-const GOALS: Readonly<Record<string, number>> = {
-  "append 300 B, acknowledged": 0.25,
-  "append 300 B, sustained": 0.12,
-  "handoff cycle": 0.1,
-  "handoff cycle, claim and accept fused": 0.12,
-};
-
-async function inScratch<T>(run: (folder: Folder) => T | Promise<T>): Promise<T> {
-  using folder = scratch();
-  return await run(folder);
-}
-
-const lags: { records: number; ms: number }[] = [];
-
-async function appendRound(): Promise<Sample[]> {
-  const raw = await inScratch((folder) => rawInserts(folder, { bytes: 300, rows: 100_000 }));
-  const measured = await inScratch((folder) => appends(folder, 60_000));
-  lags.push({ records: measured.lagRecords, ms: measured.lagMs });
-  return [
-    { name: "append 300 B, acknowledged", value: measured.acknowledged, raw },
-    { name: "append 300 B, sustained", value: measured.sustained, raw },
-  ];
-}
-
-async function cycleRound(): Promise<Sample[]> {
-  const raw = await inScratch((folder) => rawInserts(folder, { bytes: 4096, rows: 30_000 }));
-  return [
-    { name: "handoff cycle", value: await inScratch((folder) => cycles(folder, 10_000)), raw },
-    {
-      name: "handoff cycle, claim and accept fused",
-      value: await inScratch((folder) => fusedCycles(folder, 10_000)),
-      raw,
-    },
-  ];
-}
-
-function summarise(samples: readonly Sample[]): Result[] {
-  return [...new Set(samples.map((sample) => sample.name))].map((name) => {
-    const own = samples.filter((sample) => sample.name === name);
-    const ratios = own.map((sample) => sample.value / sample.raw);
-    return {
-      name,
-      perSecond: Math.round(median(own.map((sample) => sample.value))),
-      rawPerSecond: Math.round(median(own.map((sample) => sample.raw))),
-      ratio: median(ratios),
-      ratios,
-      goal: GOALS[name] ?? 0,
-    };
-  });
-}
-
-function report(results: readonly Result[], history: Million | undefined): string {
-  const lines = [
-    "| workload | per second | raw inserts per second | ratio (median) | of each round | goal |",
-    "|---|---|---|---|---|---|",
-    ...results.map(
-      (r) =>
-        `| ${r.name} | ${r.perSecond.toLocaleString("en")} | ${r.rawPerSecond.toLocaleString("en")} | **${r.ratio.toFixed(3)}** | ${r.ratios.map((each) => each.toFixed(3)).join(" ")} | ≥ ${r.goal} |`,
-    ),
-  ];
-  if (lags.length > 0) {
-    const behind = Math.round(median(lags.map((lag) => lag.records)));
-    const ms = Math.round(median(lags.map((lag) => lag.ms)));
-    lines.push("", `Index behind at the last acknowledgement: ${behind} records, ${ms} ms.`);
-  }
-  if (history !== undefined) {
-    lines.push(
-      "",
-      `At ${history.records.toLocaleString("en")} records, 64 callers: a commit takes ${history.commitP50.toFixed(1)} ms (p50), ${history.commitP99.toFixed(1)} ms (p99, goal ≤ 20), ${history.commitMax.toFixed(1)} ms at most.`,
-      `Opening it and reading the newest record takes ${history.openFullMs.toFixed(1)} ms, an empty store ${history.openEmptyMs.toFixed(1)} ms: ${(history.openFullMs / history.openEmptyMs).toFixed(2)} × (goal ≤ 2).`,
-    );
-  }
-  return lines.join("\n");
-}
-
-const samples: Sample[] = [];
-// Not counted: the compiler needs about 100,000 calls to settle, and raw has nothing to compile.
-process.stderr.write("warming up\n");
-if (only.has("append")) await inScratch((folder) => appends(folder, 100_000));
-if (only.has("cycle")) {
-  await inScratch((folder) => cycles(folder, 10_000));
-  await inScratch((folder) => fusedCycles(folder, 10_000));
-}
-for (let round = 1; round <= Number(options.rounds); round++) {
-  process.stderr.write(`round ${round} of ${options.rounds}\n`);
-  if (only.has("append")) samples.push(...(await appendRound()));
-  if (only.has("cycle")) samples.push(...(await cycleRound()));
-}
-let history: Million | undefined;
-if (only.has("million")) {
-  process.stderr.write(`filling a store with ${options.records} records\n`);
-  history = await inScratch((folder) => million(folder, Number(options.records)));
-}
-const results = summarise(samples);
-const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${process.platform}, Node ${process.version}`;
-process.stdout.write(
-  `${new Date().toISOString().slice(0, 10)}, ${machine}\n\n${report(results, history)}\n`,
-);
-if (options.json !== undefined) {
-  const text = JSON.stringify(
-    { at: new Date().toISOString(), machine, results, lags, history },
-    null,
-    2,
-  );
-  writeFileSync(options.json, `${text}\n`);
-}
+if (at >= 0 && only === "delivery") await runDelivery(args);
+else if (at >= 0 && only === "driver") await runDriver(args);
+else await runFoundation(args);

@@ -1,11 +1,18 @@
 /**
  * The ceiling: `node:sqlite` inserting bare rows of the same size with the same durability (WAL,
- * synced before the acknowledgement, 64 rows a commit). No chain, no index, no events.
+ * synced before the acknowledgement, 64 rows a commit unless told). No chain, no index, no events.
  */
 import { DatabaseSync } from "node:sqlite";
 import { type Folder, perSecond } from "./kit.ts";
 
-export function rawInserts(folder: Folder, shape: { bytes: number; rows: number }): number {
+interface Shape {
+  readonly bytes: number;
+  readonly rows: number;
+  readonly rowsPerCommit?: number;
+}
+
+export function rawInserts(folder: Folder, shape: Shape): number {
+  const { rowsPerCommit = 64 } = shape;
   const db = new DatabaseSync(folder.file("raw.db"));
   db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000");
   db.exec("create table rows (key integer primary key, body text not null)");
@@ -14,9 +21,9 @@ export function rawInserts(folder: Folder, shape: { bytes: number; rows: number 
   const commit = db.prepare("commit");
   const body = "x".repeat(shape.bytes);
   const rate = perSecond(shape.rows, () => {
-    for (let done = 0; done < shape.rows; done += 64) {
+    for (let done = 0; done < shape.rows; done += rowsPerCommit) {
       begin.run();
-      for (let i = 0; i < 64; i++) insert.run(body);
+      for (let i = 0; i < rowsPerCommit; i++) insert.run(body);
       commit.run();
     }
   });

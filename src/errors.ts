@@ -64,6 +64,13 @@ export const ERROR_CODES = {
   store_foreign: facts(500, -32050, 65, "The file belongs to another program."),
   store_too_new: facts(500, -32050, 65, "The store was written by a newer Baton."),
   store_unsupported: facts(501, -32050, 64, "No store serves that address."),
+  store_denied: facts(
+    500,
+    -32050,
+    77,
+    "The database refuses the user: wrong password, or missing rights.",
+  ),
+  store_missing: facts(500, -32050, 66, "There is no such database."),
   store_closed: facts(503, -32050, 70, "The hub was closed."),
   runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
 } as const satisfies Record<string, CodeFacts>;

@@ -6,6 +6,8 @@ import * as z from "zod";
 import { Agent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type LineStep, lineOf } from "./delivery/line.ts";
+import { systemProcesses } from "./delivery/process.ts";
+import { LEASE_KINDS } from "./delivery/worker.ts";
 import type { JsonSchema } from "./envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
 import { DeliveryId, Name } from "./envelope/schema.ts";
@@ -24,7 +26,7 @@ import { type RecentQuery, readMemory, recentMemories } from "./memory/read.ts";
 import type { Memory } from "./memory/record.ts";
 import type { AttemptRow, EventRow } from "./store/rows.ts";
 import type { Books, IndexState, Store, VerifyProgress, VerifyReport } from "./store/store.ts";
-import type { Workspace } from "./store/workspace.ts";
+import type { Processes, Workspace } from "./store/workspace.ts";
 
 export interface HubOptions {
   readonly workspace?: string;
@@ -33,12 +35,18 @@ export interface HubOptions {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly random?: () => number;
+  readonly processes?: Processes;
 }
 
-/** How `agent()` is asked: the session, when the caller has a name for it. */
-export interface SessionOptions {
-  readonly instance?: string;
-}
+const SessionSchema = z.strictObject({
+  /** The session's name, when the caller has one for it. */
+  instance: Name.optional(),
+  /** What the session's leases are bound to: this process, or the session's calls. */
+  lease: z.enum(LEASE_KINDS).default("process"),
+});
+
+/** How `agent()` is asked. */
+export type SessionOptions = z.input<typeof SessionSchema>;
 
 /** How a wrong argument is refused. */
 const invalid = (what: string, prefix: string) => ({
@@ -64,6 +72,7 @@ export class Hub implements AsyncDisposable {
       clock,
       ids: options.ids ?? randomIds(clock),
       random: options.random ?? Math.random,
+      processes: options.processes ?? systemProcesses,
       limits: resolveLimits(options.limits),
       payloads: new PayloadTypes(),
     };
@@ -83,13 +92,16 @@ export class Hub implements AsyncDisposable {
    * added to; without one it must exist.
    */
   async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
+    const { instance = this.#workspace.ids.mint("session"), lease } = parseOr(
+      SessionSchema,
+      session,
+      { code: "invalid_input", what: "The session" },
+    );
     const identity =
       profile === undefined
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
-    const instance = session.instance ?? this.#workspace.ids.mint("session");
-    parseOr(Name, instance, invalid("The instance", "instance"));
-    return new Agent(this.#workspace, identity, instance);
+    return new Agent(this.#workspace, identity, { instance, lease });
   }
 
   async agents(): Promise<AgentInfo[]> {

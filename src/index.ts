@@ -1,7 +1,8 @@
 /** The public surface of the library. */
-export { Agent, type Waiting } from "./agent.ts";
+export { Agent } from "./agent.ts";
 export type { Clock } from "./clock.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
+export type { AcceptOptions } from "./delivery/accept.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
@@ -10,7 +11,9 @@ export type { FailureClass } from "./delivery/policy.ts";
 export { Sent } from "./delivery/sent.ts";
 export type { Failure, Result } from "./delivery/settle.ts";
 export { TRANSITIONS } from "./delivery/transitions.ts";
+export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
 export { type Settling, Work } from "./delivery/work.ts";
+export type { LeaseKind } from "./delivery/worker.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
 export type { PayloadType } from "./envelope/payload.ts";
 export {
@@ -22,7 +25,7 @@ export {
 } from "./envelope/schema.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
-export { Hub, type HubOptions } from "./hub.ts";
+export { Hub, type HubOptions, type SessionOptions } from "./hub.ts";
 export type { Ids } from "./ids.ts";
 export { generateKey } from "./keys.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type LimitName, type Limits } from "./limits.ts";
@@ -51,3 +54,4 @@ export type {
   VerifyProgress,
   VerifyReport,
 } from "./store/store.ts";
+export type { Processes } from "./store/workspace.ts";

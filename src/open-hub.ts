@@ -5,11 +5,13 @@ import { systemClock } from "./clock.ts";
 import { BatonError } from "./errors.ts";
 import { Hub, type HubOptions, workspaceName } from "./hub.ts";
 import { resolveLimits } from "./limits.ts";
+import { isPostgresAddress } from "./store/postgres/address.ts";
 import { openReferenceStore } from "./store/reference/open.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 
 /**
- * `sqlite:path`, or `memory:` for a hub that is gone with the process. Without an address:
+ * `sqlite:path`, `postgres://…` (store/postgres/address.ts tells its parameters), or `memory:` for
+ * a hub that is gone with the process. Without an address:
  * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
@@ -19,6 +21,12 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   const limits = resolveLimits(options.limits);
   workspaceName(options); // Wrong options leave no file behind.
   if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);
+  if (isPostgresAddress(chosen)) {
+    // Loaded when it is asked for: whoever stays with SQLite starts without the driver.
+    const { openPostgresStore } = await import("./store/postgres/open.ts");
+    const store = await openPostgresStore({ address: chosen, clock: options.clock, limits });
+    return new Hub(store, options);
+  }
   const file = fileOf(chosen);
   if (file === undefined) throw unsupported(chosen);
   return new Hub(await openSqliteStore({ file, clock, limits }), options);
@@ -36,7 +44,7 @@ function unsupported(address: unknown): BatonError {
   return new BatonError("store_unsupported", {
     message: scheme === undefined ? "That is no store's address." : `No store serves "${scheme}…".`,
     path: "address",
-    hint: "Use sqlite:<path> for a file, or memory: for a hub that is gone with the process.",
+    hint: "Use sqlite:<path> for a file, postgres://… for a database, or memory: for a hub that is gone with the process.",
   });
 }
 

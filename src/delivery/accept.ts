@@ -2,14 +2,30 @@
  * Accepting: the receiver takes the work, under a lease, and its first record on the chain
  * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
  */
-import type { Envelope } from "../envelope/schema.ts";
+import * as z from "zod";
+import { DeliveryId, type Envelope, Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
 import { type Author, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import { type EnvelopeRow, type NewMemory, parseText } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { checkWhich, claim, type Which } from "./claim.ts";
 import { leaseLost } from "./lease.ts";
+import { Lookout } from "./lookout.ts";
+import type { Worker } from "./worker.ts";
+
+const AcceptSchema = z.strictObject({
+  /** This one, by its id. */
+  delivery: DeliveryId.optional(),
+  /** Ends the wait. */
+  signal: z.instanceof(AbortSignal).optional(),
+  /** Only a handoff of this task. */
+  task: Name.optional(),
+  /** True: when nothing is ready, wait until something is. */
+  wait: z.boolean().default(false),
+});
+
+export type AcceptOptions = z.input<typeof AcceptSchema>;
 
 /** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
 export async function acceptOffer(
@@ -47,15 +63,20 @@ export async function acceptOffer(
 /** Claims and accepts the oldest delivery that fits, in one operation; undefined if there is none. */
 export async function acceptNext(
   workspace: Workspace,
-  receiver: Author,
-  which: Which,
+  receiver: Worker,
+  options: AcceptOptions,
 ): Promise<Claimed | undefined> {
-  const { claimed } = await claim(workspace, receiver, {
-    ...checkWhich(which),
-    limit: 1,
+  const { delivery, task, wait, signal } = parseOr(AcceptSchema, options, {
+    code: "invalid_input",
+    what: "The choice",
+    unwritten: "signal",
+  });
+  using lookout = new Lookout(workspace, receiver, { wait, signal });
+  return await lookout.next({
+    delivery,
+    task,
     accept: (taken) => acceptRecord(workspace, receiver, taken),
   });
-  return claimed[0];
 }
 
 function acceptRecord(

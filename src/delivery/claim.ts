@@ -1,45 +1,32 @@
 /** Claiming: the inbox offers what is ready, each delivery to one holder at a time. */
-import * as z from "zod";
-import { DeliveryId, Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
-import type { Author } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-
-const WhichSchema = z.strictObject({
-  delivery: DeliveryId.optional(),
-  task: Name.optional(),
-});
-
-/** Which of the waiting handoffs: of a task, or one by its id. */
-export type Which = z.input<typeof WhichSchema>;
-
-export function checkWhich(which: unknown): Which {
-  return parseOr(WhichSchema, which, { code: "invalid_input", what: "The choice" });
-}
+import type { Worker } from "./worker.ts";
 
 export interface ClaimRequest {
   readonly limit: number;
   readonly task?: string | undefined;
   readonly delivery?: string | undefined;
   /** Accept at once: makes the receiver's continues-from record for what was claimed. */
-  readonly accept?: (claimed: Claimed) => NewMemory;
+  readonly accept?: ((claimed: Claimed) => NewMemory) | undefined;
+  /** Processes that were seen to have ended. */
+  readonly gone?: readonly string[];
 }
 
 export interface Claims {
   readonly claimed: readonly Claimed[];
-  readonly nextDueAt: number;
+  readonly nextDueMs: number;
 }
 
 export async function claim(
   workspace: Workspace,
-  receiver: Author,
+  receiver: Worker,
   request: ClaimRequest,
 ): Promise<Claims> {
-  const { limit, task, delivery, accept } = request;
+  const { limit, task, delivery, accept, gone = [] } = request;
   checkLimit(workspace.limits, "claimBatch", { actual: limit, path: "limit" });
   const outcome = await workspace.store.claimDeliveries({
     workspace: workspace.name,
@@ -48,6 +35,8 @@ export async function claim(
     instance: receiver.instance,
     publicKey: receiver.signer?.publicKey ?? "",
     leaseMs: workspace.limits.leaseMs,
+    process: receiver.lease === "process" ? workspace.processes.self : "",
+    gone,
     limit,
     ...(task === undefined ? {} : { task }),
     ...(delivery === undefined ? {} : { delivery }),

@@ -5,7 +5,8 @@ import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptOffer, parseEnvelope } from "./accept.ts";
 import { decline, releaseNewest } from "./settle.ts";
-import { type Settling, Work, type Worker } from "./work.ts";
+import { type Settling, Work } from "./work.ts";
+import type { Worker } from "./worker.ts";
 
 export class Offer<T = unknown> {
   readonly #workspace: Workspace;

@@ -16,7 +16,7 @@ import {
 import { type SealedEnvelope, seal } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
-import { unknownAgent } from "../memory/agents.ts";
+import { findAgentId, unknownAgent } from "../memory/agents.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { agentDisabled, refusalError } from "../memory/refusals.ts";
 import { type DeliveryRow, isTaken, type TrailStep } from "../store/rows.ts";
@@ -88,9 +88,9 @@ async function resolveReceiver(workspace: Workspace, draft: CheckedDraft): Promi
   const to = typeof draft.to === "string" ? receiverOf(draft.to) : draft.to;
   if (to === undefined) throw new Error("the schema lets only addresses through");
   if (to.kind === "agent") {
-    const agent = await workspace.store.findAgent(workspace.name, to.agent);
+    const agent = await findAgentId(workspace, to.agent);
     if (agent === undefined) throw await unknownAgent(workspace, to.agent, "to");
-    return { kind: "agent", agent: agent.id };
+    return { kind: "agent", agent };
   }
   throw new BatonError("unsupported_receiver", {
     message: `Handoffs to a ${to.kind} are not delivered by this version.`,

@@ -1,18 +1,20 @@
 /**
- * Work: what a receiver has after accepting. Holds the lease (renewed by every call and by a
- * heartbeat while the process lives), and ends by completing, handing on, failing, declining or
- * releasing. Left unsettled at the end of its block, it releases itself as a counted try.
+ * Work: what a receiver has after accepting. Holds the lease (renewed by every call and, unless it
+ * is a session's, by a heartbeat while the process lives), and ends by completing, handing on,
+ * failing, declining or releasing. Left unsettled at the end of its block, it releases itself as a
+ * counted try.
  */
 import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError, isBatonError } from "../errors.ts";
 import { readMemory } from "../memory/read.ts";
-import type { Author, Memory, MemoryInput } from "../memory/record.ts";
+import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { parseEnvelope } from "./accept.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
+import { handleOf } from "./resume.ts";
 import { sendHandoff } from "./send.ts";
 import { Sent } from "./sent.ts";
 import {
@@ -24,13 +26,10 @@ import {
   releaseNewest,
   type Settled,
 } from "./settle.ts";
+import type { Worker } from "./worker.ts";
 
 /** Renewals per lease: two may fail before the third is late. */
 const BEATS_PER_LEASE = 3;
-
-export interface Worker extends Author {
-  readonly role: string;
-}
 
 /** The answer to settling: done, or told of an addition that has to be looked at first. */
 export type Settling<T> =
@@ -41,7 +40,7 @@ export class Work<T = unknown> implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
-  readonly #heartbeat: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout | undefined;
   /** Set while somebody wants to be told of additions. */
   #unlisten: (() => void) | undefined;
   #onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
@@ -59,12 +58,18 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#holder = holder;
     this.#delivery = claimed.delivery;
     this.#sealed = claimed.envelope;
+    if (holder.lease === "session") return;
     const beat = workspace.limits.leaseMs / BEATS_PER_LEASE;
     this.#heartbeat = setInterval(() => this.#beat(), beat).unref();
   }
 
   get id(): string {
     return this.#delivery.id;
+  }
+
+  /** What `agent.resume()` goes on from, also in another process. Good while the work is held. */
+  get handle(): string {
+    return handleOf(this.#delivery);
   }
 
   /** What was handed over: the newest envelope this holder was told of. */

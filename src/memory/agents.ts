@@ -75,6 +75,23 @@ export async function requireAgent(workspace: Workspace, name: string): Promise<
   return row ?? Promise.reject(await unknownAgent(workspace, checked));
 }
 
+/** Names are never given back, so what one means can be remembered; so many of them at most. */
+const MOST_NAMES = 10_000;
+const meanings = new WeakMap<Workspace, Map<string, string>>();
+
+/** The canonical id behind a name; undefined when nobody has it. */
+export async function findAgentId(workspace: Workspace, name: string): Promise<string | undefined> {
+  const known = meanings.get(workspace) ?? new Map<string, string>();
+  meanings.set(workspace, known);
+  const meant = known.get(name);
+  if (meant !== undefined) return meant;
+  const agent = await workspace.store.findAgent(workspace.name, name);
+  if (agent === undefined) return undefined;
+  if (known.size >= MOST_NAMES) known.clear();
+  known.set(name, agent.id);
+  return agent.id;
+}
+
 export async function unknownAgent(
   workspace: Workspace,
   name: string,

@@ -132,6 +132,11 @@ export interface DeliveryRow {
   readonly state: DeliveryState;
   /** Order within the receiver's inbox; an extension keeps the place of what it replaces. */
   readonly place: number;
+  /**
+   * False while an earlier delivery of the same receiver and task is open: it cannot be claimed
+   * before that one is settled. Of the open deliveries of a receiver and task, the first is in turn.
+   */
+  readonly inTurn: boolean;
   /** Claims so far. */
   readonly attempt: number;
   readonly maxAttempts: number;
@@ -145,6 +150,11 @@ export interface DeliveryRow {
   readonly settledAt: number;
   readonly holder: string;
   readonly instance: string;
+  /**
+   * The process the lease is bound to (delivery/process.ts), so that its death can be noticed at
+   * once; empty for the lease of a session, which only time can end.
+   */
+  readonly process: string;
   /** The receiver's continues-from record, and the record its settlement left. */
   readonly acceptedBy: string;
   readonly settledBy: string;

@@ -188,8 +188,12 @@ export interface ClaimDeliveries {
   readonly publicKey: string;
   readonly limit: number;
   readonly leaseMs: number;
+  /** What the lease is bound to besides time; empty: nothing (a session's). */
+  readonly process: string;
+  /** Processes that have ended without settling: what they hold goes back now, as after expiry. */
+  readonly gone: readonly string[];
   readonly task?: string;
-  /** One delivery by id, instead of the oldest ones. */
+  /** One delivery by id, instead of the oldest ones. Only one that is in turn can be claimed. */
   readonly delivery?: string;
   /**
    * Claim and accept in one operation. Makes the receiver's continues-from record, while the store
@@ -202,8 +206,11 @@ export type ClaimOutcome =
   | {
       readonly kind: "claimed";
       readonly claimed: readonly Claimed[];
-      /** When something in the workspace falls due next (a retry, an expiring lease); 0: never. */
-      readonly nextDueAt: number;
+      /**
+       * Milliseconds of the store's time until something in the workspace falls due (a retry, an
+       * expiring lease), at least 1; 0: nothing will. A duration, because clocks differ.
+       */
+      readonly nextDueMs: number;
     }
   | RecordRefusal;
 
@@ -247,12 +254,21 @@ export type SettleOutcome =
 
 export type RenewOutcome = { readonly kind: "renewed"; readonly delivery: DeliveryRow } | LeaseLost;
 
+/** Whose leases: those of one session of an agent. */
+export interface Session {
+  readonly workspace: string;
+  readonly agent: string;
+  readonly instance: string;
+}
+
 export interface ListDeliveries {
   readonly workspace: string;
   readonly receiver: string;
   readonly states: readonly DeliveryState[];
   readonly task?: string;
   readonly limit: number;
+  /** Only what comes after this place in the inbox: the cursor for the next page. */
+  readonly after?: number;
 }
 
 export interface LineEntry {
@@ -327,6 +343,10 @@ export interface Store {
   acceptDelivery(operation: AcceptDelivery): Promise<AcceptOutcome>;
   settleDelivery(operation: SettleDelivery): Promise<SettleOutcome>;
   renewLease(workspace: string, lease: Lease): Promise<RenewOutcome>;
+  /** Gives every good lease a session holds (not those bound to a process) its full time again. */
+  renewSession(session: Session, leaseMs: number): Promise<void>;
+  /** The processes that hold something in the workspace, each once, in no order. */
+  listProcesses(workspace: string): Promise<readonly string[]>;
 
   findDelivery(workspace: string, id: string): Promise<Claimed | undefined>;
   /** In inbox order; looking never consumes. */

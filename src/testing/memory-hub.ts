@@ -23,6 +23,7 @@ export function memoryHub({ seed = 1, start, ...options }: MemoryHubOptions = {}
     clock,
     ids: seededIds(seed, clock),
     random: seededRandom(seed),
+    processes: { self: "", isGone: () => false }, // Leases go by the test's clock only.
   });
   return { hub, clock };
 }

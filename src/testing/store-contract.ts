@@ -15,8 +15,11 @@ import { finding } from "./contract/finding.ts";
 import { holding } from "./contract/holding.ts";
 import { housekeeping } from "./contract/housekeeping.ts";
 import { memories } from "./contract/memories.ts";
+import { order } from "./contract/order.ts";
+import { processes } from "./contract/processes.ts";
 import { type OpenStore, sceneTest } from "./contract/scene.ts";
 import { sending } from "./contract/sending.ts";
+import { sessions } from "./contract/sessions.ts";
 import { settling } from "./contract/settling.ts";
 
 export type { OpenedStore, OpenStore } from "./contract/scene.ts";
@@ -30,9 +33,12 @@ export function storeContract(name: string, open: OpenStore): void {
     sending(it);
     extending(it);
     claiming(it);
+    order(it);
     holding(it);
     settling(it);
     expiring(it);
+    processes(it);
+    sessions(it);
     housekeeping(it);
   });
 }

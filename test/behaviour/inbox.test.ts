@@ -145,6 +145,24 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(await hub.events(0)).toEqual(before);
   });
 
+  it("can be looked at page by page, of one task too [DLV-13]", async () => {
+    const { hub, coder, send } = await team();
+    const critic = await hub.agent("critic", {});
+    for (const task of ["one", "two", "three"]) await send(task);
+    await critic.handoff({ to: "coder", task: "two", intent: "Once more" });
+    const pages: string[][] = [];
+    for (let after = 0; ; ) {
+      const page = await coder.waiting({ limit: 3, after });
+      pages.push(page.map(({ envelope }) => envelope.intent));
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last.delivery.place;
+    }
+    expect(pages).toEqual([["About one", "About two", "About three"], ["Once more"], []]);
+    const two = await coder.waiting({ task: "two" });
+    expect(two.map(({ envelope }) => envelope.from.agent)).toEqual(["planner", "critic"]);
+  });
+
   it("says when its content was first shown, and to whom", async () => {
     const { coder, send } = await team();
     const sent = await send("one");

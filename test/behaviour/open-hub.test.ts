@@ -125,7 +125,7 @@ describe("a hub with an address", () => {
     expect(await refusal(wrong)).toMatchObject({ code: "invalid_input", path: "workspace" });
   });
 
-  it.each(["postgres://me:secret@host/db", "sqlite:", "hub.db", "redis:x"])(
+  it.each(["mysql://me:secret@host/db", "sqlite:", "hub.db", "redis:x"])(
     "refuses %s without repeating a password",
     async (address) => {
       const error = await refusal(openHub(address));

@@ -1,12 +1,13 @@
 /**
- * The audit after the kills: what was acknowledged against what the file holds. Reads the rows past
+ * The audit after the kills: what was acknowledged against what the store holds. Reads the rows past
  * Baton, so that a wrong reader cannot hide a lost write.
  */
-import { DatabaseSync } from "node:sqlite";
 import { sha256 } from "../../src/canonical.ts";
 import type { Hub } from "../../src/index.ts";
+import { isPostgresAddress } from "../../src/store/postgres/address.ts";
 import type { TrailStep } from "../../src/store/rows.ts";
-import { rowsOf, type StoreRow } from "../support/store-dump.ts";
+import { rowsAtAddress } from "../support/postgres/rows.ts";
+import { dumpStore, type StoreDump, type StoreRow } from "../support/store-dump.ts";
 import type { Fact, FactOf, PlacedMemory, SentFact } from "./kill-facts.ts";
 
 const COMPLETED = 5;
@@ -24,19 +25,32 @@ interface Findings {
   readonly redelivered: number;
 }
 
-export async function audit(hub: Hub, file: string, acknowledged: Acknowledged): Promise<Findings> {
-  const ledger = new Ledger(file);
+export async function audit(
+  hub: Hub,
+  address: string,
+  acknowledged: Acknowledged,
+): Promise<Findings> {
+  const ledger = new Ledger(await rowsAt(address));
   const found = new Audit(ledger);
   for (const fact of acknowledged.facts) found.check(fact);
   found.takenOver(acknowledged.takenOver);
   found.holds(acknowledged.facts);
   found.oncePerDelivery(acknowledged);
   found.envelopesAndRecords();
+  found.numbers();
   await found.books(hub);
   return { violations: found.violations, redelivered: found.redelivered };
 }
 
-/** The file's rows, by id. A repeated id would be a violation of its own. */
+function rowsAt(address: string): Promise<StoreDump> | StoreDump {
+  return isPostgresAddress(address) ? rowsAtAddress(address) : dumpStore(fileAt(address));
+}
+
+function fileAt(address: string): string {
+  return address.slice("sqlite:".length);
+}
+
+/** The store's rows, by id. A repeated id would be a violation of its own. */
 class Ledger {
   readonly memories: ReadonlyMap<string, StoreRow>;
   readonly positions: ReadonlyMap<number, StoreRow>;
@@ -47,16 +61,14 @@ class Ledger {
   readonly events: readonly StoreRow[];
   readonly repeated: string[] = [];
 
-  constructor(file: string) {
-    const db = new DatabaseSync(file, { readOnly: true });
-    const memories = rowsOf(db, "memories");
+  constructor(dump: StoreDump) {
+    const { memories = [], envelopes = [], deliveries = [], attempts = [], events = [] } = dump;
     this.memories = this.#byId(memories);
     this.positions = new Map(memories.map((row) => [row["pos"] as number, row]));
-    this.envelopes = this.#byId(rowsOf(db, "envelopes"));
-    this.deliveries = this.#byId(rowsOf(db, "deliveries"));
-    this.attempts = Map.groupBy(rowsOf(db, "attempts"), (row) => row["delivery"] as string);
-    this.events = rowsOf(db, "events");
-    db.close();
+    this.envelopes = this.#byId(envelopes);
+    this.deliveries = this.#byId(deliveries);
+    this.attempts = Map.groupBy(attempts, (row) => row["delivery"] as string);
+    this.events = events;
   }
 
   #byId(rows: readonly StoreRow[]): Map<string, StoreRow> {
@@ -199,6 +211,19 @@ class Audit {
       this.#same(`record of ${envelope["id"]}`, vouched?.id, envelope["id"]);
       this.#same(`digest of ${envelope["id"]}`, vouched?.digest, digestOf(envelope));
     }
+  }
+
+  /** Nothing is left out: places on a chain and numbers of events count from 1, each once. */
+  numbers(): void {
+    const places = Map.groupBy(this.#ledger.memories.values(), (row) => row["chain"]);
+    for (const [chain, rows] of places) this.#counted(`chain ${chain}`, rows, "seq");
+    this.#counted("the events", this.#ledger.events, "number");
+  }
+
+  #counted(what: string, rows: readonly StoreRow[], column: string): void {
+    const numbers = rows.map((row) => Number(row[column])).sort((a, b) => a - b);
+    const wrong = numbers.findIndex((number, index) => number !== index + 1);
+    if (wrong >= 0) this.violations.push(`${what}: ${numbers[wrong]} follows ${wrong}`);
   }
 
   async books(hub: Hub): Promise<void> {

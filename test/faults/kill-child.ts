@@ -1,6 +1,6 @@
 /**
  * The victim: writes to the store as several callers at once and says each acknowledgement the
- * moment it has it, until somebody kills it. `kill-child.ts <file> <seed>`
+ * moment it has it, until somebody kills it. `kill-child.ts <address> <seed>`
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, isBatonError, type Memory, openHub, type Work } from "../../src/index.ts";
@@ -12,11 +12,11 @@ const CALLERS = 8;
 /** Failures come back almost at once: a run has no half minute to wait for the last retry. */
 const BACKOFF_SHARE = 0.01;
 
-const [file = "", seed = "0"] = process.argv.slice(2);
+const [address = "", seed = "0"] = process.argv.slice(2);
 const random = randomFrom(Number(seed));
 const say = (fact: Fact): void => sayLine(fact);
 
-const hub = await openHub(`sqlite:${file}`, {
+const hub = await openHub(address, {
   limits: KILL_LIMITS,
   random: () => random.next() * BACKOFF_SHARE,
 });

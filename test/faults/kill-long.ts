@@ -1,5 +1,6 @@
 /**
- * The kill test at length: `npm run kill -- --kills 200 --seed 7`. Keeps the store of a run that
+ * The kill test at length: `npm run kill -- --kills 200 --seed 7`, on SQLite or, with
+ * `--store postgres://…`, on PostgreSQL (its schema should be empty). Keeps the store of a run that
  * broke a promise, for a closer look, and exits with 1.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +13,11 @@ import { killRun } from "./kill-run.ts";
 const BAR = 30;
 
 const { values } = parseArgs({
-  options: { kills: { type: "string", default: "200" }, seed: { type: "string" } },
+  options: {
+    kills: { type: "string", default: "200" },
+    seed: { type: "string" },
+    store: { type: "string" },
+  },
 });
 const kills = Number(values.kills);
 if (!Number.isSafeInteger(kills) || kills < 1) throw new Error("--kills takes a whole number");
@@ -21,7 +26,8 @@ const folder = mkdtempSync(join(tmpdir(), "baton-kill-"));
 const started = performance.now();
 
 console.log(`${kills} kills, seed ${seed}`);
-const report = await killRun({ file: join(folder, "hub.db"), kills, seed, onKill: showProgress });
+const address = values.store ?? `sqlite:${join(folder, "hub.db")}`;
+const report = await killRun({ address, kills, seed, onKill: showProgress });
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
 
 console.log(`${report.kills} kills, ${report.facts} facts acknowledged, in ${seconds} s:`);

@@ -1,8 +1,8 @@
 /**
  * Kills writers at random moments and compares what is left with what was acknowledged. Several
- * children write to one SQLite file; each is killed with SIGKILL some moment after it is under way
- * (a few while they are still opening), and a new one takes its place. In the end whatever the dead
- * held is taken over, and the books are audited. Shared by the test and by `npm run kill`.
+ * children write to one store; each is killed with SIGKILL some moment after it is under way (a few
+ * while they are still opening), and a new one takes its place. In the end whatever the dead held
+ * is taken over, and the books are audited. Shared by the tests and by `npm run kill`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, type DeliveryRow, type Hub, openHub } from "../../src/index.ts";
@@ -11,7 +11,7 @@ import { type Random, randomFrom } from "../support/random.ts";
 import { type Acknowledged, audit } from "./kill-audit.ts";
 import { AGENTS, type Fact, KILL_LIMITS } from "./kill-facts.ts";
 
-const CHILD = new URL("./kill-child.ts", import.meta.url);
+export const CHILD = new URL("./kill-child.ts", import.meta.url);
 const CHILDREN_AT_ONCE = 4;
 const LONGEST_LIFE_MS = 400;
 /** One child in so many is killed before it has finished opening. */
@@ -20,14 +20,18 @@ const LONGEST_OPENING_MS = 300;
 const TAKERS = 8;
 
 export interface KillOptions {
-  readonly file: string;
+  /** The store's. */
+  readonly address: string;
   readonly kills: number;
   readonly seed: number;
   readonly onKill?: (progress: { readonly kills: number; readonly facts: number }) => void;
 }
 
-export interface KillReport {
+export interface KillReport extends Reckoning {
   readonly kills: number;
+}
+
+export interface Reckoning {
   readonly facts: number;
   /** How often each thing was acknowledged. */
   readonly byKind: Readonly<Record<string, number>>;
@@ -47,32 +51,37 @@ export async function killRun(options: KillOptions): Promise<KillReport> {
   const keepKilling = async (): Promise<void> => {
     while (started < options.kills) {
       started++;
-      violations.push(...(await killOne(options.file, random, facts)));
+      violations.push(...(await killOne(options.address, random, facts)));
       kills++;
       options.onKill?.({ kills, facts: facts.length });
     }
   };
   await Promise.all(Array.from({ length: CHILDREN_AT_ONCE }, keepKilling));
-  await using hub = await openHub(`sqlite:${options.file}`, { limits: KILL_LIMITS });
+  const reckoning = await reckon(options.address, facts);
+  return { kills, ...reckoning, violations: [...violations, ...reckoning.violations] };
+}
+
+/** Takes over what is left, and compares everything with what the children were told. */
+export async function reckon(address: string, facts: readonly Fact[]): Promise<Reckoning> {
+  await using hub = await openHub(address, { limits: KILL_LIMITS });
   const takenOver = await takeOver(hub);
   const acknowledged: Acknowledged = { facts, takenOver };
-  const { redelivered, violations: found } = await audit(hub, options.file, acknowledged);
+  const { redelivered, violations } = await audit(hub, address, acknowledged);
   return {
-    kills,
     facts: facts.length,
     byKind: countKinds(facts),
     redelivered,
     acknowledged,
-    violations: [...violations, ...found],
+    violations,
   };
 }
 
 /** One life: born, under way, killed. Returns what should not have happened in it. */
-async function killOne(file: string, random: Random, facts: Fact[]): Promise<string[]> {
+async function killOne(address: string, random: Random, facts: Fact[]): Promise<string[]> {
   const early = random.below(EARLY_KILLS) === 0;
   const seed = random.below(2 ** 31);
   const life = random.below(early ? LONGEST_OPENING_MS : LONGEST_LIFE_MS);
-  const child = startChild(CHILD, [file, String(seed)], (line) => {
+  const child = startChild(CHILD, [address, String(seed)], (line) => {
     const fact = JSON.parse(line) as Fact;
     if (fact.kind === "under-way" && !early) setTimeout(child.kill, life);
     facts.push(fact);

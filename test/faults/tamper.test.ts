@@ -306,7 +306,12 @@ describe("a store put together anew", () => {
   });
 
   it("with a delivery in any other state, or in one nobody knows, names it", async () => {
-    for (const { pos, id, state } of tampering.rows("deliveries")) {
+    const deliveries = tampering.rows("deliveries");
+    for (const { pos, id, state, receiver, task } of deliveries) {
+      // Whoever waits behind it in line may be named with it.
+      const behind = deliveries
+        .filter((row) => row["receiver"] === receiver && row["task"] === task && row["id"] !== id)
+        .map((row) => row["id"]);
       const was = String(DELIVERY_STATES[Number(state)]);
       for (const is of [...DELIVERY_STATES.keys(), 99].filter((number) => number !== state)) {
         const found = await problemsAfter(() =>
@@ -314,7 +319,8 @@ describe("a store put together anew", () => {
         );
         const becomes = DELIVERY_STATES[is] ?? "unknown";
         const alike = LOOKS_ALIKE[was]?.some((each) => each === becomes) === true;
-        expect(recordsOf(found), `${was} → ${becomes}`).toEqual(alike ? [] : [id]);
+        const named = recordsOf(found).filter((record) => !behind.includes(record));
+        expect(named, `${was} → ${becomes}`).toEqual(alike ? [] : [id]);
       }
     }
   });

@@ -1,16 +1,17 @@
 /**
- * The same random run against two hubs, one on the reference store, one on SQLite: every answer and
- * every error must be the same, and so must everything that is stored in the end. The reference is
+ * The same random run against two hubs, one on the reference store, one on a real one: every answer
+ * and every error must be the same, and so must everything that is stored in the end. The reference is
  * written to be obviously right; what differs from it is wrong, or the reference is.
  *
  * `BATON_SEED` repeats a run, `BATON_RUNS` makes more of them.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { testSchema } from "../support/postgres/schema.ts";
 import { chosenSeed } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Dump, dumpOf } from "./model/dump.ts";
-import { NAMES, openReference, openSqlite, Side } from "./model/side.ts";
+import { NAMES, type Opening, postgres, reference, Side, sessionOf, sqlite } from "./model/side.ts";
 import { anyStep, type Step } from "./model/steps.ts";
 import { Watch } from "./model/watch.ts";
 
@@ -21,21 +22,18 @@ const SHRINK_MS = 60_000;
 
 class Pair implements AsyncDisposable {
   readonly reference: Side;
-  readonly sqlite: Side;
+  readonly real: Side;
   readonly #watch: Watch;
   #seeds = 0;
 
-  private constructor(reference: Side, sqlite: Side) {
+  private constructor(reference: Side, real: Side) {
     this.reference = reference;
-    this.sqlite = sqlite;
-    this.#watch = new Watch(sqlite);
+    this.real = real;
+    this.#watch = new Watch(real);
   }
 
-  static async open(file: string): Promise<Pair> {
-    const pair = new Pair(
-      await Side.open(openReference, false),
-      await Side.open(openSqlite(file), true),
-    );
+  static async open(opening: Opening): Promise<Pair> {
+    const pair = new Pair(await Side.open(reference), await Side.open(opening));
     for (const name of NAMES) await pair.step(arrival(name));
     return pair;
   }
@@ -44,7 +42,7 @@ class Pair implements AsyncDisposable {
     for (const part of parts) {
       const seed = ++this.#seeds;
       const expected = await this.reference.run(seed, part);
-      const actual = await this.sqlite.run(seed, part);
+      const actual = await this.real.run(seed, part);
       expect(actual, title).toEqual(expected);
       await this.#watch.look(burst);
     }
@@ -52,8 +50,8 @@ class Pair implements AsyncDisposable {
 
   async compare(): Promise<void> {
     const expected = await dumpOf(this.reference.store);
-    await this.sqlite.reopen();
-    const actual = await dumpOf(this.sqlite.store);
+    await this.real.reopen();
+    const actual = await dumpOf(this.real.store);
     expect(actual).toEqual(expected);
     expect(actual.verified.problems).toEqual([]);
     balances(actual);
@@ -61,7 +59,7 @@ class Pair implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.reference.close();
-    await this.sqlite.close();
+    await this.real.close();
   }
 }
 
@@ -69,7 +67,7 @@ const arrival = (name: string): Step => ({
   title: `${name} arrives`,
   parts: [
     async (side) => {
-      side.agents.set(name, await side.hub.agent(name, { role: "any" }, { instance: `${name}-1` }));
+      side.agents.set(name, await side.hub.agent(name, { role: "any" }, sessionOf(name)));
     },
   ],
 });
@@ -100,29 +98,63 @@ class Command implements fc.AsyncCommand<object, Pair> {
   }
 }
 
-it("SQLite answers every random run as the reference does, and keeps the same [DLV-6 ENV-11]", {
-  timeout: 10 * 60_000,
-}, async () => {
+/** Runs what was chosen on a fresh store, and compares all it has left. */
+type Play = (commands: Iterable<fc.AsyncCommand<object, Pair>>) => Promise<void>;
+
+const play =
+  (fresh: () => { opening: Opening } & (Disposable | AsyncDisposable)): Play =>
+  async (commands) => {
+    await using store = fresh() as { opening: Opening } & AsyncDisposable;
+    await using pair = await Pair.open(store.opening);
+    await fc.asyncModelRun(() => ({ model: {}, real: pair }), commands);
+    await pair.compare();
+  };
+
+const onSqlite = play(() => {
+  const folder = temporaryFolder();
+  return {
+    opening: sqlite(folder.file("hub.db")),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+});
+
+const onPostgres = play(() => {
+  const schema = testSchema();
+  return {
+    opening: postgres(schema.address),
+    [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose](),
+  };
+});
+
+async function holdsFor(playOn: Play, runs: number): Promise<void> {
   const seed = chosenSeed();
   const commands = fc.commands([anyStep.map((step) => new Command(step))], {
     maxCommands: STEPS,
     size: "max",
   });
-  const property = fc.asyncProperty(commands, async (chosen) => {
-    using folder = temporaryFolder();
-    await using pair = await Pair.open(folder.file("hub.db"));
-    await fc.asyncModelRun(() => ({ model: {}, real: pair }), chosen);
-    await pair.compare();
-  });
   try {
-    await fc.assert(property, {
+    await fc.assert(fc.asyncProperty(commands, playOn), {
       seed,
-      numRuns: RUNS,
-      interruptAfterTimeLimit: SHRINK_MS + RUNS * 2_000,
+      numRuns: runs,
+      interruptAfterTimeLimit: SHRINK_MS + runs * 2_000,
     });
   } catch (error) {
     const replay = `BATON_SEED=${seed} npx vitest run test/store/model.test.ts`;
     const told = error instanceof Error ? error.message : String(error);
     throw new Error(`Replay: ${replay}\n${told}`, { cause: error });
   }
-});
+}
+
+const LONG = { timeout: 10 * 60_000 };
+
+it(
+  "SQLite answers every random run as the reference does, and keeps the same [DLV-6 DLV-13 ENV-11]",
+  LONG,
+  () => holdsFor(onSqlite, RUNS),
+);
+
+it(
+  "PostgreSQL answers every random run as the reference does, and keeps the same [DLV-6 DLV-13 ENV-11 OPS-10]",
+  LONG,
+  () => holdsFor(onPostgres, Math.ceil(RUNS / 4)),
+);

@@ -43,10 +43,16 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   envelopeAt: "INTEGER PRIMARY KEY",
   delivery: "deliveries_id",
   deliveriesOf: "deliveries_envelope",
-  openDeliveries: "deliveries_open",
+  openDeliveries: "deliveries_inbox",
   openOfTask: "deliveries_open",
+  queuedWork: "deliveries_queued",
   readyDeliveries: "deliveries_ready",
   expiredLeases: "deliveries_held",
+  heldByProcess: "deliveries_held",
+  processes: "deliveries_held",
+  heldBySession: "deliveries_held",
+  renewSession: "deliveries_held",
+  passTurn: "deliveries_open",
   makeDue: "deliveries_scheduled",
   nextRetry: "deliveries_scheduled",
   nextExpiry: "deliveries_held",
@@ -58,14 +64,16 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   supersede: "deliveries_id",
   extendHeld: "deliveries_id",
   attempts: "attempts_delivery",
-  events: "INTEGER PRIMARY KEY",
+  events: "events_workspace (workspace=? AND rowid>?)",
 };
 
 /** Statements whose rows already come in order; sorting would read all of them before the first. */
 const IN_ORDER: readonly Name[] = [
   "memoriesBackward",
   "readyDeliveries",
+  "openDeliveries",
   "openOfTask",
+  "passTurn",
   "expiredLeases",
   "edgesIn",
   "edgesOut",
@@ -111,16 +119,18 @@ describe("query plans", () => {
     expect(planOf(name).filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
   });
 
-  it("the index of ready work holds ready work only", () => {
+  it("the index of ready work holds only what is ready and in turn", () => {
     const partial = db
       .prepare("select name, sql from sqlite_schema where type = 'index' and sql like '%where%'")
       .all()
       .map((row) => [row["name"], String(row["sql"]).replace(/^.* where /s, "")]);
     expect(Object.fromEntries(partial)).toEqual({
       deliveries_scheduled: "state = 0",
-      deliveries_ready: "state = 1",
+      deliveries_ready: "state = 1 and turn = 1",
       deliveries_held: "state in (2, 3)",
-      deliveries_open: "state < 5",
+      deliveries_open: "settled_at = 0",
+      deliveries_inbox: "settled_at = 0",
+      deliveries_queued: "settled_at = 0 and turn = 0",
     });
   });
 });

@@ -117,7 +117,10 @@ async function rememberAllKinds({ planner, coder, tester }: Team): Promise<void>
   await planner.unpin(plan.id);
 }
 
-/** Leaves deliveries ready, scheduled, claimed, accepted, completed, declined, dead, superseded. */
+/**
+ * Leaves deliveries ready, scheduled, claimed, accepted, completed, declined, dead, superseded, and
+ * some that wait for their turn.
+ */
 async function handOverAllKinds(team: Team): Promise<void> {
   const { planner, coder, reviewer, tester } = team;
   const [pinned] = await planner.pins();
@@ -193,6 +196,10 @@ async function handOverAllKinds(team: Team): Promise<void> {
   const held = await acceptOne("extended-while-held", reviewer);
   await send("extended-while-held", "reviewer");
   void held;
+  await acceptOne("in-line");
+  for (const sender of [reviewer, coder, reviewer]) {
+    await sender.handoff({ to: "tester", task: "in-line", intent: "Do it after that" });
+  }
   await send("stays-claimed", "reviewer");
   for await (const offer of reviewer.inbox({ task: "stays-claimed", wait: false })) {
     void offer;

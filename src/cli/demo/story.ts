@@ -115,7 +115,7 @@ async function takeOverAndHandOn({ executor, task }: Stage, plan: string): Promi
   for await (const offer of executor.inbox({ task })) {
     await using work = await offer.accept();
     const waited = ((performance.now() - killedAt) / 1000).toFixed(1);
-    field("accepts", `attempt ${work.attempt}, ${waited} s after the kill, when the lease ran out`);
+    field("accepts", `attempt ${work.attempt}, ${waited} s after the kill`);
     field("intent", work.envelope.intent);
     field("next", work.envelope.next.join("; "));
     field("must", mustOf(work), bold);

@@ -37,6 +37,7 @@ import type {
   Place,
   RecordRefusal,
   SendHandoff,
+  Session,
   Settlement,
   Store,
 } from "../store.ts";
@@ -46,6 +47,9 @@ import { wordsOf } from "../words.ts";
 
 type In<Row> = Row & { readonly workspace: string };
 
+/** Leases taken back in one claim; the next claim goes on with the rest. */
+const SWEEP = 100;
+
 /** All there is. A write works on a copy. */
 interface Shelf {
   agents: In<AgentRow>[];
@@ -53,7 +57,7 @@ interface Shelf {
   relations: In<RelationEdge>[];
   envelopes: In<EnvelopeRow>[];
   deliveries: In<DeliveryRow>[];
-  attempts: AttemptRow[];
+  attempts: In<AttemptRow>[];
   events: In<EventRow>[];
 }
 
@@ -154,7 +158,7 @@ class ReferenceStore implements Store {
       const { receiver, accept, limit } = operation;
       const refused = write.refuseAuthor({ agent: receiver, publicKey: operation.publicKey });
       if (refused !== undefined) return refused;
-      write.sweep();
+      write.sweep(operation.gone);
       const claimed: Claimed[] = [];
       for (const candidate of write.claimable(operation)) {
         const delivery = write.claim(candidate, operation);
@@ -174,7 +178,7 @@ class ReferenceStore implements Store {
           envelope,
         });
       }
-      return { kind: "claimed", claimed, nextDueAt: claimed.length < limit ? write.nextDue() : 0 };
+      return { kind: "claimed", claimed, nextDueMs: claimed.length < limit ? write.nextDue() : 0 };
     });
 
   acceptDelivery: Store["acceptDelivery"] = (operation) =>
@@ -212,6 +216,15 @@ class ReferenceStore implements Store {
       const lost = write.leaseLost(lease);
       if (lost !== undefined) return lost;
       return { kind: "renewed", delivery: write.renew(lease) };
+    });
+
+  renewSession: Store["renewSession"] = (session, leaseMs) =>
+    this.#write(session.workspace, (write) => write.renewSession(session, leaseMs));
+
+  listProcesses: Store["listProcesses"] = (workspace) =>
+    this.#read(workspace, (all) => {
+      const held = all.deliveries.filter((row) => isHeld(row.state) && row.process !== "");
+      return [...new Set(held.map((row) => row.process))];
     });
 
   findAgent: Store["findAgent"] = (workspace, name) =>
@@ -260,17 +273,17 @@ class ReferenceStore implements Store {
       return delivery && { delivery, envelope: envelopeIn(all, delivery) };
     });
 
-  listDeliveries: Store["listDeliveries"] = ({ workspace, receiver, states, task, limit }) =>
-    this.#read(workspace, (all) =>
-      all.deliveries
-        .filter(
-          (row) => row.receiver === receiver && isOpen(row.state) && states.includes(row.state),
-        )
+  listDeliveries: Store["listDeliveries"] = (operation) =>
+    this.#read(operation.workspace, (all) => {
+      const { receiver, states, task, limit, after = 0 } = operation;
+      return all.deliveries
+        .filter((row) => row.receiver === receiver && row.place > after)
+        .filter((row) => isOpen(row.state) && states.includes(row.state))
         .filter((row) => task === undefined || row.task === task)
         .sort((a, b) => a.place - b.place)
         .slice(0, limit)
-        .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) })),
-    );
+        .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
+    });
 
   readLine: Store["readLine"] = (workspace, task) =>
     this.#read(workspace, (all) =>
@@ -283,11 +296,7 @@ class ReferenceStore implements Store {
     );
 
   readAttempts: Store["readAttempts"] = (workspace, delivery) =>
-    this.#read(workspace, (all) =>
-      all.deliveries.some((row) => row.id === delivery)
-        ? all.attempts.filter((attempt) => attempt.delivery === delivery)
-        : [],
-    );
+    this.#read(workspace, (all) => all.attempts.filter((attempt) => attempt.delivery === delivery));
 
   readEvents: Store["readEvents"] = (workspace, after, limit) =>
     this.#read(workspace, (all) =>
@@ -376,8 +385,8 @@ class ReferenceStore implements Store {
       relations: own(relations),
       envelopes: own(envelopes),
       deliveries: own(deliveries),
+      attempts: own(attempts),
       events: own(events),
-      attempts: [...attempts],
     });
   }
 
@@ -476,8 +485,7 @@ class Write {
         return { kind: "missing_reference", memory: memory.id, reference };
       }
     }
-    // An id is unique in the whole store, not only in the workspace.
-    const taken = this.shelf.memories.some((row) => row.id === memory.id);
+    const taken = this.#own(this.shelf.memories).some((row) => row.id === memory.id);
     return taken ? { kind: "id_taken", id: memory.id } : undefined;
   }
 
@@ -510,10 +518,8 @@ class Write {
     this.shelf.envelopes.push({ ...row, memory: place.id, storedAt: place.storedAt, workspace });
   }
 
-  /** Ids are unique in the whole store, not only in the workspace. */
   takenId({ envelope, delivery }: SendHandoff): string | undefined {
-    if (this.shelf.envelopes.some((row) => row.id === envelope.id)) return envelope.id;
-    return this.shelf.deliveries.find((row) => row.id === delivery.id)?.id;
+    return this.envelope(envelope.id)?.id ?? this.delivery(delivery.id)?.id;
   }
 
   delivery(id: string): DeliveryRow | undefined {
@@ -524,11 +530,28 @@ class Write {
   }
 
   #change(delivery: DeliveryRow, change: Partial<DeliveryRow>): DeliveryRow {
+    const { workspace } = this;
     const changed = { ...delivery, ...change };
     this.shelf.deliveries = this.shelf.deliveries.map((row) =>
-      row.id === delivery.id ? { ...changed, workspace: this.workspace } : row,
+      row.workspace === workspace && row.id === delivery.id ? { ...changed, workspace } : row,
     );
     return changed;
+  }
+
+  /** What is open of a receiver and task, in the order it can be claimed. */
+  #queue({ receiver, task }: Pick<DeliveryRow, "receiver" | "task">): DeliveryRow[] {
+    return this.#own(this.shelf.deliveries)
+      .filter((row) => isOpen(row.state) && row.receiver === receiver && row.task === task)
+      .sort((a, b) => a.place - b.place)
+      .map((row) => this.delivery(row.id) as DeliveryRow);
+  }
+
+  /** A delivery has ended: the next of its receiver and task can be claimed now. */
+  #passTurn(ended: DeliveryRow): void {
+    const [next] = this.#queue(ended);
+    if (next === undefined || next.inTurn) return;
+    this.#change(next, { inTurn: true });
+    this.wake(next.receiver);
   }
 
   record(kind: EventKind, agent: string, delivery: DeliveryRow): void {
@@ -563,14 +586,16 @@ class Write {
   ): { delivery: DeliveryRow; superseded: string } {
     const { agent } = operation.memory;
     if (open !== undefined && operation.extend?.held) {
-      const delivery = this.#change(open, { envelope: operation.envelope.id });
+      const held = this.delivery(open.id) as DeliveryRow;
+      const delivery = this.#change(held, { envelope: operation.envelope.id });
       this.record("extended", agent, delivery);
       this.wake(delivery.holder);
       return { delivery, superseded: "" };
     }
     if (open !== undefined) {
-      this.#change(open, { state: "superseded", settledAt: at });
-      this.record("superseded", agent, open);
+      const replaced = this.delivery(open.id) as DeliveryRow;
+      this.#change(replaced, { state: "superseded", settledAt: at });
+      this.record("superseded", agent, replaced);
     }
     const delivery = this.#addDelivery(operation, { place: open?.place, at });
     this.record("sent", agent, delivery);
@@ -583,15 +608,21 @@ class Write {
     { place, at }: { place: number | undefined; at: number },
   ): DeliveryRow {
     const { envelope, delivery, parent } = operation;
+    const { receiver } = delivery;
+    const chosen = place ?? this.shelf.memories.length;
+    const ahead = this.#queue({ receiver, task: envelope.task }).filter(
+      (row) => row.place < chosen,
+    );
     const row: DeliveryRow = {
       id: delivery.id,
       envelope: envelope.id,
       task: envelope.task,
       sender: envelope.sender,
-      receiver: delivery.receiver,
+      receiver,
       parent,
       state: "ready",
-      place: place ?? this.shelf.memories.length,
+      place: chosen,
+      inTurn: ahead.length === 0,
       attempt: 0,
       maxAttempts: delivery.maxAttempts,
       fence: 0,
@@ -603,6 +634,7 @@ class Write {
       settledAt: 0,
       holder: "",
       instance: "",
+      process: "",
       acceptedBy: "",
       settledBy: "",
     };
@@ -637,9 +669,18 @@ class Write {
     return this.#change(this.held(lease), { leaseUntil: this.now + lease.leaseMs });
   }
 
+  renewSession({ agent, instance }: Session, leaseMs: number): void {
+    const own = this.#own(this.shelf.deliveries)
+      .filter((row) => isHeld(row.state) && row.leaseUntil > this.now)
+      .filter((row) => row.holder === agent && row.instance === instance && row.process === "");
+    for (const { id } of own) {
+      this.#change(this.delivery(id) as DeliveryRow, { leaseUntil: this.now + leaseMs });
+    }
+  }
+
   claimable({ receiver, delivery, task, limit }: ClaimDeliveries): DeliveryRow[] {
     return this.#own(this.shelf.deliveries)
-      .filter((row) => row.receiver === receiver && row.state === "ready")
+      .filter((row) => row.receiver === receiver && row.state === "ready" && row.inTurn)
       .filter((row) => delivery === undefined || row.id === delivery)
       .filter((row) => task === undefined || row.task === task)
       .sort((a, b) => a.place - b.place)
@@ -647,7 +688,8 @@ class Write {
       .map((row) => this.delivery(row.id) as DeliveryRow);
   }
 
-  claim(delivery: DeliveryRow, { receiver, instance, leaseMs }: ClaimDeliveries): DeliveryRow {
+  claim(delivery: DeliveryRow, operation: ClaimDeliveries): DeliveryRow {
+    const { receiver, instance, process, leaseMs } = operation;
     return this.#change(delivery, {
       state: "claimed",
       attempt: delivery.attempt + 1,
@@ -656,6 +698,7 @@ class Write {
       seenAt: this.now,
       holder: receiver,
       instance,
+      process,
     });
   }
 
@@ -687,6 +730,7 @@ class Write {
     });
     if (settlement.kind !== "completed") this.#endAttempt(held, settlement.kind, end);
     this.record(state === "dead" ? "dead" : settlement.kind, held.holder, delivery);
+    if (!open) this.#passTurn(delivery);
     return delivery;
   }
 
@@ -704,40 +748,56 @@ class Write {
       endedAt: end.place?.storedAt ?? this.now,
       outcome,
       reason: end.reason,
+      workspace: this.workspace,
     });
   }
 
-  /** Retries that are due become ready; work whose holder fell silent goes back, or is parked. */
-  sweep(): void {
+  /** Retries that are due become ready; work whose holder fell silent or died goes back. */
+  sweep(gone: readonly string[]): void {
     for (const row of this.#own(this.shelf.deliveries)) {
       const delivery = this.delivery(row.id) as DeliveryRow;
       if (delivery.state === "scheduled" && delivery.readyAt <= this.now) {
         this.#change(delivery, { state: "ready" });
       }
     }
-    const expired = this.#own(this.shelf.deliveries)
-      .filter((row) => isHeld(row.state) && row.leaseUntil <= this.now)
-      .sort((a, b) => a.leaseUntil - b.leaseUntil);
-    for (const { id } of expired.slice(0, 100)) {
-      const delivery = this.delivery(id) as DeliveryRow;
-      const dead = delivery.attempt >= delivery.maxAttempts;
-      this.#change(delivery, {
-        state: dead ? "dead" : "ready",
-        leaseUntil: 0,
-        readyAt: 0,
-        settledAt: dead ? this.now : 0,
-        settledBy: "",
-      });
-      this.#endAttempt(delivery, "expired", { place: undefined, reason: "" });
-      this.record(dead ? "dead" : "expired", delivery.holder, delivery);
-      this.wake(delivery.receiver);
+    const expired = this.#held()
+      .filter((row) => row.leaseUntil <= this.now)
+      .sort((a, b) => a.leaseUntil - b.leaseUntil || a.place - b.place);
+    for (const delivery of expired.slice(0, SWEEP)) this.#lose(delivery, "");
+    const orphaned = this.#held()
+      .filter((row) => row.process !== "" && gone.includes(row.process))
+      .sort((a, b) => a.place - b.place);
+    for (const delivery of orphaned.slice(0, SWEEP)) {
+      this.#lose(delivery, '{"reason":"process ended"}');
     }
   }
 
+  #held(): DeliveryRow[] {
+    const held = this.#own(this.shelf.deliveries).filter((row) => isHeld(row.state));
+    return held.map((row) => this.delivery(row.id) as DeliveryRow);
+  }
+
+  /** Its holder is gone: it can be tried again, or is parked after the last try. */
+  #lose(delivery: DeliveryRow, reason: string): void {
+    const dead = delivery.attempt >= delivery.maxAttempts;
+    this.#change(delivery, {
+      state: dead ? "dead" : "ready",
+      leaseUntil: 0,
+      readyAt: 0,
+      settledAt: dead ? this.now : 0,
+      settledBy: "",
+    });
+    this.#endAttempt(delivery, "expired", { place: undefined, reason });
+    this.record(dead ? "dead" : "expired", delivery.holder, delivery);
+    this.wake(delivery.receiver);
+    if (dead) this.#passTurn(delivery);
+  }
+
+  /** In how many milliseconds; 0: nothing will fall due. */
   nextDue(): number {
     const due = this.#own(this.shelf.deliveries).flatMap((row) =>
       row.state === "scheduled" ? row.readyAt : isHeld(row.state) ? row.leaseUntil : [],
     );
-    return due.length === 0 ? 0 : Math.min(...due);
+    return due.length === 0 ? 0 : Math.max(1, Math.min(...due) - this.now);
   }
 }

@@ -17,7 +17,8 @@ export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): Acce
   if (refused !== undefined) return refused;
   const { place } = append(tx, { name: operation, workspace }, memory);
   const leaseUntil = tx.now + lease.leaseMs;
-  tx.sql.accept.run(leaseUntil, place.storedAt, memory.id, lease.delivery, lease.fence);
+  const { delivery: id, fence } = lease;
+  tx.sql.accept.run(leaseUntil, place.storedAt, memory.id, workspace, id, fence);
   const delivery: DeliveryRow = {
     ...claimed,
     state: "accepted",

@@ -1,7 +1,9 @@
 /** The registry: one row per agent, one name for one agent. */
+
+import { agentOf } from "../codecs.ts";
 import { type AgentRow, agentDigest } from "../rows.ts";
 import type { AuthorRefusal, RegisterAgent, RegisterOutcome } from "../store.ts";
-import { agentOf, single } from "./codecs.ts";
+import { single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 

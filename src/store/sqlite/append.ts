@@ -30,7 +30,7 @@ export function appendMemories(tx: Transaction, operation: AppendMemories): Appe
     if (refused !== undefined) throw new Refusal(refused);
     places.push(append(tx, target, memory).place);
   }
-  const envelope = lease && held ? renew(tx, held.delivery, lease.leaseMs).envelope : "";
+  const envelope = lease && held ? renew(tx, workspace, held.delivery, lease.leaseMs).envelope : "";
   return { kind: "appended", places, envelope };
 }
 

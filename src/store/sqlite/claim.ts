@@ -1,15 +1,18 @@
 /**
- * Claiming: the oldest ready deliveries of a receiver, each to exactly one holder. Touches ready
- * rows only (their own partial index), so its cost does not grow with what was completed.
+ * Claiming: the oldest deliveries of a receiver that are ready and in turn, each to exactly one
+ * holder. Touches those only (they have a partial index of their own), so its cost grows neither
+ * with what was completed nor with what waits behind an earlier delivery of its task.
  */
+
+import { deliveryOf } from "../codecs.ts";
 import type { DeliveryRow, NewMemory } from "../rows.ts";
 import type { ClaimDeliveries, Claimed, ClaimOutcome } from "../store.ts";
 import { refuseAuthor } from "./agents.ts";
 import { append, refuseRecord } from "./append.ts";
-import { deliveryOf, single } from "./codecs.ts";
-import { findDelivery, readEnvelope, record } from "./deliveries.ts";
+import { findDelivery, openDeliveries, readEnvelope, record } from "./deliveries.ts";
 import { sweep } from "./lease.ts";
 import { Refusal } from "./refusal.ts";
+import { single } from "./scalar.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
@@ -17,14 +20,14 @@ export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): Cl
   const author = { agent: operation.receiver, publicKey: operation.publicKey };
   const refused = refuseAuthor(tx, workspace, author);
   if (refused !== undefined) return refused;
-  sweep(tx, operation.workspace, workspace);
+  sweep(tx, workspace, operation);
   const claimed = candidates(tx, workspace, operation).map((delivery) =>
     operation.accept === undefined
       ? claim(tx, { workspace, delivery }, operation)
       : take(tx, { workspace, delivery }, operation.accept, operation),
   );
-  const nextDueAt = claimed.length < operation.limit ? nextDue(tx, workspace) : 0;
-  return { kind: "claimed", claimed, nextDueAt };
+  const nextDueMs = claimed.length < operation.limit ? nextDue(tx, workspace) : 0;
+  return { kind: "claimed", claimed, nextDueMs };
 }
 
 function candidates(
@@ -32,16 +35,18 @@ function candidates(
   workspace: number,
   { receiver, delivery, task, limit }: ClaimDeliveries,
 ): DeliveryRow[] {
+  const claimable = (one: DeliveryRow | undefined): DeliveryRow[] =>
+    one?.state === "ready" && one.inTurn ? [one] : [];
   if (delivery !== undefined) {
     const one = findDelivery(tx.sql, workspace, delivery);
     const fits = one?.receiver === receiver && (task === undefined || one.task === task);
-    return one?.state === "ready" && fits ? [one] : [];
+    return fits ? claimable(one) : [];
   }
-  if (task === undefined) {
-    return tx.sql.readyDeliveries.all(workspace, receiver, limit).map(deliveryOf);
+  if (task !== undefined) {
+    const [first] = openDeliveries(tx.sql, workspace, { receiver, task, limit: 1 });
+    return claimable(first);
   }
-  const open = tx.sql.openOfTask.all(workspace, receiver, task).map(deliveryOf);
-  return open.filter((candidate) => candidate.state === "ready").slice(0, limit);
+  return tx.sql.readyDeliveries.all(workspace, receiver, limit).map(deliveryOf);
 }
 
 interface Candidate {
@@ -53,7 +58,7 @@ interface Candidate {
 function heldBy(
   tx: Transaction,
   delivery: DeliveryRow,
-  { receiver, instance, leaseMs }: ClaimDeliveries,
+  { receiver, instance, process, leaseMs }: ClaimDeliveries,
 ): DeliveryRow {
   return {
     ...delivery,
@@ -64,6 +69,7 @@ function heldBy(
     seenAt: tx.now,
     holder: receiver,
     instance,
+    process,
   };
 }
 
@@ -73,8 +79,17 @@ function claim(
   operation: ClaimDeliveries,
 ): Claimed {
   const claimed = heldBy(tx, delivery, operation);
-  const { leaseUntil, seenAt, holder, instance } = claimed;
-  tx.sql.claim.run(leaseUntil, seenAt, holder, instance, delivery.id, delivery.fence);
+  const { leaseUntil, seenAt, holder, instance, process } = claimed;
+  tx.sql.claim.run(
+    leaseUntil,
+    seenAt,
+    holder,
+    instance,
+    process,
+    workspace,
+    delivery.id,
+    delivery.fence,
+  );
   record(tx, workspace, { kind: "claimed", agent: holder, delivery: claimed });
   return { delivery: claimed, envelope: readEnvelope(tx.sql, workspace, delivery.envelope) };
 }
@@ -99,7 +114,9 @@ function take(
     taken.acceptedAt,
     taken.holder,
     taken.instance,
+    taken.process,
     taken.acceptedBy,
+    workspace,
     delivery.id,
     delivery.fence,
   );
@@ -108,9 +125,10 @@ function take(
   return { delivery: taken, envelope };
 }
 
+/** In how many milliseconds; 0: nothing will fall due. */
 function nextDue(tx: Transaction, workspace: number): number {
   const retry = single<number>(tx.sql.nextRetry.get(workspace));
   const expiry = single<number>(tx.sql.nextExpiry.get(workspace));
   const due = Math.min(retry ?? Number.POSITIVE_INFINITY, expiry ?? Number.POSITIVE_INFINITY);
-  return Number.isFinite(due) ? due : 0;
+  return Number.isFinite(due) ? Math.max(1, due - tx.now) : 0;
 }

@@ -9,6 +9,7 @@
  * jitter, briefly: a cap of 2 ms keeps four writers fair, a longer one starves some of them, and
  * SQLite's own busy timeout stops the whole process.
  */
+import { channel } from "node:diagnostics_channel";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BatonError } from "../../errors.ts";
@@ -19,6 +20,9 @@ import type { Transaction } from "./transaction.ts";
 /** Bounds how long one transaction can get, and so everybody's latency. */
 const MOST_WRITES_PER_COMMIT = 512;
 const LONGEST_PAUSE_MS = 2;
+
+/** Tells whoever subscribes how long each transaction waited for the file: `{ waitedMs }`. */
+const lockWaits = channel("batonpass:sqlite:lock");
 
 interface Write {
   run(transaction: Transaction): unknown;
@@ -154,7 +158,9 @@ export class Committer {
   }
 
   async #lock(): Promise<void> {
+    const since = lockWaits.hasSubscribers ? performance.now() : 0;
     await retryWhileBusy(() => this.#begin.run(), this.#options);
+    if (lockWaits.hasSubscribers) lockWaits.publish({ waitedMs: performance.now() - since });
   }
 }
 

@@ -3,12 +3,14 @@
  * below come from the index and are checked again. The answer is exact as long as the index holds
  * everything up to its watermark.
  */
+
+import { memoryOf, type PositionedMemory } from "../codecs.ts";
 import { facetsOf, findableText, passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { RecentMemories, SearchCandidates } from "../store.ts";
 import { wordsOf } from "../words.ts";
-import { memoryOf, type PositionedMemory, single } from "./codecs.ts";
 import { facetQuery, type IndexFile, wordQuery } from "./index-file.ts";
+import { single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Finder {

@@ -10,10 +10,10 @@ import { isBatonError } from "../../errors.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../rows.ts";
 import type { Books } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
-import { count, single } from "./codecs.ts";
 import { storeFailure } from "./failures.ts";
 import type { FromThread, Job, JobResults, ThreadData, ToThread } from "./housekeeper-protocol.ts";
 import { IndexFile, indexedRowOf, removeIndex } from "./index-file.ts";
+import { count, single } from "./scalar.ts";
 import { prepareStatements } from "./statements.ts";
 import { verifySource } from "./verify-source.ts";
 

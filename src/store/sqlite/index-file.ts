@@ -12,10 +12,10 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { sha256 } from "../../canonical.ts";
+import { memoryOf, type PositionedMemory } from "../codecs.ts";
 import { type Facets, facetsOf, findableText, sessionOf } from "../filter.ts";
 import type { MemoryFilter } from "../store.ts";
 import { wordsOf } from "../words.ts";
-import { memoryOf, type PositionedMemory } from "./codecs.ts";
 
 /** Changes when what is put into the index changes: an older index is then made anew. */
 const INDEX_VERSION = 2;

@@ -11,14 +11,6 @@ import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import type { Limits } from "../../limits.ts";
 import { storeClosed } from "../closed.ts";
-import { holdsFor } from "../filter.ts";
-import type { RelationEdge } from "../rows.ts";
-import type { Claimed, FindRelations, ListDeliveries, Store } from "../store.ts";
-import { WakeBell } from "../wake.ts";
-import { acceptDelivery } from "./accept.ts";
-import { findAgent, registerAgent } from "./agents.ts";
-import { appendMemories } from "./append.ts";
-import { claimDeliveries } from "./claim.ts";
 import {
   agentOf,
   attemptOf,
@@ -27,17 +19,25 @@ import {
   envelopeOf,
   eventOf,
   memoryOf,
-  single,
-} from "./codecs.ts";
+} from "../codecs.ts";
+import { holdsFor } from "../filter.ts";
+import type { RelationEdge } from "../rows.ts";
+import type { Claimed, FindRelations, ListDeliveries, Store } from "../store.ts";
+import { acceptDelivery } from "./accept.ts";
+import { findAgent, registerAgent } from "./agents.ts";
+import { appendMemories } from "./append.ts";
+import { claimDeliveries } from "./claim.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
-import { findDelivery, readEnvelope } from "./deliveries.ts";
+import { findDelivery, openDeliveries, readEnvelope } from "./deliveries.ts";
+import { Doorbell } from "./doorbell.ts";
 import { isBusy } from "./failures.ts";
 import { type Finder, handoffsOf, recentMemories, searchCandidates, watermark } from "./find.ts";
 import { Housekeeper } from "./housekeeper.ts";
 import { IndexFile } from "./index-file.ts";
-import { renewLease } from "./lease.ts";
+import { renewLease, renewSession } from "./lease.ts";
 import { isCurrent, migrate } from "./migrations.ts";
+import { single } from "./scalar.ts";
 import { sendHandoff } from "./send.ts";
 import { settleDelivery } from "./settle.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -71,7 +71,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 function bringUpToDate(db: DatabaseSync, file: string, clock: Clock): void {
   db.exec("begin immediate");
   try {
-    migrate(db, file, clock.now());
+    migrate(db, file, { now: clock.now() });
     db.exec("commit");
   } catch (error) {
     if (db.isTransaction) db.exec("rollback");
@@ -89,7 +89,7 @@ class SqliteStore implements Store {
   readonly #sql: Statements;
   readonly #committer: Committer;
   readonly #housekeeper: Housekeeper;
-  readonly #bell = new WakeBell();
+  readonly #bell: Doorbell;
   /** Keys never change once they are committed. */
   readonly #workspaces = new Map<string, number>();
   #index: IndexFile | undefined;
@@ -103,6 +103,7 @@ class SqliteStore implements Store {
     this.#options = options;
     this.#sql = prepareStatements(db);
     this.#housekeeper = new Housekeeper(options.file);
+    this.#bell = new Doorbell(options.file);
     this.#committer = new Committer({
       db,
       file: options.file,
@@ -132,6 +133,20 @@ class SqliteStore implements Store {
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write((tx) => renewLease(tx, workspace, lease));
 
+  /** A session that holds nothing costs a look, not a commit. */
+  renewSession: Store["renewSession"] = async (session, leaseMs) => {
+    const { workspace, agent, instance } = session;
+    const holds = await this.#read(workspace, (key) =>
+      this.#sql.heldBySession.get(key, agent, instance),
+    );
+    if (holds !== undefined) await this.#write((tx) => renewSession(tx, session, leaseMs));
+  };
+
+  listProcesses: Store["listProcesses"] = (workspace) =>
+    this.#read(workspace, (key) =>
+      this.#sql.processes.all(key).map((row) => single<string>(row) as string),
+    );
+
   findAgent: Store["findAgent"] = (workspace, name) =>
     this.#read(workspace, (key) => findAgent(this.#sql, key, name));
 
@@ -141,7 +156,7 @@ class SqliteStore implements Store {
   readMemories: Store["readMemories"] = (workspace, ids) =>
     this.#read(workspace, (key) =>
       ids.flatMap((id) => {
-        const row = this.#sql.memory.get(id, key);
+        const row = this.#sql.memory.get(key, id);
         return row === undefined ? [] : memoryOf(row);
       }),
     );
@@ -158,7 +173,7 @@ class SqliteStore implements Store {
 
   findRelations(operation: FindRelations): Promise<readonly RelationEdge[]> {
     return this.#read(operation.workspace, (key) => {
-      const memory = single<number>(this.#sql.memoryPosition.get(operation.memory, key)) ?? 0;
+      const memory = single<number>(this.#sql.memoryPosition.get(key, operation.memory)) ?? 0;
       const edges = operation.direction === "in" ? this.#sql.edgesIn : this.#sql.edgesOut;
       const found: RelationEdge[] = [];
       for (const row of edges.iterate(memory)) {
@@ -177,18 +192,11 @@ class SqliteStore implements Store {
     });
 
   listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]> {
-    const { workspace, receiver, states, task, limit } = operation;
-    return this.#read(workspace, (key) =>
-      this.#sql.openDeliveries
-        .all(key, receiver)
-        .map(deliveryOf)
-        .filter((delivery) => states.includes(delivery.state))
-        .filter((delivery) => task === undefined || delivery.task === task)
-        .slice(0, limit)
-        .map((delivery) => ({
-          delivery,
-          envelope: readEnvelope(this.#sql, key, delivery.envelope),
-        })),
+    return this.#read(operation.workspace, (key) =>
+      openDeliveries(this.#sql, key, operation).map((delivery) => ({
+        delivery,
+        envelope: readEnvelope(this.#sql, key, delivery.envelope),
+      })),
     );
   }
 
@@ -198,18 +206,16 @@ class SqliteStore implements Store {
         const row = this.#sql.envelopeAt.get(position);
         if (row === undefined) return []; // A memory that merely calls itself a handoff.
         const envelope = envelopeOf(row);
-        return { envelope, deliveries: this.#sql.deliveriesOf.all(envelope.id).map(deliveryOf) };
+        const deliveries = this.#sql.deliveriesOf.all(key, envelope.id).map(deliveryOf);
+        return { envelope, deliveries };
       }),
     );
 
   readAttempts: Store["readAttempts"] = (workspace, delivery) =>
-    this.#read(workspace, (key) => {
-      const known = findDelivery(this.#sql, key, delivery) !== undefined;
-      return known ? this.#sql.attempts.all(delivery).map(attemptOf) : [];
-    });
+    this.#read(workspace, (key) => this.#sql.attempts.all(key, delivery).map(attemptOf));
 
   readEvents: Store["readEvents"] = (workspace, after, limit) =>
-    this.#read(workspace, (key) => this.#sql.events.all(after, key, limit).map(eventOf));
+    this.#read(workspace, (key) => this.#sql.events.all(key, after, limit).map(eventOf));
 
   countDeliveries: Store["countDeliveries"] = async (workspace) => {
     this.#refuseClosed();
@@ -234,7 +240,7 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#bell.ringAll();
+    this.#bell.close();
     await this.#committer.idle();
     this.#closeIndex(); // Before the one who may write: the last to leave merges the log.
     await this.#housekeeper.close();

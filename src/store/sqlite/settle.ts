@@ -1,10 +1,10 @@
 /** Settling: the holder's part ends, and the delivery gets the state that the settlement says. */
 import { assertNever } from "../../errors.ts";
+import { stateNumber } from "../codecs.ts";
 import type { DeliveryRow, DeliveryState, EventKind } from "../rows.ts";
 import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../store.ts";
-import { append, refuseRecord } from "./append.ts";
-import { stateNumber } from "./codecs.ts";
-import { record } from "./deliveries.ts";
+import { append, refuseRecord, type Target } from "./append.ts";
+import { passTurn, record } from "./deliveries.ts";
 import { endAttempt, holdingNewest } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -17,8 +17,9 @@ export function settleDelivery(tx: Transaction, operation: SettleDelivery): Sett
   if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
   const refused = memory && refuseRecord(tx, workspace, memory);
   if (refused !== undefined) return refused;
-  const settledBy = memory && append(tx, { name: operation, workspace }, memory).place;
-  const delivery = finish(tx, workspace, { held, settlement, settledBy, reason });
+  const target = { name: operation, workspace };
+  const settledBy = memory && append(tx, target, memory).place;
+  const delivery = finish(tx, target, { held, settlement, settledBy, reason });
   tx.wake(operation.workspace, delivery.sender);
   tx.wake(operation.workspace, delivery.receiver);
   return { kind: "settled", delivery };
@@ -33,7 +34,7 @@ interface End {
 }
 
 /** Writes the end of a hold that was checked before. */
-export function finish(tx: Transaction, workspace: number, end: End): DeliveryRow {
+export function finish(tx: Transaction, { name, workspace }: Target, end: End): DeliveryRow {
   const { held, settlement, settledBy } = end;
   const next = stateAfter(settlement);
   const open = next === "ready" || next === "scheduled";
@@ -50,14 +51,17 @@ export function finish(tx: Transaction, workspace: number, end: End): DeliveryRo
     delivery.readyAt,
     delivery.settledAt,
     delivery.settledBy,
+    workspace,
     held.id,
     held.fence,
   );
   if (settlement.kind !== "completed") {
-    endAttempt(tx, held, { outcome: settlement.kind, reason: end.reason, at: settledBy?.storedAt });
+    const outcome = settlement.kind;
+    endAttempt(tx, workspace, held, { outcome, reason: end.reason, at: settledBy?.storedAt });
   }
   const kind: EventKind = next === "dead" ? "dead" : settlement.kind;
   record(tx, workspace, { kind, agent: held.holder, delivery });
+  if (!open && passTurn(tx, workspace, held)) tx.wake(name.workspace, held.receiver);
   return delivery;
 }
 

@@ -15,7 +15,7 @@ import {
   ENVELOPE_COLUMNS,
   EVENT_COLUMNS,
   MEMORY_COLUMNS,
-} from "./codecs.ts";
+} from "../codecs.ts";
 
 const EDGES = `relations r join memories s on s.pos = r.source join memories t on t.pos = r.target`;
 const MEMORIES = "memories m join chains c on c.key = m.chain";
@@ -50,9 +50,9 @@ const SQL = {
 
   // Memories and relations
   addMemory: `insert into memories (workspace, chain, seq, stored_at, id, link, signature, text)
-    values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
-  memoryPosition: "select pos from memories where id = ? and workspace = ?",
-  memory: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.id = ? and m.workspace = ?`,
+    values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (workspace, id) do nothing`,
+  memoryPosition: "select pos from memories where workspace = ? and id = ?",
+  memory: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.workspace = ? and m.id = ?`,
   memoryAt: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.pos = ?`,
   memoriesOfChain: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.chain = ? order by m.seq`,
   memoriesBackward: `select ${MEMORY_COLUMNS} from ${MEMORIES}
@@ -71,60 +71,85 @@ const SQL = {
 
   // Envelopes
   addEnvelope: `insert into envelopes (pos, workspace, id, task, sender, text)
-    values (?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
-  envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.id = ? and e.workspace = ?`,
+    values (?, ?, ?, ?, ?, ?) on conflict (workspace, id) do nothing`,
+  envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? and e.id = ?`,
   envelopeAt: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.pos = ?`,
-  envelopeExists: "select 1 from envelopes where id = ? and workspace = ?",
+  envelopeExists: "select 1 from envelopes where workspace = ? and id = ?",
   envelopes: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? order by e.pos`,
   countEnvelopes: "select count(*) from envelopes where workspace = ?",
 
   // Deliveries
-  addDelivery: `insert into deliveries (workspace, state, place, attempt, max_attempts, fence,
+  addDelivery: `insert into deliveries (workspace, state, turn, place, attempt, max_attempts, fence,
       lease_until, ready_at, sent_at, seen_at, accepted_at, settled_at, id, envelope, parent, task,
-      sender, receiver, holder, instance, accepted_by, settled_by)
-    values (?, ?, ?, 0, ?, 0, 0, 0, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, '', '', '', '')
-    on conflict (id) do nothing`,
-  delivery: `select ${DELIVERY_COLUMNS} from deliveries d where d.id = ? and d.workspace = ?`,
-  deliveriesOf: `select ${DELIVERY_COLUMNS} from deliveries d where d.envelope = ?
-    order by d.pos`,
+      sender, receiver, holder, instance, process, accepted_by, settled_by)
+    values (?, ?, ?, ?, 0, ?, 0, 0, 0, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, '', '', '', '', '')
+    on conflict (workspace, id) do nothing`,
+  delivery: `select ${DELIVERY_COLUMNS} from deliveries d where d.workspace = ? and d.id = ?`,
+  deliveriesOf: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.envelope = ? order by d.pos`,
   deliveries: `select ${DELIVERY_COLUMNS} from deliveries d where d.workspace = ? order by d.pos`,
+  // The states wanted are bits: 1 << state.
   openDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.receiver = ? and d.state < 5 order by d.place`,
+    where d.workspace = ? and d.receiver = ? and d.settled_at = 0 and d.place > ?
+      and ? >> d.state & 1 order by d.place limit (? + 0)`,
   openOfTask: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.receiver = ? and d.task = ? and d.state < 5 order by d.place`,
+    where d.workspace = ? and d.receiver = ? and d.task = ? and d.settled_at = 0 and d.place > ?
+      and ? >> d.state & 1 order by d.place limit (? + 0)`,
+  queuedWork: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.receiver = ? and d.task = ? and d.sender = ? and d.parent = ?
+      and d.settled_at = 0 and d.turn = 0`,
   readyDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.receiver = ? and d.state = 1 order by d.place limit (? + 0)`,
+    where d.workspace = ? and d.receiver = ? and d.state = 1 and d.turn = 1
+    order by d.place limit (? + 0)`,
   expiredLeases: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.state in (2, 3) and d.lease_until <= ? order by d.lease_until limit (? + 0)`,
+    where d.workspace = ? and d.state in (2, 3) and d.lease_until <= ?
+    order by d.lease_until, d.place limit (? + 0)`,
+  heldByProcess: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.state in (2, 3) and d.process = ? and d.process <> ''
+    order by d.place limit (? + 0)`,
+  processes: `select distinct process from deliveries
+    where workspace = ? and state in (2, 3) and process <> ''`,
+  heldBySession: `select 1 from deliveries
+    where workspace = ? and state in (2, 3) and holder = ? and instance = ? and process = ''
+    limit 1`,
   makeDue: `update deliveries set state = 1 where workspace = ? and state = 0 and ready_at <= ?`,
   nextRetry: `select min(ready_at) from deliveries where workspace = ? and state = 0`,
   nextExpiry: `select min(lease_until) from deliveries where workspace = ? and state in (2, 3)`,
+  passTurn: `update deliveries set turn = 1 where turn = 0 and pos = (
+    select pos from deliveries where workspace = ? and receiver = ? and task = ? and settled_at = 0
+    order by place limit 1)`,
+  renewSession: `update deliveries set lease_until = ? where workspace = ? and state in (2, 3)
+    and lease_until > ? and holder = ? and instance = ? and process = ''`,
   // Guarded: each names the state and fence it starts from, and reports whether it applied.
   claim: `update deliveries set state = 2, attempt = attempt + 1, fence = fence + 1,
-      lease_until = ?, seen_at = ?, holder = ?, instance = ?
-    where id = ? and state = 1 and fence = ?`,
+      lease_until = ?, seen_at = ?, holder = ?, instance = ?, process = ?
+    where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
   takeAtOnce: `update deliveries set state = 3, attempt = attempt + 1, fence = fence + 1,
-      lease_until = ?, seen_at = ?, accepted_at = ?, holder = ?, instance = ?, accepted_by = ?
-    where id = ? and state = 1 and fence = ?`,
+      lease_until = ?, seen_at = ?, accepted_at = ?, holder = ?, instance = ?, process = ?,
+      accepted_by = ?
+    where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
   accept: `update deliveries set state = 3, lease_until = ?, accepted_at = ?, accepted_by = ?
-    where id = ? and state = 2 and fence = ?`,
+    where workspace = ? and id = ? and state = 2 and fence = ?`,
   settle: `update deliveries set state = ?, lease_until = 0, ready_at = ?, settled_at = ?,
-      settled_by = ? where id = ? and state in (2, 3) and fence = ?`,
-  renew: `update deliveries set lease_until = ? where id = ? and state in (2, 3) and fence = ?`,
-  supersede: `update deliveries set state = 10, settled_at = ? where id = ? and state in (0, 1)
-    and envelope = ?`,
-  extendHeld: `update deliveries set envelope = ? where id = ? and state in (2, 3, 4)
-    and envelope = ?`,
+      settled_by = ? where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
+  renew: `update deliveries set lease_until = ?
+    where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
+  supersede: `update deliveries set state = 10, settled_at = ?
+    where workspace = ? and id = ? and state in (0, 1) and envelope = ?`,
+  extendHeld: `update deliveries set envelope = ?
+    where workspace = ? and id = ? and state in (2, 3, 4) and envelope = ?`,
   countStates: "select state, count(*) from deliveries where workspace = ? group by state",
   countDeliveries: "select count(*) from deliveries where workspace = ?",
 
   // Attempts and events
-  addAttempt: `insert into attempts (delivery, attempt, ended_at, outcome, holder, instance, reason)
-    values (?, ?, ?, ?, ?, ?, ?)`,
-  attempts: `select ${ATTEMPT_COLUMNS} from attempts where delivery = ? order by key`,
+  addAttempt: `insert into attempts
+      (workspace, delivery, attempt, ended_at, outcome, holder, instance, reason)
+    values (?, ?, ?, ?, ?, ?, ?, ?)`,
+  attempts: `select ${ATTEMPT_COLUMNS} from attempts where workspace = ? and delivery = ?
+    order by key`,
   addEvent: `insert into events (workspace, at, attempt, kind, agent, task, delivery, envelope)
     values (?, ?, ?, ?, ?, ?, ?, ?)`,
-  events: `select ${EVENT_COLUMNS} from events where number > ? and workspace = ?
+  events: `select ${EVENT_COLUMNS} from events where workspace = ? and number > ?
     order by number limit (? + 0)`,
 } as const;
 

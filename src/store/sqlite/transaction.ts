@@ -8,7 +8,7 @@
 import { genesis } from "../chain.ts";
 import type { AgentStatus } from "../rows.ts";
 import type { Place, Wake } from "../store.ts";
-import { single } from "./codecs.ts";
+import { single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Head {
@@ -108,7 +108,7 @@ export class Transaction {
     const { positions } = this.#of(workspace);
     const known = positions.get(id);
     if (known !== undefined) return known;
-    const found = single<number>(this.sql.memoryPosition.get(id, workspace));
+    const found = single<number>(this.sql.memoryPosition.get(workspace, id));
     if (found !== undefined) positions.set(id, found);
     return found;
   }

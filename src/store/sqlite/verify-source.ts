@@ -1,15 +1,8 @@
 /** Shows the file's rows to the common verification. Runs in the housekeeper's thread. */
+
+import { attemptOf, edgeOf, envelopeOf, memoryOf, rawAgentOf, rawDeliveryOf } from "../codecs.ts";
 import type { VerifySource } from "../verify/audit.ts";
-import {
-  attemptOf,
-  count,
-  edgeOf,
-  envelopeOf,
-  memoryOf,
-  rawAgentOf,
-  rawDeliveryOf,
-  single,
-} from "./codecs.ts";
+import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 export function verifySource(sql: Statements, workspace: string): VerifySource {
@@ -35,27 +28,27 @@ export function verifySource(sql: Statements, workspace: string): VerifySource {
       for (const row of sql.memoriesOfChain.iterate(chain)) yield memoryOf(row);
     },
     memory(id) {
-      const row = sql.memory.get(id, key);
+      const row = sql.memory.get(key, id);
       return row && memoryOf(row);
     },
     relations(source) {
-      const position = single<number>(sql.memoryPosition.get(source, key)) ?? 0;
+      const position = single<number>(sql.memoryPosition.get(key, source)) ?? 0;
       return sql.edgesOut.all(position).map(edgeOf);
     },
     *envelopes() {
       for (const row of sql.envelopes.iterate(key)) yield envelopeOf(row);
     },
     envelope(id) {
-      const row = sql.envelope.get(id, key);
+      const row = sql.envelope.get(key, id);
       return row && envelopeOf(row);
     },
     *deliveries() {
       for (const row of sql.deliveries.iterate(key)) yield rawDeliveryOf(row);
     },
     delivery(id) {
-      const row = sql.delivery.get(id, key);
+      const row = sql.delivery.get(key, id);
       return row && rawDeliveryOf(row);
     },
-    attempts: (delivery) => sql.attempts.all(delivery).map(attemptOf),
+    attempts: (delivery) => sql.attempts.all(key, delivery).map(attemptOf),
   };
 }

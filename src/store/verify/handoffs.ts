@@ -47,8 +47,10 @@ async function handoffRecord(audit: Audit, row: EnvelopeRow): Promise<Authored |
 }
 
 export async function auditDeliveries(audit: Audit): Promise<void> {
+  const open: DeliveryRow[] = [];
   for await (const row of audit.source.deliveries()) {
     audit.count("deliveries");
+    if (isOpen(row.state)) open.push(row);
     if (!DELIVERY_STATES.includes(row.state)) audit.found(row.id, "state", `${row.state}`);
     const envelope = await audit.source.envelope(row.envelope);
     if (envelope === undefined) audit.found(row.id, "envelope", `${row.envelope} is missing`);
@@ -56,6 +58,19 @@ export async function auditDeliveries(audit: Audit): Promise<void> {
     await auditTries(audit, row);
     await auditAcceptance(audit, row);
     await auditSettlement(audit, row);
+  }
+  auditTurns(audit, open);
+}
+
+/** Of the open deliveries of a receiver and task exactly the first is in turn. */
+function auditTurns(audit: Audit, open: readonly DeliveryRow[]): void {
+  for (const received of Map.groupBy(open, (row) => row.receiver).values()) {
+    for (const queue of Map.groupBy(received, (row) => row.task).values()) {
+      const first = queue.reduce((a, b) => (b.place < a.place ? b : a));
+      for (const row of queue) {
+        audit.equal(row.id, "inTurn", { is: row.inTurn, was: row === first });
+      }
+    }
   }
 }
 

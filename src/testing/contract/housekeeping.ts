@@ -35,6 +35,41 @@ export function housekeeping(it: SceneTest): void {
       });
     });
 
+    it("open work is listed page by page, each from where the last one ended [DLV-13]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      for (const task of ["one", "two", "three", "four", "five"]) await scene.send({ task });
+      for (const from of ["ada", "cyd", "ben"]) await scene.send({ from, task: "same" });
+      await scene.claimOne("ben", { task: "two" });
+      const pages = async (which: { task?: string; states?: typeof OPEN_STATES }) => {
+        const read: string[][] = [];
+        let after: number | undefined;
+        do {
+          const page = await store.listDeliveries({
+            workspace,
+            receiver: "ben",
+            states: OPEN_STATES,
+            limit: 2,
+            ...which,
+            ...(after === undefined ? {} : { after }),
+          });
+          read.push(page.map(({ delivery }) => `${delivery.task} ${delivery.sender}`));
+          after = page.at(-1)?.delivery.place;
+        } while (after !== undefined);
+        return read;
+      };
+      expect(await pages({})).toEqual([
+        ["one ada", "two ada"],
+        ["three ada", "four ada"],
+        ["five ada", "same ada"],
+        ["same cyd", "same ben"],
+        [],
+      ]);
+      expect(await pages({ task: "same" })).toEqual([["same ada", "same cyd"], ["same ben"], []]);
+      expect(await pages({ states: ["claimed"] })).toEqual([["two ada"], []]);
+    });
+
     it("nothing is seen from another workspace", async ({ scene }) => {
       const { store } = scene;
       const held = await scene.underWay();
@@ -300,6 +335,14 @@ const OPERATIONS: Readonly<
     return () => scene.store.settleDelivery(operation);
   },
   renewLease: (scene, held) => () => scene.store.renewLease(scene.workspace, scene.lease(held)),
+  renewSession:
+    ({ store, workspace }) =>
+    () =>
+      store.renewSession({ workspace, agent: "ben", instance: "ben-1" }, LEASE_MS),
+  listProcesses:
+    ({ store, workspace }) =>
+    () =>
+      store.listProcesses(workspace),
   findDelivery:
     ({ store, workspace }, { delivery }) =>
     () =>

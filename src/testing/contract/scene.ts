@@ -323,8 +323,8 @@ export class Scene {
 
   claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
     const instance = `${receiver}-1`;
-    const as = { receiver, instance, publicKey: "" };
-    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, ...change };
+    const as = { receiver, instance, publicKey: "", process: "" };
+    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, gone: [], ...change };
   }
 
   /** Claims, and expects an answer, perhaps an empty one. */

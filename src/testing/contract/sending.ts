@@ -99,26 +99,6 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "whose envelope has an id that is taken in another workspace",
-    "id_taken",
-    async (scene) => {
-      for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE.workspace);
-      const there = await scene.send({ where: ELSEWHERE });
-      const handoff = scene.handoff();
-      return { ...handoff, envelope: { ...handoff.envelope, id: there.delivery.envelope } };
-    },
-  ],
-  [
-    "whose delivery has an id that is taken in another workspace",
-    "id_taken",
-    async (scene) => {
-      for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE.workspace);
-      const there = await scene.send({ where: ELSEWHERE });
-      const handoff = scene.handoff();
-      return { ...handoff, delivery: { ...handoff.delivery, id: there.delivery.id } };
-    },
-  ],
-  [
     "that repeats open work without saying so",
     "changed",
     async (scene) => {
@@ -194,6 +174,7 @@ export function sending(it: SceneTest): void {
         parent: "",
         state: "ready",
         place: sent.delivery.place,
+        inTurn: true,
         attempt: 0,
         maxAttempts: 5,
         fence: 0,
@@ -205,6 +186,7 @@ export function sending(it: SceneTest): void {
         settledAt: 0,
         holder: "",
         instance: "",
+        process: "",
         acceptedBy: "",
         settledBy: "",
       });
@@ -241,6 +223,27 @@ export function sending(it: SceneTest): void {
         expect(outcome).toMatchObject({ kind });
       },
     );
+
+    it("ids that are taken in another workspace are free in this one, and mean other things", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE.workspace);
+      const handoff = scene.handoff();
+      const here = outcomeOf(await store.sendHandoff(handoff), "sent");
+      const there = outcomeOf(await store.sendHandoff({ ...handoff, ...ELSEWHERE }), "sent");
+      const { id } = here.delivery;
+      expect(there.delivery).toEqual({ ...here.delivery, place: there.delivery.place });
+      const held = await scene.acceptOne("ben");
+      const lost = await store.renewLease(ELSEWHERE.workspace, scene.lease(held));
+      expect(lost).toEqual({ kind: "lease_lost", delivery: there.delivery });
+      await scene.settle(held, { kind: "failed", becomes: "ready" });
+      expect(await store.readAttempts(workspace, id)).toHaveLength(1);
+      expect(await store.readAttempts(ELSEWHERE.workspace, id)).toEqual([]);
+      expect(await scene.deliveryNow(id, ELSEWHERE.workspace)).toEqual(there.delivery);
+      const [line] = await store.readLine(ELSEWHERE.workspace, "task");
+      expect(line?.deliveries).toEqual([there.delivery]);
+    });
 
     it("a refusal names who or what is at fault [ENV-5]", async ({ scene }) => {
       const { store } = scene;

@@ -7,6 +7,7 @@ import { BatonError } from "../../../src/errors.ts";
 import type { Ids } from "../../../src/ids.ts";
 import { type Agent, Hub, type Offer, type Work } from "../../../src/index.ts";
 import { resolveLimits } from "../../../src/limits.ts";
+import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -17,15 +18,45 @@ export const BRANCH = "main";
 /** Long enough that no heartbeat, which goes by real time, beats while a test runs. */
 export const LIMITS = resolveLimits({ leaseMs: 1_000_000, attempts: 2 });
 export const NAMES = ["ada", "ben", "cyd"] as const;
+/** Processes that claim: the hub's own, and one past it. */
+export const PROCESSES = ["p0", "p1"] as const;
 
-type Open = (clock: VirtualClock) => Promise<Store>;
+/** One of them lives in many short processes, the others in one. */
+export const sessionOf = (name: string) => ({
+  instance: `${name}-1`,
+  lease: name === "cyd" ? ("session" as const) : ("process" as const),
+});
 
-export const openReference: Open = async (clock) => openReferenceStore({ clock });
+/** How a side's store is opened, and what may be expected of it. */
+export interface Opening {
+  open(clock: VirtualClock): Promise<Store>;
+  /** Whether it keeps what it holds when it is closed. */
+  readonly durable: boolean;
+  /**
+   * Whether writes of one turn happen in the order they were submitted in. PostgreSQL carries out
+   * a group kind by kind (all settlements, then all handoffs, then all claims), because that costs
+   * a third: an order nobody was promised. There they are submitted one after the other.
+   */
+  readonly inOrder: boolean;
+}
 
-export const openSqlite =
-  (file: string): Open =>
-  (clock) =>
-    openSqliteStore({ file, clock, limits: LIMITS });
+export const reference: Opening = {
+  open: async (clock) => openReferenceStore({ clock }),
+  durable: false,
+  inOrder: true,
+};
+
+export const sqlite = (file: string): Opening => ({
+  open: (clock) => openSqliteStore({ file, clock, limits: LIMITS }),
+  durable: true,
+  inOrder: true,
+});
+
+export const postgres = (address: string): Opening => ({
+  open: (clock) => openPostgresStore({ address, clock, limits: LIMITS }),
+  durable: true,
+  inOrder: false,
+});
 
 /** What came of a step: a value, or an error as every door would tell it. */
 export type Outcome = { readonly value: unknown } | { readonly error: object };
@@ -50,15 +81,15 @@ export class Side {
   readonly envelopes: string[] = [];
   readonly deliveries: string[] = [];
   readonly handovers: Handover[] = [];
-  readonly #reopen: (() => Promise<Store>) | undefined;
+  readonly #opening: Opening;
   #open: Store;
   #ids: Ids;
   #random: () => number;
 
-  private constructor(open: Store, clock: VirtualClock, reopen?: () => Promise<Store>) {
+  private constructor(open: Store, clock: VirtualClock, opening: Opening) {
     this.clock = clock;
     this.#open = open;
-    this.#reopen = reopen;
+    this.#opening = opening;
     this.#ids = seededIds(0, clock);
     this.#random = seededRandom(0);
     this.store = new Proxy(open, {
@@ -72,12 +103,13 @@ export class Side {
       limits: LIMITS,
       ids: { mint: (kind) => this.#ids.mint(kind), salt: () => this.#ids.salt() },
       random: () => this.#random(),
+      processes: { self: PROCESSES[0], isGone: () => false },
     });
   }
 
-  static async open(open: Open, durable: boolean): Promise<Side> {
+  static async open(opening: Opening): Promise<Side> {
     const clock = new VirtualClock();
-    return new Side(await open(clock), clock, durable ? () => open(clock) : undefined);
+    return new Side(await opening.open(clock), clock, opening);
   }
 
   get ids(): Ids {
@@ -86,13 +118,21 @@ export class Side {
 
   /** Closes and opens again, where that means something. */
   async reopen(): Promise<void> {
-    if (this.#reopen === undefined) return;
+    if (!this.#opening.durable) return;
     await this.#open.close();
-    this.#open = await this.#reopen();
+    this.#open = await this.#opening.open(this.clock);
   }
 
   close(): Promise<void> {
     return this.#open.close();
+  }
+
+  /** Submits all of them before the first is answered, where their order is kept then. */
+  async inOneTurn<T>(submit: readonly (() => Promise<T>)[]): Promise<T[]> {
+    if (this.#opening.inOrder) return Promise.all(submit.map((each) => each()));
+    const answers: T[] = [];
+    for (const each of submit) answers.push(await each());
+    return answers;
   }
 
   /** Runs one step. An error that is not ours is a bug, and ends the test. */

@@ -11,6 +11,7 @@ import {
   type MemoryInput,
   type Offer,
   type Sent,
+  type Waiting,
   type Work,
 } from "../../../src/index.ts";
 import { RELATION_KINDS, writeRecord } from "../../../src/memory/record.ts";
@@ -18,7 +19,17 @@ import { HELD_STATES, type NewMemory, type TrailStep } from "../../../src/store/
 import type { Claimed, Lease, Settlement } from "../../../src/store/store.ts";
 import { wordsOf } from "../../../src/store/words.ts";
 import { plain } from "./dump.ts";
-import { BRANCH, type Handover, LIMITS, NAMES, outcomeOf, type Side, WORKSPACE } from "./side.ts";
+import {
+  BRANCH,
+  type Handover,
+  LIMITS,
+  NAMES,
+  outcomeOf,
+  PROCESSES,
+  type Side,
+  sessionOf,
+  WORKSPACE,
+} from "./side.ts";
 
 export interface Step {
   readonly title: string;
@@ -82,8 +93,8 @@ const step = <Args>(
     parts: [(side) => run(side, chosen)],
   }));
 
-/** Two parts that belong together: random runs would seldom get far without them. */
-const inTwo = <Args>(
+/** Parts that belong together: random runs would seldom get far without them. */
+const inParts = <Args>(
   title: string,
   args: fc.Arbitrary<Args>,
   parts: readonly ((side: Side, args: Args) => Promise<unknown>)[],
@@ -135,14 +146,14 @@ const register = step(
       ...(status && { status }),
       ...(key === undefined ? {} : { key: KEYS[key] as string }),
     };
-    const agent = await side.hub.agent(who, profile, { instance: `${who}-1` });
+    const agent = await side.hub.agent(who, profile, sessionOf(who));
     side.agents.set(who, agent);
     return { id: agent.id, instance: agent.instance, info: agent.info };
   },
 );
 
 const enable = step("enable", name, async (side, who) => {
-  const agent = await side.hub.agent(who, { status: "active" }, { instance: `${who}-1` });
+  const agent = await side.hub.agent(who, { status: "active" }, sessionOf(who));
   return agent.info;
 });
 
@@ -275,15 +286,34 @@ const handoffAgain = step("hand over again", number, async (side, n) => {
   return before === undefined ? NOTHING : seenSent(await handOver(side, before));
 });
 
-const start = inTwo("hand over and accept", handover, [
+const start = inParts("hand over and accept", handover, [
   async (side, chosen) => seenSent(await handOver(side, chosen)),
   async (side, { to, task }) => keep(side, await agentOf(side, to)?.accept({ task })),
 ]);
 
-const offer = inTwo("hand over and offer", handover, [
+const offer = inParts("hand over and offer", handover, [
   async (side, chosen) => seenSent(await handOver(side, chosen)),
   (side, { to, task }) => lookInto(side, to, task),
 ]);
+
+/** Work of one task from everybody, so that it has to wait in line. */
+const lineUp = inParts("line up", fc.record({ to: known, task }), [
+  ...NAMES.map(
+    (from) => async (side: Side, chosen: { to: string; task: string }) =>
+      seenSent(await handOver(side, { from, ...chosen })),
+  ),
+  async (side, { to, task }) => keep(side, await agentOf(side, to)?.accept({ task })),
+]);
+
+const resume = step(
+  "resume",
+  fc.record({ by: known, work: number }),
+  async (side, { by, work }) => {
+    const held = pick(side.works, work, 3);
+    if (held === undefined) return NOTHING;
+    return keep(side, await agentOf(side, by)?.resume(held.handle));
+  },
+);
 
 const accept = step(
   "accept",
@@ -410,7 +440,7 @@ const advance = step(
   async (side, ms) => side.clock.advance(ms),
 );
 
-const fallSilent = inTwo("fall silent", number, [
+const fallSilent = inParts("fall silent", number, [
   async (side) => side.clock.advance(LIMITS.leaseMs),
   async (side, n) => {
     const delivery = pick(side.works, n, 3)?.id;
@@ -469,7 +499,7 @@ const search = step(
 const ask = step(
   "ask",
   fc.record({
-    what: fc.constantFrom("line", "attempts", "waiting", "events", "agents"),
+    what: fc.constantFrom("line", "attempts", "waiting", "events", "agents", "processes"),
     n: number,
   }),
   async (side, { what, n }) => {
@@ -479,14 +509,31 @@ const ask = step(
       case "attempts":
         return side.hub.attempts(pick(side.deliveries, n) ?? "dlv_none");
       case "waiting":
-        return agentOf(side, NAMES[n % NAMES.length] as string)?.waiting();
+        return pagesOf(side, NAMES[n % NAMES.length] as string, {
+          limit: 1 + (n % 4),
+          ...(n % 5 === 0 ? { task: TASKS[0] as string } : {}),
+        });
       case "events":
         return side.hub.events(n % 30, 5);
+      case "processes":
+        return [...(await side.store.listProcesses(WORKSPACE))].sort();
       default:
         return side.hub.agents();
     }
   },
 );
+
+/** All that waits, page by page. */
+async function pagesOf(side: Side, who: string, query: { limit: number; task?: string }) {
+  const pages: (readonly Waiting[])[] = [];
+  for (let after = 0; ; ) {
+    const page = (await agentOf(side, who)?.waiting({ ...query, after })) ?? [];
+    pages.push(page);
+    const last = page.at(-1);
+    if (last === undefined) return pages;
+    after = last.delivery.place;
+  }
+}
 
 // Past the hub: whoever has an old or a guessed lease in hand
 
@@ -605,8 +652,13 @@ const useLease = write(
 
 const claimMany = write(
   "claim many",
-  fc.record({ by: name, limit: fc.constantFrom(2, 5) }),
-  async (side, { by, limit }) =>
+  fc.record({
+    by: name,
+    limit: fc.constantFrom(2, 5),
+    process: fc.constantFrom("", ...PROCESSES),
+    gone: fc.subarray(["", ...PROCESSES]),
+  }),
+  async (side, { by, limit, process, gone }) =>
     () =>
       side.store.claimDeliveries({
         workspace: WORKSPACE,
@@ -616,7 +668,18 @@ const claimMany = write(
         publicKey: "",
         limit,
         leaseMs: LIMITS.leaseMs,
+        process,
+        gone,
       }),
+);
+
+const renewSession = write(
+  "renew a session",
+  fc.record({ agent: known, n: fc.constantFrom(1, 9) }),
+  async (side, { agent, n }) => {
+    const session = { workspace: WORKSPACE, agent, instance: `${agent}-${n}` };
+    return () => side.store.renewSession(session, LIMITS.leaseMs);
+  },
 );
 
 const rename = write(
@@ -633,7 +696,7 @@ const rename = write(
 
 /** Writes of one turn: in SQLite they share a transaction, and must not notice. */
 const turn = fc
-  .array(fc.oneof(remember, rememberMany, rename, settleWith, useLease, claimMany), {
+  .array(fc.oneof(remember, rememberMany, rename, settleWith, useLease, claimMany, renewSession), {
     minLength: 2,
     maxLength: 6,
   })
@@ -645,7 +708,7 @@ const turn = fc
         async (side) => {
           const prepared: (() => Promise<unknown>)[] = [];
           for (const each of writes) prepared.push(await each.prepare(side));
-          return Promise.all(prepared.map((submit) => outcomeOf(submit())));
+          return side.inOneTurn(prepared.map((submit) => () => outcomeOf(submit())));
         },
       ],
     }),
@@ -663,6 +726,8 @@ const WEIGHTS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [4, handoffAgain],
   [5, start],
   [3, offer],
+  [3, lineUp],
+  [1, resume],
   [3, accept],
   [2, look],
   [4, answer],
@@ -677,7 +742,8 @@ const WEIGHTS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [2, ask],
   [3, alone(settleWith)],
   [2, alone(useLease)],
-  [1, alone(claimMany)],
+  [2, alone(claimMany)],
+  [1, alone(renewSession)],
   [3, turn],
 ];
 

@@ -1,10 +1,17 @@
 /**
  * What must hold after every step, whatever it was: a delivery changes only as the table of
- * transitions allows, its fence and attempt only grow, and what has ended stays as it is.
+ * transitions allows, its fence and attempt only grow, what has ended stays as it is, and nothing
+ * is held before what came earlier of its receiver and task.
  */
 import { expect } from "vitest";
 import { isLegal, TERMINAL_STATES, TRANSITIONS } from "../../../src/delivery/transitions.ts";
-import { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from "../../../src/store/rows.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryRow,
+  type DeliveryState,
+  isHeld,
+  isOpen,
+} from "../../../src/store/rows.ts";
 import { type Side, WORKSPACE } from "./side.ts";
 
 type From = DeliveryState | undefined;
@@ -33,6 +40,20 @@ export class Watch {
       this.#compare(this.#known.get(id), now, burst);
       this.#known.set(id, now);
     }
+    for (const row of this.#known.values()) this.#inOrder(row);
+  }
+
+  #inOrder(row: DeliveryRow): void {
+    if (!isOpen(row.state)) return;
+    const earlier = [...this.#known.values()].filter(
+      (each) =>
+        isOpen(each.state) &&
+        each.receiver === row.receiver &&
+        each.task === row.task &&
+        each.place < row.place,
+    );
+    expect(row.inTurn, `${row.id}: is it in turn?`).toBe(earlier.length === 0);
+    if (isHeld(row.state)) expect(row.inTurn, `${row.id} is held`).toBe(true);
   }
 
   #compare(before: DeliveryRow | undefined, now: DeliveryRow, burst: boolean): void {

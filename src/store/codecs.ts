@@ -1,10 +1,9 @@
 /**
- * Rows of the file as rows of the interface. Statements answer with arrays (an object of 21
+ * Rows of an engine as rows of the interface. Statements answer with arrays (an object of 23
  * columns costs twice as much to make); the columns of each are listed right above its codec, in
  * the same order.
  */
-import type { SQLOutputValue } from "node:sqlite";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../errors.ts";
 import {
   type AgentRow,
   type AttemptRow,
@@ -15,10 +14,10 @@ import {
   type EventRow,
   type MemoryRow,
   type RelationEdge,
-} from "../rows.ts";
+} from "./rows.ts";
 
-/** What a statement answers with; node:sqlite's types know objects only. */
-export type Row = readonly SQLOutputValue[];
+/** What a statement answers with. */
+export type Row = readonly unknown[];
 
 export const AGENT_COLUMNS = `a.id, a.status, a.role, a.aliases, a.public_key, a.keyed_at,
   a.profile, a.digest, a.revision`;
@@ -112,44 +111,47 @@ export function envelopeOf(row: unknown): EnvelopeRow {
   return { id, task, sender, text, memory, storedAt };
 }
 
-export const DELIVERY_COLUMNS = `d.state, d.place, d.attempt, d.max_attempts, d.fence,
+export const DELIVERY_COLUMNS = `d.state, d.turn, d.place, d.attempt, d.max_attempts, d.fence,
   d.lease_until, d.ready_at, d.sent_at, d.seen_at, d.accepted_at, d.settled_at, d.id, d.envelope,
-  d.parent, d.task, d.sender, d.receiver, d.holder, d.instance, d.accepted_by, d.settled_by`;
+  d.parent, d.task, d.sender, d.receiver, d.holder, d.instance, d.process, d.accepted_by,
+  d.settled_by`;
 
-type Numbers11 = [
+type Numbers12 = [
   ...[number, number, number, number, number, number],
-  ...[number, number, number, number, number],
+  ...[number, number, number, number, number, number],
 ];
-type Texts10 = [
-  ...[string, string, string, string, string],
+type Texts11 = [
+  ...[string, string, string, string, string, string],
   ...[string, string, string, string, string],
 ];
 
 /** As it stands in the file, whatever it says. */
 export function rawDeliveryOf(row: unknown): DeliveryRow {
-  const columns = row as [...Numbers11, ...Texts10];
+  const columns = row as [...Numbers12, ...Texts11];
   return {
     state: DELIVERY_STATES[columns[0]] ?? (`unknown ${columns[0]}` as DeliveryState),
-    place: columns[1],
-    attempt: columns[2],
-    maxAttempts: columns[3],
-    fence: columns[4],
-    leaseUntil: columns[5],
-    readyAt: columns[6],
-    sentAt: columns[7],
-    seenAt: columns[8],
-    acceptedAt: columns[9],
-    settledAt: columns[10],
-    id: columns[11],
-    envelope: columns[12],
-    parent: columns[13],
-    task: columns[14],
-    sender: columns[15],
-    receiver: columns[16],
-    holder: columns[17],
-    instance: columns[18],
-    acceptedBy: columns[19],
-    settledBy: columns[20],
+    inTurn: columns[1] === 1,
+    place: columns[2],
+    attempt: columns[3],
+    maxAttempts: columns[4],
+    fence: columns[5],
+    leaseUntil: columns[6],
+    readyAt: columns[7],
+    sentAt: columns[8],
+    seenAt: columns[9],
+    acceptedAt: columns[10],
+    settledAt: columns[11],
+    id: columns[12],
+    envelope: columns[13],
+    parent: columns[14],
+    task: columns[15],
+    sender: columns[16],
+    receiver: columns[17],
+    holder: columns[18],
+    instance: columns[19],
+    process: columns[20],
+    acceptedBy: columns[21],
+    settledBy: columns[22],
   };
 }
 
@@ -190,13 +192,4 @@ export function eventOf(row: unknown): EventRow {
     number,
   ];
   return { number, at, kind, agent, task, delivery, envelope, attempt };
-}
-
-/** The one column of a row, or undefined without a row. */
-export function single<T extends SQLOutputValue>(row: unknown): T | undefined {
-  return (row as Row | undefined)?.[0] as T | undefined;
-}
-
-export function count(row: unknown): number {
-  return single<number>(row) ?? 0;
 }

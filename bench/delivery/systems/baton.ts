@@ -1,0 +1,121 @@
+/**
+ * Baton through its public interface, everything on: records on the chain, relations, events, the
+ * index. One agent receives; each consumer is a session of it with 16 loops of accept and complete.
+ */
+import { type Agent, type Hub, openHub, type Work } from "../../../src/index.ts";
+import { type Body, now } from "../body.ts";
+import type { Connection, Consuming, System, Tally } from "../system.ts";
+
+const ways = {
+  enqueue: "accept",
+  rate: ["accept"],
+  latency: ["accept", "inbox"],
+  kill: ["accept"],
+};
+
+export const batonSqlite: System = {
+  name: "baton-sqlite",
+  title: "Baton, SQLite",
+  engine: "sqlite",
+  peer: false,
+  synced: true,
+  weight: 6,
+  bulk: false,
+  ways,
+  tellsDone: true,
+  open,
+};
+
+export const batonPostgres: System = {
+  ...batonSqlite,
+  name: "baton-postgres",
+  title: "Baton, PostgreSQL",
+  engine: "postgres",
+  weight: 3,
+};
+
+async function open(address: string, way: string): Promise<Connection> {
+  const hub = await openHub(address);
+  const planner = await hub.agent("planner", { role: "planner" });
+  await hub.agent("coder", { role: "coder" });
+  return {
+    send: (body) =>
+      planner.handoff({
+        to: "coder",
+        task: `task-${body.n}`,
+        intent: "Refactor auth without breaking mobile logins",
+        next: ["Extract validateToken()"],
+        constraints: [{ rule: "Do not touch test fixtures", level: "must" }],
+        payload: { type: "patch", data: body },
+      }),
+    consume: (how) => consume(hub, way === "inbox" ? works : acceptances, how),
+    books: () => books(hub),
+    close: () => hub.close(),
+  };
+}
+
+type Source = (coder: Agent, signal: AbortSignal) => AsyncGenerator<Held>;
+
+/** What a consumer has in its hands, and how it ends it. */
+interface Held {
+  readonly body: Body;
+  complete(): Promise<unknown>;
+}
+
+async function consume(hub: Hub, source: Source, how: Consuming) {
+  const stop = new AbortController();
+  const loops: Promise<void>[] = [];
+  for (let consumer = 0; consumer < how.consumers; consumer++) {
+    const coder = await hub.agent("coder", { role: "coder" });
+    for (let i = 0; i < how.inFlight; i++) {
+      loops.push(loop(source(coder, stop.signal), consumer, how).catch(how.failed));
+    }
+  }
+  return {
+    async stop() {
+      stop.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+async function loop(source: AsyncGenerator<Held>, consumer: number, how: Consuming): Promise<void> {
+  for await (const held of source) {
+    await how.take(held.body, consumer);
+    const start = now();
+    await held.complete();
+    how.timed(now() - start);
+    how.done(consumer);
+  }
+}
+
+/** Claimed and accepted in one step. */
+async function* acceptances(coder: Agent, signal: AbortSignal): AsyncGenerator<Held> {
+  for (;;) {
+    const work = await coder.accept({ wait: true, signal });
+    if (work === undefined) return;
+    yield {
+      body: bodyIn(work.envelope),
+      complete: () => work.complete({ summary: "done" }),
+    };
+  }
+}
+
+/** The offer is what arrives; accepting it comes after. */
+async function* works(coder: Agent, signal: AbortSignal): AsyncGenerator<Held> {
+  for await (const offer of coder.inbox({ signal })) {
+    yield {
+      body: bodyIn(offer.envelope),
+      complete: async () => (await offer.accept()).complete({ summary: "done" }),
+    };
+  }
+}
+
+function bodyIn(envelope: Work["envelope"]): Body {
+  return envelope.payload?.data as Body;
+}
+
+async function books(hub: Hub): Promise<Tally> {
+  const { deliveries, byState } = await hub.books();
+  return { left: deliveries - byState.completed, completed: byState.completed };
+}

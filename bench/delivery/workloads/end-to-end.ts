@@ -1,0 +1,121 @@
+/**
+ * From the first send to the last acknowledged completion: one producer with 64 in flight, four
+ * consumers that work as it sends. All in one process, or each in its own.
+ */
+import type { Place } from "../../engines/engine.ts";
+import { quantile } from "../../kit.ts";
+import { now } from "../body.ts";
+import type { Findings } from "../child.ts";
+import type { Process } from "../processes.ts";
+import type { System, Way } from "../system.ts";
+import { until } from "./until.ts";
+import { verifyCompleted } from "./verify.ts";
+
+const CONSUMERS = 4;
+const IN_FLIGHT = 64;
+const LOOK_MS = 20;
+
+export interface EndToEnd {
+  readonly system: System;
+  readonly way: Way;
+  readonly count: number;
+  readonly bulk: boolean;
+}
+
+export interface EndToEndResult {
+  readonly perSecond: number;
+  /** Of each consumer, where they are told apart. */
+  readonly shares: readonly number[];
+  readonly operations: Tail | undefined;
+  readonly lockWaits: Tail | undefined;
+}
+
+/** The slow end of a distribution, in milliseconds. */
+interface Tail {
+  readonly p50: number;
+  readonly p999: number;
+  readonly max: number;
+  readonly count: number;
+}
+
+export function inOneProcess(process: Process, place: Place, run: EndToEnd) {
+  return endToEnd({ producer: process, consumers: [process], each: CONSUMERS }, place, run);
+}
+
+export const PROCESSES = CONSUMERS + 1;
+
+export function inFiveProcesses(processes: readonly Process[], place: Place, run: EndToEnd) {
+  const [producer, ...consumers] = processes;
+  if (producer === undefined) throw new Error("no process");
+  return endToEnd({ producer, consumers, each: 1 }, place, run);
+}
+
+interface Crew {
+  readonly producer: Process;
+  readonly consumers: readonly Process[];
+  /** Consumers in each process. */
+  readonly each: number;
+}
+
+async function endToEnd(crew: Crew, place: Place, run: EndToEnd): Promise<EndToEndResult> {
+  const { producer, consumers, each } = crew;
+  const { way, count, bulk } = run;
+  const all = [...new Set([producer, ...consumers])];
+  for (const process of all) await process.ask("open", { address: place.address, way });
+  const consuming = { consumers: each, inFlight: IN_FLIGHT / CONSUMERS };
+  await Promise.all(consumers.map((process) => process.ask("consume", consuming)));
+
+  const warm = Math.ceil(count / 5);
+  await producer.ask("send", { from: 0, count: warm, inFlight: IN_FLIGHT, bulk });
+  await finished(crew, run.system, warm);
+  await Promise.all(all.map((process) => process.ask("forget")));
+
+  const { startedAt } = await producer.ask("send", { from: 0, count, inFlight: IN_FLIGHT, bulk });
+  const { endedAt, done } = await finished(crew, run.system, count);
+  const findings = await Promise.all(all.map((process) => process.ask("findings")));
+  const books = await producer.ask("books");
+  const completed = books.completed === undefined ? undefined : books.completed - warm;
+  verifyCompleted({ ...books, completed }, pooled(findings, "numbers"), count);
+  await Promise.all(all.map((process) => process.ask("close")));
+  return {
+    perSecond: (count / (endedAt - startedAt)) * 1000,
+    shares: done.map((own) => own / count),
+    operations: tail(pooled(findings, "operations")),
+    lockWaits: tail(pooled(findings, "lockWaits")),
+  };
+}
+
+async function finished({ producer, consumers }: Crew, system: System, count: number) {
+  let done: number[] = [];
+  let lastDoneAt = 0;
+  await until("messages not done", LOOK_MS, async () => {
+    const progress = await Promise.all(consumers.map((process) => process.ask("progress")));
+    done = progress.flatMap((own) => own.done);
+    lastDoneAt = Math.max(...progress.map((own) => own.lastDoneAt));
+    return count - done.reduce((sum, own) => sum + own, 0);
+  });
+  return { done, endedAt: system.tellsDone ? lastDoneAt : await emptied(producer, lastDoneAt) };
+}
+
+/** When the store says that nothing is unfinished; in doubt the moment the last handler ended. */
+async function emptied(process: Process, lastHandledAt: number): Promise<number> {
+  const again = await until(
+    "messages unfinished",
+    1,
+    async () => (await process.ask("books")).left,
+  );
+  return again === 0 ? lastHandledAt : now();
+}
+
+const pooled = (findings: readonly Findings[], what: keyof Findings): number[] =>
+  findings.flatMap((own) => own[what]);
+
+function tail(values: readonly number[]): Tail | undefined {
+  if (values.length === 0) return undefined;
+  return {
+    p50: quantile(values, 0.5),
+    p999: quantile(values, 0.999),
+    max: quantile(values, 1),
+    count: values.length,
+  };
+}

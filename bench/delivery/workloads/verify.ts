@@ -1,0 +1,19 @@
+/** No figure without its proof: what was sent is there, and what was completed was so once. */
+import type { Tally } from "../system.ts";
+
+export function verifySent(books: Tally, sent: number): void {
+  if (books.left !== sent)
+    throw new Error(`${books.left} of ${sent} sent messages are in the store`);
+}
+
+export function verifyCompleted(books: Tally, numbers: readonly number[], sent: number): void {
+  const { left, completed } = books;
+  if (left !== 0) throw new Error(`${left} of ${sent} messages are unfinished`);
+  if (completed !== undefined && completed !== sent) {
+    throw new Error(`${completed} of ${sent} messages are completed`);
+  }
+  const once = new Set(numbers).size;
+  if (once !== sent || numbers.length !== sent) {
+    throw new Error(`${once} of ${sent} messages were handled, in ${numbers.length} deliveries`);
+  }
+}

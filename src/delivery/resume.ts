@@ -1,0 +1,41 @@
+/**
+ * Going on with accepted work in another process: by a handle that can be passed through a prompt
+ * or a command line. It contains the fence, so it stops working when the work is lost.
+ */
+import { BatonError } from "../errors.ts";
+import { idPattern } from "../ids.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { leaseLost } from "./lease.ts";
+import type { Worker } from "./worker.ts";
+
+export const handleOf = ({ id, fence }: DeliveryRow): string => `${id}#${fence}`;
+
+/** The work as it stands now, its lease renewed. The lease stays of the kind it was. */
+export async function resumeWork(
+  workspace: Workspace,
+  holder: Worker,
+  handle: string,
+): Promise<Claimed> {
+  const { id, fence } = parseHandle(handle);
+  const { store, name, limits } = workspace;
+  const found = await store.findDelivery(name, id);
+  const isOwn = found?.delivery.holder === holder.agent && found.delivery.state === "accepted";
+  if (found === undefined || !isOwn) throw leaseLost(id, found?.delivery);
+  const lease = { delivery: id, fence, envelope: found.envelope.id, leaseMs: limits.leaseMs };
+  const outcome = await store.renewLease(name, lease);
+  if (outcome.kind === "lease_lost") throw leaseLost(id, outcome.delivery);
+  return { delivery: outcome.delivery, envelope: found.envelope };
+}
+
+function parseHandle(handle: unknown): { readonly id: string; readonly fence: number } {
+  const text = typeof handle === "string" ? handle : "";
+  const [, id = "", fence = ""] = /^(.+)#([1-9]\d{0,14})$/.exec(text) ?? [];
+  if (idPattern("delivery").test(id)) return { id, fence: Number(fence) };
+  throw new BatonError("invalid_input", {
+    message: "That is not the handle of a piece of work.",
+    path: "handle",
+    hint: "Pass on work.handle as it is: the delivery's id, a # and a number.",
+  });
+}

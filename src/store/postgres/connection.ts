@@ -1,0 +1,69 @@
+/** Connections: how they are made, how statements are run on them, how long one is tried for. */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { PostgresAddress } from "./address.ts";
+import { isDisconnected, isPassing, storeFailure } from "./failures.ts";
+
+const INT8 = 20;
+const CONNECT_MS = 10_000;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Counters and times fit a number: they are made from numbers. */
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
+};
+
+export function clientConfig(address: PostgresAddress): pg.ClientConfig {
+  return {
+    connectionString: address.url,
+    application_name: "baton",
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    types,
+  };
+}
+
+/** A statement with a name is planned once per connection; behind a pooler names mean nothing. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Row = readonly unknown[];
+
+export async function run(
+  client: Pick<pg.ClientBase, "query">,
+  { name, text }: Statement,
+  values: readonly unknown[],
+  address: PostgresAddress,
+): Promise<Row[]> {
+  const named = address.pgbouncer ? {} : { name };
+  const result = await client.query<unknown[]>({
+    ...named,
+    text,
+    values: values as unknown[],
+    rowMode: "array",
+  });
+  return result.rows;
+}
+
+/** Tries again while the server is away or others are in the way; every try starts from nothing. */
+export async function persist<T>(
+  attempt: () => Promise<T>,
+  options: { readonly forMs: number; readonly store: string },
+): Promise<T> {
+  const giveUpAt = performance.now() + options.forMs;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const passing = isDisconnected(error) || isPassing(error);
+      if (!passing || performance.now() + pause > giveUpAt) {
+        throw storeFailure(error, options.store);
+      }
+    }
+    await sleep(pause * (0.5 + Math.random() / 2));
+  }
+}

@@ -1,0 +1,62 @@
+/** Accepting what was claimed before, and claiming and accepting in one step (take). */
+export const ACCEPT = `
+  create function accept(w bigint, t bigint, ats bigint[], inout ev bigint, p_accepts accept_part[],
+    out accepted json, out wakes text[])
+  language plpgsql as $$
+  #variable_conflict use_column
+  declare
+    n bigint;
+  begin
+    update deliveries d set state = 3, lease_until = t + a.lease, accepted_at = ats[a.ord],
+        accepted_by = a.record
+      from (
+        select a.*, (select x.ctid from deliveries x where x.workspace = w and x.id = a.delivery) as tid
+        from unnest(p_accepts) as a
+        offset 0
+      ) a
+      where d.ctid = a.tid and d.fence = a.fence and d.state + 0 = 2;
+    select x.ev, x.rows, x.senders into ev, accepted, wakes
+      from log_accepted(w, t, ev, array(select a.delivery from unnest(p_accepts) a)) x;
+  end $$;
+
+  create function take(w bigint, t bigint, ats bigint[], inout ev bigint, p_takes take_part[],
+    out taken json, out wakes text[])
+  language plpgsql as $$
+  #variable_conflict use_column
+  begin
+    update deliveries d set state = 3, attempt = attempt + 1, fence = d.fence + 1,
+        lease_until = t + k.lease, seen_at = t, accepted_at = ats[k.ord], accepted_by = k.record,
+        holder = k.receiver, instance = k.instance, process = k.process
+      from (
+        select k.*, (select x.ctid from deliveries x where x.workspace = w and x.id = k.delivery) as tid
+        from unnest(p_takes) as k
+        offset 0
+      ) k
+      where d.ctid = k.tid and d.fence = k.fence and d.state + 0 = 1;
+    select x.ev, x.rows, x.senders into ev, taken, wakes
+      from log_accepted(w, t, ev, array(select k.delivery from unnest(p_takes) k)) x;
+  end $$;
+
+  create function log_accepted(w bigint, t bigint, inout ev bigint, p_accepted text[],
+    out rows json, out senders text[])
+  language plpgsql as $$
+  #variable_conflict use_column
+  declare
+    n bigint;
+  begin
+    with accepted as (
+      select a.n, d.row from unnest(p_accepted) with ordinality as a(delivery, n)
+      cross join lateral (select x as row from deliveries x
+        where x.workspace = w and x.id = a.delivery limit 1) d
+    ), logged as (
+      insert into events (workspace, number, at, attempt, kind, agent, task, delivery, envelope)
+        select w, ev + row_number() over (order by a.n), t, (a.row).attempt, 'accepted',
+          (a.row).holder, (a.row).task, (a.row).id, (a.row).envelope
+        from accepted a
+    )
+    select count(*), json_object_agg((a.row).id, delivery_row(a.row)),
+      array_agg(distinct (a.row).sender) into n, rows, senders
+    from accepted a;
+    ev := ev + n;
+  end $$;
+`;

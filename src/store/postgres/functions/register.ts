@@ -1,0 +1,50 @@
+/**
+ * Registering: one row per agent, one name for one agent. The digest covers two values only the
+ * store knows (when the key came, and the revision), so the hub sends the text before and after.
+ */
+export const REGISTER = `
+  create function register(p_workspace text, p_now bigint, p_agent json, p_based_on int)
+    returns json
+  language plpgsql as $$
+  #variable_conflict use_column
+  declare
+    here record;
+    a record;
+    current agents;
+    taken record;
+    keyed bigint;
+    digest text;
+  begin
+    select * into here from enter(p_workspace, p_now);
+    select * into a from json_to_record(p_agent) as x(id text, status text, role text,
+      aliases text, names text[], "publicKey" text, profile text, "before" text, "between" text);
+    select n.name, n.agent into taken from unnest(a.names) with ordinality as u(name, n)
+      join agent_names n on n.workspace = here.w and n.name = u.name
+      where n.agent <> a.id order by u.n limit 1;
+    if found then
+      return json_build_object('kind', 'name_taken', 'name', taken.name, 'by', taken.agent);
+    end if;
+    select * into current from agents x where x.workspace = here.w and x.id = a.id;
+    if coalesce(current.revision, 0) <> p_based_on then
+      return json_build_object('kind', 'changed');
+    end if;
+    -- Not before any record, also when the clock went back: those were written without the key.
+    keyed := case when a."publicKey" = coalesce(current.public_key, '')
+      then coalesce(current.keyed_at, 0)
+      else greatest(here.t, (select max(stored_at) from chains where workspace = here.w)) end;
+    digest := encode(sha256(convert_to(a."before" || keyed || a."between" || (p_based_on + 1) || ']',
+      'UTF8')), 'hex');
+    insert into agents (workspace, id, revision, keyed_at, status, role, aliases, public_key,
+        profile, digest)
+      values (here.w, a.id, p_based_on + 1, keyed, a.status, a.role, a.aliases, a."publicKey",
+        a.profile, digest)
+      on conflict (workspace, id) do update set revision = excluded.revision,
+        keyed_at = excluded.keyed_at, status = excluded.status, role = excluded.role,
+        aliases = excluded.aliases, public_key = excluded.public_key,
+        profile = excluded.profile, digest = excluded.digest;
+    delete from agent_names n where n.workspace = here.w and n.agent = a.id;
+    insert into agent_names (workspace, name, agent)
+      select here.w, u.name, a.id from unnest(a.names) as u(name);
+    return json_build_object('kind', 'registered', 'keyedAt', keyed, 'digest', digest);
+  end $$;
+`;

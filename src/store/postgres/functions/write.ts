@@ -1,0 +1,125 @@
+/**
+ * One group of operations of one hub in one workspace: a single call, a single transaction, no
+ * round trip while the workspace is locked.
+ *
+ * Every write of a workspace happens under its lock, so what a check sees is so until the commit:
+ * chains have no gaps, numbers of events rise in the order they can be seen, nobody slips in
+ * between. The lock is an advisory one, which leaves no trace: a claim that finds nothing writes
+ * nothing and syncs nothing.
+ */
+import { PART_ARGUMENTS } from "../parts.ts";
+
+export const WRITE = `
+  create function enter(p_workspace text, p_now bigint, out w bigint, out t bigint,
+    out pos bigint, out ev bigint)
+  language plpgsql as $$
+  #variable_conflict use_column
+  begin
+    perform pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || p_workspace, 0));
+    select key, position, event into w, pos, ev from workspaces where name = p_workspace;
+    if not found then
+      insert into workspaces (name) values (p_workspace)
+        returning key, position, event into w, pos, ev;
+    end if;
+    t := coalesce(p_now, (extract(epoch from clock_timestamp()) * 1000)::bigint);
+  end $$;
+
+  create function write(p_workspace text, p_now bigint, p_writer uuid, p_token bigint,
+    p_sweep boolean, p_gone text[], p_texts bytea, ${PART_ARGUMENTS}) returns json
+  language plpgsql as $$
+  #variable_conflict use_column
+  declare
+    w bigint;
+    t bigint;
+    first bigint;
+    pos bigint;
+    began bigint;
+    ev bigint;
+    refused json;
+    places json;
+    ats bigint[];
+    settled json;
+    sent json;
+    accepted json;
+    taken json;
+    renewed json;
+    claimed json;
+    kept json;
+    due bigint;
+    rung text[];
+    wakes text[] := '{}';
+  begin
+    select e.w, e.t, e.pos, e.ev into w, t, first, began from enter(p_workspace, p_now) e;
+    refused := refuse(w, t, p_holds, p_records, p_mentions, p_sends, p_parents, p_takes,
+      p_authors);
+    if refused is not null then
+      return json_build_object('refused', refused);
+    end if;
+
+    pos := first;
+    ev := began;
+    if p_records is not null then
+      select x.places, x.ats into places, ats
+        from append(w, t, first, p_records, p_relations, p_texts) x;
+      pos := pos + cardinality(p_records);
+    end if;
+    if p_settles is not null then
+      select x.ev, x.settled, x.wakes into ev, settled, rung
+        from settle(w, t, ats, ev, p_settles) x;
+      wakes := wakes || rung;
+    end if;
+    if p_sends is not null then
+      select x.ev, x.sent, x.wakes into ev, sent, rung
+        from deliver(w, t, first, ats, ev, p_sends, p_texts) x;
+      wakes := wakes || rung;
+    end if;
+    if p_accepts is not null then
+      select x.ev, x.accepted, x.wakes into ev, accepted, rung
+        from accept(w, t, ats, ev, p_accepts) x;
+      wakes := wakes || rung;
+    end if;
+    if p_takes is not null then
+      select x.ev, x.taken, x.wakes into ev, taken, rung from take(w, t, ats, ev, p_takes) x;
+      wakes := wakes || rung;
+    end if;
+    if p_renews is not null then
+      renewed := renew(w, t, p_renews);
+    end if;
+    if p_sessions is not null then
+      perform renew_sessions(w, t, p_sessions);
+    end if;
+    if p_sweep then
+      select x.ev, x.wakes into ev, rung from sweep(w, t, ev, p_gone) x;
+      wakes := wakes || rung;
+    end if;
+    if p_claims is not null then
+      select x.ev, x.claimed, x.kept into ev, claimed, kept from claim(w, t, ev, p_claims) x;
+      due := next_due(w, t);
+    end if;
+
+    if pos <> first or ev <> began then
+      update workspaces x set position = pos, event = ev where x.key = w;
+      insert into writers (id, written, at, claimed) values (p_writer, p_token, now(), kept)
+        on conflict (id) do update set written = excluded.written, at = excluded.at,
+          claimed = excluded.claimed
+        where writers.fenced < excluded.written;
+      if not found then
+        raise exception 'the hub has given up this write';
+      end if;
+    end if;
+    return json_build_object('places', places, 'settled', settled, 'sent', sent,
+      'accepted', accepted, 'taken', taken, 'renewed', renewed, 'claimed', claimed, 'due', due,
+      'wakes', (select json_agg(distinct x) from unnest(wakes) as x));
+  end $$;
+
+  -- Was a write kept whose answer was lost? If not it never will be, although it may still be on its
+  -- way, or stand in line for the workspace: the hub writes it again.
+  create function doubt(p_writer uuid, p_token bigint, out written bigint, out claimed json)
+  language plpgsql as $$
+  #variable_conflict use_column
+  begin
+    insert into writers (id, written, at) values (p_writer, 0, now()) on conflict do nothing;
+    update writers set fenced = p_token, at = now() where id = p_writer;
+    select x.written, x.claimed into written, claimed from writers x where x.id = p_writer;
+  end $$;
+`;

@@ -1,0 +1,427 @@
+/**
+ * A group of operations as one call: what each of them needs, sorted by what has to be done, with
+ * all texts as one run of bytes. And the way back: the answer, per operation.
+ */
+import { genesis } from "../chain.ts";
+import { deliveryOf, envelopeOf, stateNumber } from "../codecs.ts";
+import { type DeliveryRow, type DeliveryState, HELD_STATES, type NewMemory } from "../rows.ts";
+import type {
+  AcceptDelivery,
+  AcceptOutcome,
+  AppendMemories,
+  AppendOutcome,
+  ClaimDeliveries,
+  Claimed,
+  ClaimOutcome,
+  Lease,
+  Place,
+  RenewOutcome,
+  SendHandoff,
+  SendOutcome,
+  Session,
+  SettleDelivery,
+  Settlement,
+  SettleOutcome,
+} from "../store.ts";
+import { encoded, PART_NAMES, type Part, type PartName } from "./parts.ts";
+
+export type Operation =
+  | { readonly kind: "append"; readonly of: AppendMemories }
+  | { readonly kind: "send"; readonly of: SendHandoff }
+  | { readonly kind: "settle"; readonly of: SettleDelivery }
+  | { readonly kind: "accept"; readonly of: AcceptDelivery }
+  | { readonly kind: "claim"; readonly of: ClaimDeliveries }
+  | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
+  | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
+
+export type Outcome =
+  | AppendOutcome
+  | SendOutcome
+  | SettleOutcome
+  | AcceptOutcome
+  | ClaimOutcome
+  | RenewOutcome
+  | undefined;
+
+/** A delivery reserved for an operation that claims and accepts, and the record that accepts it. */
+export interface Take {
+  readonly candidate: Claimed;
+  readonly memory: NewMemory;
+}
+
+/** What the database answers (functions/write.ts). */
+export interface Answer {
+  readonly places: readonly (readonly [number, number, string])[] | null;
+  readonly settled: Readonly<Record<number, unknown>> | null;
+  readonly sent: Readonly<Record<number, unknown>> | null;
+  /** By delivery, as taken. */
+  readonly accepted: Readonly<Record<string, unknown>> | null;
+  readonly taken: Readonly<Record<string, unknown>> | null;
+  readonly renewed: Readonly<Record<number, unknown>> | null;
+  readonly claimed: readonly (readonly [number, unknown, unknown])[] | null;
+  readonly due: number | null;
+  readonly wakes: readonly string[] | null;
+}
+
+/** States as bits. */
+const bits = (states: readonly DeliveryState[]): number =>
+  states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
+const HELD = bits(HELD_STATES);
+
+type Parts = { [Name in PartName]?: Part<Name>[] };
+
+export class Group {
+  readonly #parts: Parts = {};
+  readonly #texts: Buffer[] = [];
+  readonly #gone = new Set<string>();
+  readonly #geneses = new Map<string, string>();
+  /** Operations that claim the same way claim together; what comes is dealt out in their order. */
+  readonly #claims = new Map<string, { readonly n: number; most: number }>();
+  readonly #claimOf = new Map<number, number>();
+  readonly #ids = new Set<string>();
+  /** What was claimed and not dealt out yet. */
+  #unclaimed: Map<number, (readonly [number, unknown, unknown])[]> | undefined;
+  #sweep = false;
+  #bytes = 0;
+  #records = 0;
+  /** Records of the group, by the operation that brings them: the first one's number. */
+  readonly #recordOf = new Map<number, number>();
+  /** Ids of all its records, in order. */
+  readonly recordIds: string[] = [];
+  /** The delivery each operation is about, or those it takes. */
+  readonly deliveries = new Map<number | string, string>();
+
+  add(i: number, operation: Operation, takes: readonly Take[] = []): void {
+    switch (operation.kind) {
+      case "append":
+        this.#append(i, operation.of);
+        break;
+      case "send":
+        this.#send(i, operation.of);
+        break;
+      case "settle":
+        this.#settle(i, operation.of);
+        break;
+      case "accept":
+        this.#accept(i, operation.of);
+        break;
+      case "claim":
+        if (operation.of.accept === undefined) this.#claim(i, operation.of);
+        else for (const take of takes) this.#take(i, operation.of, take);
+        break;
+      case "renew":
+        this.#hold(i, operation.of.lease, { newest: false });
+        this.#renew(i, operation.of.lease);
+        break;
+      case "session": {
+        const { agent, instance, leaseMs } = operation.of;
+        this.#part("session", { agent, instance, lease: leaseMs });
+        break;
+      }
+    }
+  }
+
+  /** Lets what is due become ready first, and takes from processes that are gone what they hold. */
+  sweep(gone: readonly string[]): void {
+    this.#sweep = true;
+    for (const process of gone) this.#gone.add(process);
+  }
+
+  /** The arguments that carry the group. */
+  encoded(): readonly unknown[] {
+    const texts = Buffer.concat(this.#texts, this.#bytes);
+    const parts = PART_NAMES.map((name) => encoded(name, this.#parts[name]));
+    return [this.#sweep, [...this.#gone], texts, ...parts];
+  }
+
+  #part<Name extends PartName>(name: Name, entry: Part<Name>): void {
+    const list = (this.#parts[name] ?? []) as Part<Name>[];
+    list.push(entry);
+    this.#parts[name] = list as Parts[Name];
+  }
+
+  #text(text: string): { at: number; bytes: number } {
+    const bytes = Buffer.from(text);
+    const at = this.#bytes + 1;
+    this.#texts.push(bytes);
+    this.#bytes += bytes.length;
+    return { at, bytes: bytes.length };
+  }
+
+  #hold(
+    i: number,
+    { delivery, fence, envelope }: Lease,
+    { newest, states = HELD }: { newest: boolean; states?: number },
+  ): void {
+    this.deliveries.set(i, delivery);
+    this.#part("hold", { i, delivery, fence, envelope, newest, states });
+  }
+
+  #renew(i: number, { delivery, fence, leaseMs }: Lease): void {
+    this.#part("renew", { i, delivery, fence, lease: leaseMs });
+  }
+
+  #record(i: number, where: { workspace: string; branch: string }, memory: NewMemory): number {
+    const ord = ++this.#records;
+    if (!this.#recordOf.has(i)) this.#recordOf.set(i, ord);
+    this.recordIds.push(memory.id);
+    const { branch } = where;
+    const { id, agent, publicKey: key, digest, signature } = memory;
+    const twice = this.#ids.has(id);
+    this.#ids.add(id);
+    this.#part("record", {
+      ...{ i, ord, branch, genesis: this.#genesis(where), id, twice },
+      ...{ agent, key, digest, signature },
+      ...this.#text(memory.text),
+    });
+    for (const mention of memory.mentions) {
+      this.#part("mention", { i, ord, record: id, id: mention });
+    }
+    for (const [n, edge] of memory.relations.entries()) {
+      const { kind, target, validFrom, validUntil } = edge;
+      this.#part("relation", {
+        ...{ ord, n, kind, target },
+        ...{ valid_from: validFrom, valid_until: validUntil },
+      });
+    }
+    return ord;
+  }
+
+  /** Hashed once for all records of a branch. */
+  #genesis({ workspace, branch }: { workspace: string; branch: string }): string {
+    const known = this.#geneses.get(branch) ?? genesis(workspace, branch);
+    this.#geneses.set(branch, known);
+    return known;
+  }
+
+  #append(i: number, operation: AppendMemories): void {
+    const { lease, memories } = operation;
+    if (lease !== undefined) {
+      this.#hold(i, lease, { newest: false });
+      this.#renew(i, lease);
+    }
+    for (const memory of memories) this.#record(i, operation, memory);
+  }
+
+  #send(i: number, operation: SendHandoff): void {
+    const { envelope, delivery, extend, settles, parent } = operation;
+    const ord = this.#record(i, operation, operation.memory);
+    const joined = extend?.held ? extend.delivery : delivery.id;
+    if (settles !== undefined) {
+      this.#hold(i, settles, { newest: true, states: bits(["accepted"]) });
+      const { id: record } = operation.memory;
+      this.#end(i, settles, { ord, record, settlement: { kind: "completed" }, reason: "" });
+    }
+    for (const [n, id] of envelope.parents.entries()) {
+      this.#part("parent", { i, n, envelope: id });
+    }
+    this.deliveries.set(i, joined);
+    this.#part("send", {
+      ...{ i, ord, id: envelope.id, task: envelope.task, sender: envelope.sender, parent },
+      ...{ delivery: delivery.id, receiver: delivery.receiver, attempts: delivery.maxAttempts },
+      settles: settles?.delivery ?? null,
+      extend: extend?.delivery ?? null,
+      extended: extend?.envelope ?? null,
+      held: extend?.held ?? null,
+      ...this.#text(envelope.text),
+    });
+  }
+
+  #settle(i: number, operation: SettleDelivery): void {
+    const { lease, memory, settlement, reason } = operation;
+    this.#hold(i, lease, { newest: true, states: bits(operation.from) });
+    const ord = memory && this.#record(i, operation, memory);
+    this.#end(i, lease, { ord, record: memory?.id, settlement, reason });
+  }
+
+  #end(
+    i: number,
+    { delivery, fence }: Lease,
+    end: {
+      ord: number | undefined;
+      record: string | undefined;
+      settlement: Settlement;
+      reason: string;
+    },
+  ): void {
+    const { settlement, reason, ord = null, record = null } = end;
+    this.#part("settle", {
+      ...{ i, ord, record, delivery, fence, reason, outcome: settlement.kind },
+      state: stateNumber(stateAfter(settlement)),
+      delay: "delayMs" in settlement ? settlement.delayMs : null,
+      n: this.#parts.settle?.length ?? 0,
+    });
+  }
+
+  #accept(i: number, operation: AcceptDelivery): void {
+    const { lease, memory } = operation;
+    this.#hold(i, lease, { newest: true, states: bits(["claimed"]) });
+    const ord = this.#record(i, operation, memory);
+    const { delivery, fence, leaseMs } = lease;
+    this.#part("accept", { i, ord, record: memory.id, delivery, fence, lease: leaseMs });
+  }
+
+  #claim(i: number, operation: ClaimDeliveries): void {
+    const { receiver, publicKey: key, instance, process, leaseMs: lease, limit } = operation;
+    const { task = null, delivery = null } = operation;
+    this.sweep(operation.gone);
+    this.#part("author", { i, agent: receiver, key });
+    const wanted = { receiver, key, instance, process, lease, task, delivery };
+    const alike = JSON.stringify(wanted);
+    const known = this.#claims.get(alike);
+    if (known !== undefined) {
+      known.most += limit;
+      this.#claimOf.set(i, known.n);
+      return;
+    }
+    const claim = { n: this.#claims.size, most: limit, ...wanted };
+    this.#claims.set(alike, claim);
+    this.#claimOf.set(i, claim.n);
+    this.#part("claim", claim);
+  }
+
+  #take(i: number, operation: ClaimDeliveries, { candidate, memory }: Take): void {
+    const ord = this.#record(i, operation, memory);
+    const { receiver, instance, process, leaseMs } = operation;
+    const { id: delivery, fence, envelope } = candidate.delivery;
+    this.deliveries.set(delivery, delivery);
+    this.#part("take", {
+      ...{ i, ord, record: memory.id, delivery, fence, envelope },
+      ...{ receiver, instance, process, lease: leaseMs },
+    });
+  }
+
+  /** Its share of what was claimed for all that claim alike. */
+  #dealt(i: number, { limit }: ClaimDeliveries, answer: Answer): Claimed[] {
+    const n = this.#claimOf.get(i) ?? 0;
+    this.#unclaimed ??= Map.groupBy(answer.claimed ?? [], ([claim]) => claim);
+    const share = this.#unclaimed.get(n)?.splice(0, limit) ?? [];
+    return share.map(([, delivery, envelope]) => ({
+      delivery: deliveryOf(delivery),
+      envelope: envelopeOf(envelope),
+    }));
+  }
+
+  /** Where the records of an operation went. */
+  #places(i: number, ids: readonly string[], { places }: Answer): Place[] {
+    const first = (this.#recordOf.get(i) ?? 1) - 1;
+    return ids.map((id, n) => {
+      const [seq, storedAt, link] = places?.[first + n] ?? missing();
+      return { id, seq, storedAt, link };
+    });
+  }
+
+  /** What came of one operation of the group that was written. */
+  outcome(i: number, operation: Operation, answer: Answer, takes: readonly Take[]): Outcome {
+    switch (operation.kind) {
+      case "append": {
+        const ids = operation.of.memories.map((memory) => memory.id);
+        const places = this.#places(i, ids, answer);
+        const leased = operation.of.lease && deliveryOf(answer.renewed?.[i]);
+        return { kind: "appended", places, envelope: leased?.envelope ?? "" };
+      }
+      case "send": {
+        const { memory, extend } = operation.of;
+        const [place = missing()] = this.#places(i, [memory.id], answer);
+        const superseded = extend !== undefined && !extend.held ? extend.delivery : "";
+        return { kind: "sent", place, delivery: deliveryOf(answer.sent?.[i]), superseded };
+      }
+      case "settle":
+        return { kind: "settled", delivery: deliveryOf(answer.settled?.[i]) };
+      case "accept": {
+        const { lease, memory } = operation.of;
+        const [place = missing()] = this.#places(i, [memory.id], answer);
+        const delivery = deliveryOf(answer.accepted?.[lease.delivery]);
+        if (!stillHeld(delivery, lease.fence)) return { kind: "lease_lost", delivery };
+        return { kind: "accepted", place, delivery };
+      }
+      case "renew": {
+        const delivery = deliveryOf(answer.renewed?.[i]);
+        const held = stillHeld(delivery, operation.of.lease.fence);
+        return { kind: held ? "renewed" : "lease_lost", delivery };
+      }
+      case "session":
+        return undefined;
+      case "claim":
+        return operation.of.accept === undefined
+          ? claimOutcome(operation.of, this.#dealt(i, operation.of, answer), answer.due ?? 0)
+          : claimOutcome(operation.of, takenBy(takes, answer), operation.of.leaseMs);
+    }
+  }
+}
+
+export function claimOutcome(
+  { limit }: ClaimDeliveries,
+  claimed: readonly Claimed[],
+  due: number,
+): ClaimOutcome {
+  return { kind: "claimed", claimed, nextDueMs: claimed.length < limit ? due : 0 };
+}
+
+function takenBy(takes: readonly Take[], { taken }: Answer): Claimed[] {
+  return takes.flatMap(({ candidate }) => {
+    const delivery = deliveryOf(taken?.[candidate.delivery.id]);
+    const held = stillHeld(delivery, candidate.delivery.fence + 1);
+    return held ? { delivery, envelope: candidate.envelope } : [];
+  });
+}
+
+/**
+ * Whether a hold that was given still stands. An answer that was lost is read when the server is
+ * back: by then a lease may have run out, and what it was for may be somebody else's.
+ */
+export function stillHeld({ fence, state }: DeliveryRow, given: number): boolean {
+  return fence === given && HELD_STATES.some((held) => held === state);
+}
+
+/** The delivery as its new holder will have it, for the record that accepts it. */
+export function asTaken(
+  candidate: DeliveryRow,
+  { receiver, instance, process }: ClaimDeliveries,
+): DeliveryRow {
+  return {
+    ...candidate,
+    state: "accepted",
+    attempt: candidate.attempt + 1,
+    fence: candidate.fence + 1,
+    holder: receiver,
+    instance,
+    process,
+  };
+}
+
+/**
+ * What an operation touches. Two that touch the same go into different groups: the checks of a
+ * group see the state before all of it.
+ */
+export function touches(operation: Operation): string[] {
+  switch (operation.kind) {
+    case "append": {
+      const { memories, lease } = operation.of;
+      return [...memories.map((memory) => memory.id), ...(lease ? [lease.delivery] : [])];
+    }
+    case "send": {
+      const { memory, envelope, delivery, extend, settles } = operation.of;
+      return [
+        ...[memory.id, envelope.id, delivery.id, `${delivery.receiver} ${envelope.task}`],
+        ...(extend ? [extend.delivery] : []),
+        ...(settles ? [settles.delivery] : []),
+      ];
+    }
+    case "settle":
+    case "accept":
+    case "renew":
+      return [operation.of.lease.delivery];
+    case "claim":
+    case "session":
+      return [];
+  }
+}
+
+function stateAfter(settlement: Settlement): DeliveryState {
+  return "becomes" in settlement ? settlement.becomes : settlement.kind;
+}
+
+function missing(): never {
+  throw new Error("the database's answer lacks a place");
+}

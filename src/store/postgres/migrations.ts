@@ -1,0 +1,112 @@
+/**
+ * The schema, as steps that were shipped, applied by whichever hub comes first: an advisory lock
+ * makes the others wait and find the work done.
+ */
+import type pg from "pg";
+import { BatonError } from "../../errors.ts";
+import type { PostgresAddress } from "./address.ts";
+import { functionsIn } from "./functions/index.ts";
+import { BALLAST, INDEX_TABLES, TABLES } from "./schema.ts";
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  sql(schema: string): string;
+}
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: "memories, envelopes, deliveries, events",
+    sql: (schema) => [TABLES, INDEX_TABLES, BALLAST, functionsIn(schema)].join("\n"),
+  },
+];
+
+const NEWEST = MIGRATIONS.length;
+const OLDEST_SERVER = 150_000;
+
+/** Brings the store to the newest version. Refuses other programs' schemas and newer stores. */
+export async function migrate(client: pg.Client, address: PostgresAddress): Promise<void> {
+  await refuseServer(client);
+  if ((await versionOf(client, address)) === NEWEST) return;
+  await client.query("begin");
+  try {
+    const lock = `baton migrations of ${address.schema}`;
+    await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lock]);
+    await bringUpToDate(client, address);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
+}
+
+async function bringUpToDate(client: pg.Client, address: PostgresAddress): Promise<void> {
+  const { schema } = address;
+  const version = await versionOf(client, address);
+  if (version === 0) await client.query(`create schema if not exists ${schema}`);
+  await client.query(`set local search_path = ${schema}, pg_temp`);
+  if (version === 0) {
+    await client.query(
+      "create table baton_migrations (version int primary key, name text, at timestamptz)",
+    );
+  }
+  for (const step of MIGRATIONS.slice(version)) {
+    await client.query(step.sql(schema));
+    await client.query("insert into baton_migrations values ($1, $2, now())", [
+      step.version,
+      step.name,
+    ]);
+  }
+}
+
+/** 0 where there is nothing yet. */
+async function versionOf(client: pg.Client, { schema, name }: PostgresAddress): Promise<number> {
+  const { rows } = await client.query<{ ours: boolean; tables: string }>(
+    `select bool_or(relname = 'baton_migrations') as ours, count(*) as tables
+     from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'v', 'm', 'p')`,
+    [schema],
+  );
+  const [found] = rows;
+  if (!found?.ours) {
+    if (Number(found?.tables ?? 0) === 0) return 0;
+    throw new BatonError("store_foreign", {
+      message: `${name}: the schema holds tables of another program.`,
+      path: name,
+      hint: "Name another schema, for instance ?schema=baton.",
+    });
+  }
+  const versions = await client.query<{ version: number }>(
+    `select max(version) as version from ${schema}.baton_migrations`,
+  );
+  const version = versions.rows[0]?.version ?? 0;
+  if (version > NEWEST) {
+    throw new BatonError("store_too_new", {
+      message: `${name} has schema version ${version}; this Baton knows versions up to ${NEWEST}.`,
+      path: name,
+      hint: "Upgrade batonpass: npm install batonpass@latest. Nothing was changed.",
+      details: { found: version, known: NEWEST },
+    });
+  }
+  return version;
+}
+
+async function refuseServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; encoding: string }>(
+    `select current_setting('server_version_num') as version,
+       current_setting('server_encoding') as encoding`,
+  );
+  const { version, encoding } = rows[0] ?? { version: "0", encoding: "" };
+  if (Number(version) < OLDEST_SERVER) {
+    throw new BatonError("store_unsupported", {
+      message: `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; Baton needs 15.`,
+      hint: "Upgrade the server.",
+    });
+  }
+  if (encoding !== "UTF8") {
+    throw new BatonError("store_unsupported", {
+      message: `The database's encoding is ${encoding}; Baton needs UTF8.`,
+      hint: "Create a database with: createdb --encoding UTF8 --template template0 <name>.",
+    });
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Wake-ups between hubs. After a commit the agents it concerns are named in a notification, outside
+ * the transaction (inside, all commits of the server would queue up for it), and what comes
+ * together while one is on its way goes as one. A notification is a hint: losing one costs the
+ * time until the next look.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { Wake } from "../store.ts";
+import type { WakeBell } from "../wake.ts";
+import type { PostgresAddress } from "./address.ts";
+import { clientConfig } from "./connection.ts";
+
+/** PostgreSQL takes less than 8,000 bytes; more than that wakes everybody. */
+const MOST_BYTES = 7_900;
+const EVERYBODY = "";
+const RECONNECT_MS = 1_000;
+
+export class Notices {
+  readonly #address: PostgresAddress;
+  readonly #bell: WakeBell;
+  readonly #send: (channel: string, payload: string) => Promise<unknown>;
+  /** Tells our own notifications from the others': we have rung for those already. */
+  readonly #self = randomUUID();
+  readonly #channel: string;
+  #pending = new Map<string, Set<string>>();
+  #sending = false;
+  #listening: pg.Client | undefined;
+  #closed = false;
+  #started = false;
+
+  constructor(
+    address: PostgresAddress,
+    bell: WakeBell,
+    send: (channel: string, payload: string) => Promise<unknown>,
+  ) {
+    this.#address = address;
+    this.#bell = bell;
+    this.#send = send;
+    this.#channel = `baton_${address.schema}`;
+  }
+
+  /** Begins to listen, once. A pooler cannot hold a listening connection. */
+  start(): void {
+    if (this.#started || this.#address.pgbouncer) return;
+    this.#started = true;
+    void this.#listen();
+  }
+
+  ring(workspace: string, agents: readonly string[]): void {
+    const pending = this.#pending.get(workspace) ?? new Set();
+    for (const agent of agents) pending.add(agent);
+    this.#pending.set(workspace, pending);
+    if (!this.#sending) void this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#sending = true;
+    while (this.#pending.size > 0) {
+      const payload = this.#payload();
+      this.#pending = new Map();
+      await this.#send(this.#channel, payload).catch(() => {}); // A hint only.
+    }
+    this.#sending = false;
+  }
+
+  #payload(): string {
+    const agents = [...this.#pending].map(([workspace, names]) => [workspace, ...names]);
+    const payload = JSON.stringify([this.#self, ...agents]);
+    return Buffer.byteLength(payload) < MOST_BYTES ? payload : EVERYBODY;
+  }
+
+  /** Listens for as long as the store is open, whatever becomes of the connection. */
+  async #listen(): Promise<void> {
+    let again = false;
+    while (!this.#closed) {
+      const client = new pg.Client(clientConfig(this.#address));
+      const ended = new Promise<void>((resolve) => {
+        client.once("end", resolve);
+        client.on("error", () => resolve());
+      });
+      client.on("notification", ({ payload = EVERYBODY }) => this.#heard(payload));
+      try {
+        await client.connect();
+        await client.query(`listen ${this.#channel}`);
+        this.#listening = client;
+        if (this.#closed) break;
+        if (again) this.#bell.ringAll(); // Whatever was said meanwhile, nobody heard it.
+        again = true;
+        await ended;
+      } catch {
+        // The server is away: whoever waits looks by itself now and then.
+      }
+      this.#listening = undefined;
+      await client.end().catch(() => {});
+      if (!this.#closed) await sleep(RECONNECT_MS, undefined, { ref: false });
+    }
+    await this.#listening?.end().catch(() => {});
+  }
+
+  #heard(payload: string): void {
+    if (payload === EVERYBODY) {
+      this.#bell.ringAll();
+      return;
+    }
+    const [from, ...wakes] = JSON.parse(payload) as [string, ...[string, ...string[]][]];
+    if (from === this.#self) return;
+    const whom: Wake[] = wakes.flatMap(([workspace, ...agents]) =>
+      agents.map((agent) => ({ workspace, agent })),
+    );
+    this.#bell.ring(whom);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#listening?.end().catch(() => {});
+  }
+}

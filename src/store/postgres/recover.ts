@@ -1,0 +1,110 @@
+/**
+ * What can only be told by reading again: what stands in the way of an operation that was refused,
+ * and the answer to a group that was kept although the connection broke before it came.
+ */
+
+import { deliveryOf, envelopeOf } from "../codecs.ts";
+import type { Claimed, SendHandoff } from "../store.ts";
+import type { Row } from "./connection.ts";
+import type { Reader } from "./find.ts";
+import { type Answer, type Group, type Operation, type Outcome, stillHeld } from "./group.ts";
+import type { Refusal } from "./writer.ts";
+
+const DELIVERY_WIDTH = 23;
+
+/** A delivery and, in the columns after it, its envelope. */
+export function claimedOf(row: Row): Claimed {
+  return {
+    delivery: deliveryOf(row),
+    envelope: envelopeOf(row.slice(DELIVERY_WIDTH)),
+  };
+}
+
+export async function explain(
+  reader: Reader,
+  operation: Operation,
+  [, why, what]: Refusal,
+): Promise<Outcome> {
+  switch (why) {
+    case "lease_lost":
+    case "extended": {
+      const found = await findClaimed(reader, operation.of.workspace, what);
+      if (why === "extended" && found !== undefined) {
+        return { kind: "extended", envelope: found.envelope };
+      }
+      return { kind: "lease_lost", delivery: found?.delivery };
+    }
+    case "changed":
+      return { kind: "changed", open: await findOpen(reader, operation.of as SendHandoff) };
+    case "unknown_agent":
+    case "agent_disabled":
+    case "key_changed":
+      return { kind: why, agent: what };
+    case "unknown_receiver":
+    case "receiver_disabled":
+      return { kind: why, receiver: what };
+    case "missing_parent":
+      return { kind: why, envelope: what };
+    case "id_taken":
+      return { kind: why, id: what };
+    case "missing_reference": {
+      const [memory = "", reference = ""] = what.split(" ");
+      return { kind: why, memory, reference };
+    }
+    default:
+      throw new Error(`the database refused for an unknown reason: ${why}`);
+  }
+}
+
+async function findClaimed(
+  { sql, read }: Reader,
+  workspace: string,
+  id: string,
+): Promise<Claimed | undefined> {
+  const [row] = await read(sql.delivery, [workspace, [id]]);
+  return row && claimedOf(row);
+}
+
+/** The open piece of work that a handoff would have to extend. */
+async function findOpen({ sql, read }: Reader, operation: SendHandoff) {
+  const { workspace, delivery, envelope, parent, settles } = operation;
+  const work = [delivery.receiver, envelope.task, envelope.sender, parent];
+  const [row] = await read(sql.openWork, [workspace, ...work, settles?.delivery ?? ""]);
+  if (row === undefined) return undefined;
+  const found = claimedOf(row);
+  return { delivery: found.delivery, memory: found.envelope.memory };
+}
+
+/** Reads the rows a kept group has left, as the answer it would have been given. */
+export async function recover(
+  { sql, read }: Reader,
+  workspace: string,
+  lost: { readonly group: Group; readonly claimed: unknown },
+): Promise<Answer> {
+  const { group } = lost;
+  const places = new Map(
+    (await read(sql.places, [workspace, group.recordIds])).map((row) => {
+      const [id, seq, storedAt, link] = row as [string, number, number, string];
+      return [id, [seq, storedAt, link] as const];
+    }),
+  );
+  const claims = (lost.claimed ?? []) as readonly (readonly [number, string, number])[];
+  const wanted = [...group.deliveries.values(), ...claims.map(([, id]) => id)];
+  const rows = new Map(
+    (await read(sql.delivery, [workspace, wanted])).map((row) => [row[12] as string, row]),
+  );
+  const byOperation = Object.fromEntries([...group.deliveries].map(([i, id]) => [i, rows.get(id)]));
+  return {
+    places: group.recordIds.map((id) => places.get(id) as [number, number, string]),
+    settled: byOperation,
+    sent: byOperation,
+    renewed: byOperation,
+    accepted: Object.fromEntries(rows),
+    taken: Object.fromEntries(rows),
+    claimed: claims
+      .filter(([, id, fence]) => stillHeld(deliveryOf(rows.get(id)), fence))
+      .map(([n, id]) => [n, rows.get(id), rows.get(id)?.slice(DELIVERY_WIDTH)]),
+    due: 1,
+    wakes: null,
+  };
+}

@@ -1,0 +1,151 @@
+/** Every statement of the store, by what it is for. The workspace is always the first argument. */
+import {
+  AGENT_COLUMNS,
+  ATTEMPT_COLUMNS,
+  DELIVERY_COLUMNS,
+  EDGE_COLUMNS,
+  ENVELOPE_COLUMNS,
+  EVENT_COLUMNS,
+  MEMORY_COLUMNS,
+} from "../codecs.ts";
+import type { Statement } from "./connection.ts";
+import { PART_NAMES } from "./parts.ts";
+
+/** The workspace's key; of one that nobody has written to, null, which no row has. */
+const HERE = "(select key from $schema.workspaces where name = $1)";
+const MEMORIES = `$schema.memories m
+  join $schema.chains c on c.workspace = m.workspace and c.key = m.chain`;
+const CHAIN = `(select key from $schema.chains where workspace = ${HERE} and branch = $2)`;
+const EDGES = `$schema.relations r
+  join $schema.memories s on s.workspace = r.workspace and s.pos = r.source
+  join $schema.memories t on t.workspace = r.workspace and t.pos = r.target`;
+const ENVELOPES = `$schema.envelopes e
+  join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
+const POSITION = `(select pos from $schema.memories where workspace = ${HERE} and id = $2)`;
+const VALID = `($3::text[] is null or r.kind = any ($3))
+  and ($4::bigint is null or (r.valid_from <= $4 and (r.valid_until = 0 or $4 < r.valid_until)))`;
+
+const SQL = {
+  // Writing
+  write: `select $schema.write(${Array.from({ length: 7 + PART_NAMES.length }, (_, n) => `$${n + 1}`)})`,
+  pick: "select * from $schema.pick($1, $2, $3)",
+  register: "select $schema.register($1, $2, $3, $4)",
+  doubt: "select written, claimed from $schema.doubt($1, $2)",
+  forgetWriter: "delete from $schema.writers where id = $1 or at < now() - interval '7 days'",
+  notify: "select pg_notify($1, $2)",
+
+  // Agents
+  agentByName: `select ${AGENT_COLUMNS} from $schema.agent_names n
+    join $schema.agents a on a.workspace = n.workspace and a.id = n.agent
+    where n.workspace = ${HERE} and n.name = $2`,
+  agents: `select ${AGENT_COLUMNS} from $schema.agents a where a.workspace = ${HERE} order by a.id`,
+  agentNames: `select name, agent from $schema.agent_names where workspace = ${HERE} order by name`,
+
+  // Memories and relations
+  memories: `select ${MEMORY_COLUMNS} from unnest($2::text[]) with ordinality as u(id, n)
+    join ${MEMORIES} on m.workspace = ${HERE} and m.id = u.id order by u.n`,
+  places: `select m.id, m.seq, m.stored_at, m.link from unnest($2::text[]) as u(id)
+    join $schema.memories m on m.workspace = ${HERE} and m.id = u.id`,
+  memoriesBackward: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq < $3
+    order by m.seq desc limit $4`,
+  /** Beyond the index: to be scanned, from there on (+ 0: and by no other index). */
+  memoriesTail: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where m.workspace = ${HERE} and m.pos > $3 and m.chain + 0 = ${CHAIN} and m.seq + 0 < $4
+    order by m.pos desc`,
+  /** By one facet, checked for the others; newest first. */
+  memoriesByFacet: `select ${MEMORY_COLUMNS} from $schema.facets f
+    join ${MEMORIES} on m.workspace = f.workspace and m.pos = f.pos
+    where f.workspace = ${HERE} and f.facet = $2 and f.pos <= $3 and m.seq < $4
+      and (select count(*) from $schema.facets g where g.workspace = f.workspace
+        and g.facet = any ($5::bigint[]) and g.pos = f.pos) = cardinality($5::bigint[])
+    order by f.pos desc limit $6`,
+  memoriesByWord: `with found as materialized (
+      select pos from $schema.words where words && $3::text[] and workspace + 0 = ${HERE}
+        and pos + 0 <= $4)
+    select ${MEMORY_COLUMNS} from found f
+    join ${MEMORIES} on m.workspace = ${HERE} and m.pos = f.pos and m.chain + 0 = ${CHAIN}
+    order by f.pos desc limit $5`,
+  edgesOut: `select ${EDGE_COLUMNS} from ${EDGES}
+    where r.workspace = ${HERE} and r.source = ${POSITION} and ${VALID} order by r.n limit $5`,
+  edgesIn: `select ${EDGE_COLUMNS} from ${EDGES}
+    where r.workspace = ${HERE} and r.target = ${POSITION} and ${VALID}
+    order by r.source, r.n limit $5`,
+
+  // The index
+  workspaceKey: "select key from $schema.workspaces where name = $1",
+  indexState: `select coalesce((select position from $schema.workspaces where name = $1), 0),
+    coalesce((select pos from $schema.indexed where workspace = ${HERE} and version = $2), 0)`,
+  indexTotals: `select coalesce(sum(w.position), 0)::bigint, coalesce(sum(i.pos), 0)::bigint
+    from $schema.workspaces w left join $schema.indexed i on i.workspace = w.key`,
+  memoriesAfter: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where m.workspace = ${HERE} and m.pos > $2 order by m.pos limit $3`,
+  indexLock: `select pg_try_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))`,
+  clearFacets: `delete from $schema.facets where workspace = ${HERE}`,
+  clearWords: `delete from $schema.words where workspace = ${HERE}`,
+  addFacets: `insert into $schema.facets (workspace, facet, pos)
+    select ${HERE}, f, p from unnest($2::bigint[], $3::bigint[]) as u(f, p) on conflict do nothing`,
+  addWords: `insert into $schema.words (workspace, pos, words)
+    select ${HERE}, (e ->> 'pos')::bigint, array(select json_array_elements_text(e -> 'words'))
+    from json_array_elements($2::json) as e on conflict do nothing`,
+  moveIndex: `insert into $schema.indexed (workspace, version, pos) values (${HERE}, $2, $3)
+    on conflict (workspace) do update set version = excluded.version, pos = excluded.pos`,
+
+  // Handoffs
+  delivery: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from $schema.deliveries d
+    join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
+    join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos
+    where d.workspace = ${HERE} and d.id = any ($2::text[])`,
+  openWork: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from $schema.deliveries d
+    join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
+    join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos
+    where d.workspace = ${HERE} and d.receiver = $2 and d.task = $3 and d.settled_at = 0
+      and d.sender = $4 and d.parent = $5 and d.id <> $6 order by d.place limit 1`,
+  openDeliveries: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from $schema.deliveries d
+    join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
+    join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos
+    where d.workspace = ${HERE} and d.receiver = $2 and d.settled_at = 0 and d.state < 5 and d.state = any ($3::int[])
+      and d.place > $4 and ($5::text is null or d.task = $5)
+    order by d.place limit $6`,
+  line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
+    where e.workspace = ${HERE} and e.task = $2 order by e.pos`,
+  deliveriesOf: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
+    where d.workspace = ${HERE} and d.envelope = any ($2::text[]) order by d.sent_at, d.place`,
+  attempts: `select ${ATTEMPT_COLUMNS} from $schema.attempts
+    where workspace = ${HERE} and delivery = $2 order by attempt`,
+  events: `select ${EVENT_COLUMNS} from $schema.events
+    where workspace = ${HERE} and number > $2 order by number limit $3`,
+  processes: `select distinct process from $schema.deliveries
+    where workspace = ${HERE} and state in (2, 3) and process <> ''`,
+
+  // Everything, for verify and the books
+  countStates: `select state, count(*) from $schema.deliveries where workspace = ${HERE}
+    group by state`,
+  totals: `select (select count(*) from $schema.memories where workspace = ${HERE}),
+    (select count(*) from $schema.relations where workspace = ${HERE}),
+    (select count(*) from $schema.envelopes where workspace = ${HERE}),
+    (select count(*) from $schema.deliveries where workspace = ${HERE})`,
+  chains: `select branch, seq, stored_at, link from $schema.chains where workspace = ${HERE}
+    order by key`,
+  memoriesOfChain: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq > $3 order by m.seq limit $4`,
+  envelopesAfter: `select ${ENVELOPE_COLUMNS}, e.id from ${ENVELOPES}
+    where e.workspace = ${HERE} and e.id > $2 order by e.id limit $3`,
+  envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
+    where e.workspace = ${HERE} and e.id = $2`,
+  deliveriesAfter: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
+    where d.workspace = ${HERE} and d.id > $2 order by d.id limit $3`,
+  deliveryRow: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
+    where d.workspace = ${HERE} and d.id = $2`,
+} as const;
+
+export type StatementName = keyof typeof SQL;
+export type Statements = Readonly<Record<StatementName, Statement>>;
+
+export function statementsIn(schema: string): Statements {
+  const entries = Object.entries(SQL).map(([name, text]) => [
+    name,
+    { name: `baton_${name}`, text: text.replaceAll("$schema", schema) },
+  ]);
+  return Object.fromEntries(entries) as Statements;
+}

@@ -1,0 +1,81 @@
+/** Accepting without an offer: at once, or when there is something. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { openFresh, refusal, STORES, take } from "./support.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+describe.each(STORES)("accepting on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    const send = (task: string) => planner.handoff({ to: "coder", task, intent: `About ${task}` });
+    return { hub, planner, coder, send };
+  }
+
+  /** With the timers standing still nothing but a wake-up, a signal or the end can end a wait. */
+  const asleep = () => vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
+
+  it("does not wait unless it is told to", async () => {
+    const { coder } = await team();
+    expect(await coder.accept()).toBeUndefined();
+    expect(await coder.accept({ wait: false, signal: new AbortController().signal })).toBe(
+      undefined,
+    );
+  });
+
+  it("takes what is there, also when it would wait", async () => {
+    const { coder, send } = await team();
+    const sent = await send("one");
+    const work = await coder.accept({ wait: true });
+    expect(work?.id).toBe(sent.id);
+    expect((await sent.status()).state).toBe("accepted");
+  });
+
+  it("waits until there is something, of the task it was asked for [DLV-13]", async () => {
+    const { hub, coder, send } = await team();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const waiting = coder.accept({ wait: true, task: "two" });
+    await asleep();
+    await send("one");
+    await send("two");
+    const work = await waiting;
+    expect(work?.task).toBe("two");
+    // Claimed and accepted in one step: nothing was offered in between.
+    expect((await hub.events(0)).map(({ kind }) => kind)).toEqual(["sent", "sent", "accepted"]);
+    await work?.complete();
+  });
+
+  it("ends with its signal, before and while it waits", async () => {
+    const { coder, send } = await team();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const control = new AbortController();
+    const waiting = coder.accept({ wait: true, signal: control.signal });
+    await asleep();
+    control.abort();
+    expect(await waiting).toBeUndefined();
+    await send("one");
+    expect(await coder.accept({ wait: true, signal: control.signal })).toBeUndefined();
+    expect(await take(coder)).toMatchObject({ attempt: 1 });
+  });
+
+  it("ends when the hub closes, and is refused by a closed one", async () => {
+    const { hub, coder } = await team();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const waiting = coder.accept({ wait: true });
+    await asleep();
+    vi.useRealTimers();
+    await hub.close();
+    expect(await waiting).toBeUndefined();
+    expect(await refusal(coder.accept({ wait: true }))).toMatchObject({ code: "store_closed" });
+  });
+
+  it("gives each of several that wait its own work", async () => {
+    const { hub, coder, send } = await team();
+    const other = await hub.agent("coder");
+    const both = [coder, other].map((agent) => agent.accept({ wait: true }));
+    for (const task of ["one", "two"]) await send(task);
+    const works = await Promise.all(both);
+    expect(works.map((work) => work?.task).sort()).toEqual(["one", "two"]);
+  });
+});

@@ -1,0 +1,15 @@
+/** The contract suite on a real PostgreSQL, each test in a schema of its own. */
+import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { openPostgresStore } from "../../src/store/postgres/open.ts";
+import { storeContract } from "../../src/testing/store-contract.ts";
+import { testSchema } from "../support/postgres/schema.ts";
+
+storeContract("postgres", async ({ clock }) => {
+  const schema = testSchema();
+  const open = () => openPostgresStore({ address: schema.address, clock, limits: DEFAULT_LIMITS });
+  return {
+    store: await open(),
+    reopen: open,
+    dispose: async () => schema[Symbol.asyncDispose](),
+  };
+});

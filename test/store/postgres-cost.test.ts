@@ -1,0 +1,176 @@
+/**
+ * What an operation costs on PostgreSQL, in rows it touches, and that the cost does not grow with
+ * what was stored before: the server's own counters, after the same operation on a young store and
+ * on one with a history. Whatever plan the server has chosen, it is counted.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Agent, type Hub, openHub } from "../../src/index.ts";
+import { type StatementName, statementsIn } from "../../src/store/postgres/statements.ts";
+import { postgresUrl, testSchema } from "../support/postgres/schema.ts";
+
+const HISTORY = 3_000;
+/** A young store has fewer than ten memories to show, and no dead entries to step over. */
+const SLACK = 60;
+
+interface Cast {
+  readonly hub: Hub;
+  readonly ada: Agent;
+  readonly ben: Agent;
+}
+
+const schema = testSchema();
+
+async function cast(): Promise<Cast> {
+  const hub = await openHub(schema.address);
+  const ada = await hub.agent("ada", { role: "planner" });
+  const ben = await hub.agent("ben", { role: "coder" });
+  return { hub, ada, ben };
+}
+
+/** Rows read from tables and entries read from indexes so far, by all sessions that have ended. */
+async function touched(): Promise<number> {
+  const [row] = await schema.query(
+    `select (select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) from pg_stat_user_tables
+         where schemaname = $1)
+       + (select sum(idx_tup_read) from pg_stat_user_indexes where schemaname = $1) as rows`,
+    [schema.schema],
+  );
+  return Number(row?.["rows"]);
+}
+
+/** A session's counts are complete when it has ended: each measurement has a hub of its own. */
+async function rowsTouchedBy(act: (cast: Cast) => Promise<unknown>): Promise<number> {
+  const before = await touched();
+  const actors = await cast();
+  await act(actors);
+  await actors.hub.close();
+  return (await touched()) - before;
+}
+
+let sent = 0;
+const handoff = ({ ada }: Cast, task = `task ${sent++}`) =>
+  ada.handoff({ to: "ben", task, intent: "Do it", next: ["one step"] });
+
+const OPERATIONS: Record<string, (cast: Cast) => Promise<unknown>> = {
+  "remembering a fact": ({ ada }) => ada.remember({ content: "a fact" }),
+  "handing off": (cast) => handoff(cast),
+  "handing off, accepting and completing": async (cast) => {
+    await handoff(cast);
+    await (await cast.ben.accept())?.complete({ summary: "done" });
+  },
+  "offering, accepting and failing": async (cast) => {
+    await handoff(cast);
+    for await (const offer of cast.ben.inbox({ wait: false })) {
+      await (await offer.accept()).fail({ message: "no", class: "permanent" });
+    }
+  },
+  "handing off what is open already": async (cast) => {
+    await handoff(cast, "twice");
+    await handoff(cast, "twice");
+    await (await cast.ben.accept({ task: "twice" }))?.decline("enough");
+  },
+  "looking into an empty inbox": ({ ben }) => ben.accept(),
+  "listing what waits": ({ ben }) => ben.waiting(),
+  "the newest ten memories": ({ hub }) => hub.recent({ limit: 10 }),
+  "a page of events": ({ hub }) => hub.events(0, 10),
+};
+
+async function makeHistory(): Promise<void> {
+  const actors = await cast();
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: 64 }, async () => {
+      while (next++ < HISTORY) {
+        await handoff(actors);
+        await (await actors.ben.accept())?.complete({ summary: "done" });
+      }
+    }),
+  );
+  await actors.hub.close();
+}
+
+/** Statements that read a whole workspace, or the whole store: that is their job. */
+const READS_EVERYTHING: readonly StatementName[] = ["countStates", "totals", "indexTotals"];
+/** The tables that hold history. */
+const HISTORIES =
+  /Seq Scan on (memories|relations|envelopes|deliveries|attempts|events|facets|words)/;
+
+/** The statements that read, each with the index that finds its rows. */
+const FOUND_BY: Partial<Record<StatementName, string>> = {
+  agentByName: "agent_names_pkey",
+  memories: "memories_id",
+  places: "memories_id",
+  memoriesBackward: "memories_seq",
+  memoriesTail: "memories_pkey",
+  memoriesByFacet: "facets_pkey",
+  memoriesByWord: "words_of",
+  memoriesAfter: "memories_pkey",
+  memoriesOfChain: "memories_seq",
+  edgesOut: "relations_pkey",
+  edgesIn: "relations_target",
+  delivery: "deliveries_pkey",
+  deliveryRow: "deliveries_pkey",
+  openWork: "deliveries_open",
+  openDeliveries: "deliveries_inbox",
+  processes: "deliveries_held",
+  line: "envelopes_task",
+  envelope: "envelopes_pkey",
+  deliveriesOf: "deliveries_envelope",
+  attempts: "attempts_pkey",
+  events: "events_pkey",
+};
+
+describe("rows touched on PostgreSQL", () => {
+  const young = new Map<string, number>();
+  const old = new Map<string, number>();
+
+  // A table may be too small to bother with an index: what counts is what it will be found by.
+  const planner = new pg.Client({
+    connectionString: postgresUrl(),
+    options: "-c enable_seqscan=off",
+  });
+
+  beforeAll(async () => {
+    await planner.connect();
+    await cast().then(({ hub }) => hub.close());
+    for (const [name, act] of Object.entries(OPERATIONS)) {
+      young.set(name, await rowsTouchedBy(act));
+    }
+    await makeHistory();
+    await schema.query(
+      `vacuum analyze ${["memories", "relations", "envelopes", "deliveries", "attempts", "events", "facets", "words"].map((table) => `${schema.schema}.${table}`).join(", ")}`,
+    );
+    for (const [name, act] of Object.entries(OPERATIONS)) {
+      old.set(name, await rowsTouchedBy(act));
+    }
+  }, 120_000);
+
+  afterAll(async () => {
+    await planner.end();
+    await schema[Symbol.asyncDispose]();
+  });
+
+  it.each(Object.keys(OPERATIONS))("%s costs the same after a long history [OPS-10]", (name) => {
+    const before = young.get(name) ?? 0;
+    expect(old.get(name)).toBeLessThanOrEqual(before + SLACK);
+    expect(before).toBeGreaterThan(0);
+  });
+
+  const sql = statementsIn(schema.schema);
+  const planOf = async (name: StatementName): Promise<string> => {
+    const { rows } = await planner.query(`explain (generic_plan) ${sql[name].text}`);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  };
+  const reading = (Object.keys(sql) as StatementName[]).filter(
+    (name) => sql[name].text.startsWith("select") && !READS_EVERYTHING.includes(name),
+  );
+
+  it.each(reading)("%s scans no history [OPS-10]", async (name) => {
+    expect(await planOf(name)).not.toMatch(HISTORIES);
+  });
+
+  it.each(Object.entries(FOUND_BY))("%s finds its rows by %s", async (name, index) => {
+    expect(await planOf(name as StatementName)).toContain(index);
+  });
+});

