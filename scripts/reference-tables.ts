@@ -131,12 +131,12 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   envelopeBytes: "canonical bytes of one envelope",
   memoryBytes: "canonical bytes of one memory",
   appendBatch: "memories remembered in one call",
-  pageSize: "records in one answer of recent, relations or the inbox",
+  pageSize: "entries in one answer of recent, relations, events or waiting",
   claimBatch: "offers claimed at once",
   leaseMs: "milliseconds a holder may be silent before its work goes to the next",
   attempts: "claimed tries before a delivery is parked as dead",
-  busyMs: "milliseconds a write waits for other processes on the file",
-  storeBytes: "bytes the store may grow to; 0 leaves it to the disk",
+  busyMs: "milliseconds a call is tried for while others hold the store, or its server is away",
+  storeBytes: "bytes a SQLite store may grow to; 0 leaves it to the disk",
 };
 
 function limits(

@@ -261,6 +261,21 @@ describe("a name", () => {
     await refusedWithoutTrace(file, () => hub.agent(name as never, { role: "x" }), expected);
   });
 
+  it.each([["forever"], [""], [42], [null], [{}]])("of a lease cannot be %j", async (lease) => {
+    const { file, hub } = await openTeam();
+    const act = () => hub.agent("fresh", { role: "x" }, { lease: lease as never });
+    await refusedWithoutTrace(file, act, { code: "invalid_input", path: "lease" });
+  });
+
+  it.each([null, 42, "text", [], { instanse: "typo" }])(
+    "of a session cannot be said by %j",
+    async (session) => {
+      const { file, hub } = await openTeam();
+      const act = () => hub.agent("fresh", { role: "x" }, session as never);
+      await refusedWithoutTrace(file, act, { code: "invalid_input" });
+    },
+  );
+
   it.each([[""], [" "], ["a\0b"], ["\ud800"], ["x".repeat(129)], [42], [{}]])(
     "of an instance or a workspace cannot be %j",
     async (name) => {

@@ -111,6 +111,56 @@ describe("catch-up", () => {
   });
 });
 
+describe("waiting", () => {
+  it("with a bad query is refused at that field", async () => {
+    const { planner } = await openTeam();
+    const good = { after: 3, limit: 3, task: "x" };
+    await planner.waiting(good);
+    for (const { title, path, input } of wrongTypes(good)) {
+      await refused(() => planner.waiting(input), { code: "invalid_input", path }).catch(
+        (error: Error) => expect.fail(`${title}: ${error.message}`),
+      );
+    }
+    for (const query of [{ limit: 0 }, { after: -1 }, { after: 1.5 }, { befor: 1 }]) {
+      await refused(() => planner.waiting(query as never), { code: "invalid_input" });
+    }
+    await refused(() => planner.waiting({ limit: 1_001 }), {
+      code: "limit_exceeded",
+      path: "limit",
+    });
+    for (const query of NOT_OBJECTS) {
+      await refused(() => planner.waiting(query as never), { code: "invalid_input" });
+    }
+  });
+});
+
+describe("resume", () => {
+  it.each([
+    [""],
+    ["dlv_1#1"],
+    ["dlv_01900000-0000-7000-8000-000000000000"],
+    ["dlv_01900000-0000-7000-8000-000000000000#"],
+    ["dlv_01900000-0000-7000-8000-000000000000#0"],
+    ["dlv_01900000-0000-7000-8000-000000000000#-1"],
+    ["dlv_01900000-0000-7000-8000-000000000000#1.5"],
+    ["dlv_01900000-0000-7000-8000-000000000000#99999999999999999"],
+    ["env_01900000-0000-7000-8000-000000000000#1"],
+    [" dlv_01900000-0000-7000-8000-000000000000#1"],
+    [42],
+    [null],
+    [undefined],
+    [{}],
+    [Symbol("s")],
+  ])("of what is no handle is refused: %s", async (handle) => {
+    const { file, coder } = await openTeam();
+    await refusedWithoutTrace(file, () => coder.resume(handle as never), {
+      code: "invalid_input",
+      path: "handle",
+      hint: /work\.handle/,
+    });
+  });
+});
+
 describe("the hub's own questions", () => {
   it.each([
     ["line", 42],
@@ -136,13 +186,18 @@ describe("the hub's own questions", () => {
     });
   });
 
-  it.each([[{ task: 42 }], [{ task: {} }], [{ delivery: Symbol("s") }], [{ taks: "typo" }]])(
-    "accept(%j) is refused with the argument's name",
-    async (which) => {
-      const { coder } = await openTeam();
-      await refused(() => coder.accept(which as never), { code: "invalid_input" });
-    },
-  );
+  it.each([
+    [{ task: 42 }],
+    [{ task: {} }],
+    [{ delivery: Symbol("s") }],
+    [{ taks: "typo" }],
+    [{ wait: "yes" }],
+    [{ wait: true, signal: "stop" }],
+    [{ wait: true, signal: {} }],
+  ])("accept(%j) is refused with the argument's name", async (which) => {
+    const { coder } = await openTeam();
+    await refused(() => coder.accept(which as never), { code: "invalid_input" });
+  });
 
   it.each([[null], [{ task: {} }], [{ wait: "no", task: 42 }]])(
     "inbox(%j) is refused with the argument's name",

@@ -1,6 +1,6 @@
 /**
- * One of a crowd on one SQLite file: loads everything, waits for the start with the others, does
- * its part, and says what it was told. `crowd-child.ts <part> <file> <start file> <name>`
+ * One of a crowd on one store: loads everything, waits for the start with the others, does its part,
+ * and says what it was told. `crowd-child.ts <part> <address> <start file> <name> [hubs]`
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,17 +11,23 @@ import { APPENDS, CALLERS, type CrowdFact, type CrowdPart, HANDOFFS } from "./cr
 /** Looks in vain after which a racer believes that everything is done. */
 const LOOKS = 60;
 
-const [part = "", file = "", start = "", name = ""] = process.argv.slice(2);
+const [part = "", address = "", start = "", name = "", hubs = "1"] = process.argv.slice(2);
 const say = (fact: CrowdFact): void => sayLine(fact);
 const parts: Record<CrowdPart, (hub: Hub) => Promise<void>> = { open, append, race };
 
+/** Who races or appends is ready when it has opened; who opens begins with the others. */
+const opened = part === "open" ? undefined : await openHub(address);
 say({ kind: "ready" });
 while (!existsSync(start)) await sleep(1);
-try {
-  await using hub = await openHub(`sqlite:${file}`);
-  await parts[part as CrowdPart](hub);
-} catch (error) {
-  say({ kind: "error", message: error instanceof Error ? (error.stack ?? "") : String(error) });
+await Promise.all(Array.from({ length: Number(hubs) }, doPart));
+
+async function doPart(): Promise<void> {
+  try {
+    await using hub = opened ?? (await openHub(address));
+    await parts[part as CrowdPart](hub);
+  } catch (error) {
+    say({ kind: "error", message: error instanceof Error ? (error.stack ?? "") : String(error) });
+  }
 }
 
 async function open(hub: Hub): Promise<void> {

@@ -1,19 +1,11 @@
 /** Many processes on one file at once: nobody is turned away, nothing is lost, nothing is doubled. */
-import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openHub } from "../../src/index.ts";
-import { startChild } from "../support/child.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
-import {
-  APPENDS,
-  type CrowdFact,
-  type CrowdFactOf,
-  type CrowdPart,
-  HANDOFFS,
-} from "./crowd-facts.ts";
+import { APPENDS, HANDOFFS } from "./crowd-facts.ts";
+import { crowd, factsOf } from "./crowd-run.ts";
 
-const CHILD = new URL("./crowd-child.ts", import.meta.url);
 const CROWD = 20;
 const RACERS = 6;
 const RACED = 60;
@@ -21,7 +13,7 @@ const RACED = 60;
 describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
   it("twenty processes open a brand-new file at the same moment, and all of them write [DLV-1]", async () => {
     using folder = temporaryFolder();
-    const facts = await crowd("open", CROWD, folder);
+    const facts = (await crowd("open", CROWD, inFolder(folder))).flat();
     expect(factsOf("remembered", facts)).toHaveLength(CROWD);
     await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
     const report = await hub.verify();
@@ -35,7 +27,7 @@ describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
     const file = folder.file("hub.db");
     await using hub = await openHub(`sqlite:${file}`);
     await hub.agent("reader", { role: "reader" });
-    const facts = await crowd("append", CROWD, folder);
+    const facts = (await crowd("append", CROWD, inFolder(folder))).flat();
     const remembered = factsOf("remembered", facts);
     const sent = factsOf("sent", facts);
     expect(remembered).toHaveLength(CROWD * APPENDS);
@@ -60,7 +52,7 @@ describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
     const sent = await Promise.all(
       raced.map((n) => sender.handoff({ to: "runner", task: `t${n}`, intent: "Run" })),
     );
-    const facts = await crowd("race", RACERS, folder);
+    const facts = (await crowd("race", RACERS, inFolder(folder))).flat();
     const accepted = factsOf("accepted", facts).map((fact) => `${fact.delivery} ${fact.attempt}`);
     expect(new Set(accepted).size).toBe(accepted.length);
     expect(accepted).toHaveLength(RACED + RACED / 3);
@@ -71,30 +63,8 @@ describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
   });
 });
 
-/** Starts them, waits until all are ready, lets them go at once, and returns all they said. */
-async function crowd(part: CrowdPart, size: number, folder: TemporaryFolder): Promise<CrowdFact[]> {
-  const facts: CrowdFact[] = [];
-  const start = folder.file("start");
-  let ready = 0;
-  const children = Array.from({ length: size }, (_, n) =>
-    startChild(CHILD, [part, folder.file("hub.db"), start, `agent-${n}`], (line) => {
-      const fact = JSON.parse(line) as CrowdFact;
-      facts.push(fact);
-      if (fact.kind === "ready" && ++ready === size) writeFileSync(start, "");
-    }),
-  );
-  for (const end of await Promise.all(children.map((child) => child.ended))) {
-    expect(end).toEqual({ code: 0, signal: null, stderr: "" });
-  }
-  expect(factsOf("error", facts)).toEqual([]);
-  return facts;
-}
-
-function factsOf<Kind extends CrowdFact["kind"]>(
-  kind: Kind,
-  facts: readonly CrowdFact[],
-): CrowdFactOf<Kind>[] {
-  return facts.filter((fact): fact is CrowdFactOf<Kind> => fact.kind === kind);
+function inFolder(folder: TemporaryFolder) {
+  return { address: `sqlite:${folder.file("hub.db")}`, start: folder.file("start") };
 }
 
 function idsOf(rows: readonly Readonly<Record<string, unknown>>[]): unknown[] {

@@ -24,6 +24,8 @@ export interface KillOptions {
   readonly address: string;
   readonly kills: number;
   readonly seed: number;
+  /** The longest a child lives once it is under way. */
+  readonly lifeMs?: number;
   readonly onKill?: (progress: { readonly kills: number; readonly facts: number }) => void;
 }
 
@@ -51,7 +53,7 @@ export async function killRun(options: KillOptions): Promise<KillReport> {
   const keepKilling = async (): Promise<void> => {
     while (started < options.kills) {
       started++;
-      violations.push(...(await killOne(options.address, random, facts)));
+      violations.push(...(await killOne(options, random, facts)));
       kills++;
       options.onKill?.({ kills, facts: facts.length });
     }
@@ -77,10 +79,14 @@ export async function reckon(address: string, facts: readonly Fact[]): Promise<R
 }
 
 /** One life: born, under way, killed. Returns what should not have happened in it. */
-async function killOne(address: string, random: Random, facts: Fact[]): Promise<string[]> {
+async function killOne(
+  { address, lifeMs = LONGEST_LIFE_MS }: KillOptions,
+  random: Random,
+  facts: Fact[],
+): Promise<string[]> {
   const early = random.below(EARLY_KILLS) === 0;
   const seed = random.below(2 ** 31);
-  const life = random.below(early ? LONGEST_OPENING_MS : LONGEST_LIFE_MS);
+  const life = random.below(early ? LONGEST_OPENING_MS : lifeMs);
   const child = startChild(CHILD, [address, String(seed)], (line) => {
     const fact = JSON.parse(line) as Fact;
     if (fact.kind === "under-way" && !early) setTimeout(child.kill, life);

@@ -116,7 +116,7 @@ const FOUND_BY: Partial<Record<StatementName, string>> = {
   processes: "deliveries_held",
   line: "envelopes_task",
   envelope: "envelopes_pkey",
-  deliveriesOf: "deliveries_envelope",
+  deliveriesOf: "deliveries_pkey",
   attempts: "attempts_pkey",
   events: "events_pkey",
 };

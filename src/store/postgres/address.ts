@@ -46,7 +46,20 @@ export function parsePostgresAddress(address: string): PostgresAddress {
 
 function parsed(address: string): URL {
   if (!URL.canParse(address)) throw wrong("address", "is no URL");
-  return new URL(address);
+  const url = new URL(address);
+  // What is left of a password that was not encoded would stand in the path, and be shown.
+  const misplaced = !/^\w+:\/\//.test(address) || url.pathname.includes("@");
+  if (misplaced || !isEncoded(url)) throw wrong("address", "is no URL of a database");
+  return url;
+}
+
+function isEncoded({ username, password, hostname, pathname }: URL): boolean {
+  try {
+    for (const part of [username, password, hostname, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function taken(url: URL, name: string): string | undefined {

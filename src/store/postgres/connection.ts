@@ -1,4 +1,5 @@
 /** Connections: how they are made, how statements are run on them, how long one is tried for. */
+import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { PostgresAddress } from "./address.ts";
@@ -23,6 +24,24 @@ export function clientConfig(address: PostgresAddress): pg.ClientConfig {
     keepAlive: true,
     types,
   };
+}
+
+/** Whether a connection keeps the process alive; the driver can, its types do not say so. */
+export function keepProcess(client: pg.ClientBase, alive: boolean): void {
+  const connected = client as pg.ClientBase & { ref(): void; unref(): void };
+  if (alive) connected.ref();
+  else connected.unref();
+}
+
+/** What is sent in one go leaves in one packet: each write to a socket costs about 50 µs. */
+export function atOnce<const T>(client: pg.Client, send: () => T): T {
+  const { stream } = (client as pg.Client & { connection: { stream: Duplex } }).connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
+  }
 }
 
 /** A statement with a name is planned once per connection; behind a pooler names mean nothing. */

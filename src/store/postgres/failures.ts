@@ -11,7 +11,7 @@ const CROWDED = new Set(["53300"]);
 /** Given up in favour of somebody else, or for taking too long: nothing of it was kept. */
 const GAVE_WAY = new Set(["40001", "40P01", "55P03", "57014"]);
 /** The server ends this connection, or does not accept any yet. */
-const GOING = new Set(["57P01", "57P02", "57P03", "57P05", "25P03"]);
+const GOING = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
 
 export const sqlState = (error: unknown): string =>
   error instanceof DatabaseError ? (error.code ?? "") : "";
@@ -21,8 +21,19 @@ export function isDisconnected(error: unknown): boolean {
   if (error instanceof BatonError) return false;
   const state = sqlState(error);
   if (state !== "") return GOING.has(state) || state.startsWith("08");
-  return error instanceof Error && (isSystemError(error) || /connection/i.test(error.message));
+  return error instanceof Error && (isSystemError(error) || LOST.test(error.message));
 }
+
+/** What the driver says, which has no codes of its own. */
+const LOST = /connection|not queryable|timeout expired|read timeout/i;
+const NO_PASSWORD = /^SASL: .*password/;
+const NONE_FREE = /timeout exceeded when trying to connect/;
+
+const saidByDriver = (error: unknown): boolean =>
+  error instanceof Error && (NO_PASSWORD.test(error.message) || NONE_FREE.test(error.message));
+
+/** A unique index has it already. */
+export const isDuplicate = (error: unknown): boolean => sqlState(error) === "23505";
 
 export const isUnknownHost = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOTFOUND";
@@ -38,7 +49,9 @@ function isSystemError(error: Error): boolean {
 /** A `BatonError` for what the server or the network said; anything else is our bug, unchanged. */
 export function storeFailure(error: unknown, store: string): unknown {
   if (error instanceof BatonError) return error;
-  if (!(error instanceof DatabaseError) && !isDisconnected(error)) return error;
+  if (!(error instanceof DatabaseError) && !isDisconnected(error) && !saidByDriver(error)) {
+    return error;
+  }
   const { code, message, hint } = explain(error as Error);
   return new BatonError(code, {
     message: `${store}: ${message}`,
@@ -62,7 +75,11 @@ function explain(error: Error): Explanation {
     message: `${error.message}.`,
     hint,
   });
-  if (DENIED.has(state)) {
+  if (NONE_FREE.test(error.message)) {
+    const message = "all connections for reading are in use.";
+    return { code: "store_busy", message, hint: "Try again, or raise ?pool= in the address." };
+  }
+  if (DENIED.has(state) || NO_PASSWORD.test(error.message)) {
     return say("store_denied", "Check user and password, and that the user may use the schema.");
   }
   if (MISSING.has(state)) {

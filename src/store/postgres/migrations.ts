@@ -33,6 +33,7 @@ export async function migrate(client: pg.Client, address: PostgresAddress): Prom
   try {
     const lock = `baton migrations of ${address.schema}`;
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lock]);
+    await client.query("set local synchronous_commit = on");
     await bringUpToDate(client, address);
     await client.query("commit");
   } catch (error) {
@@ -44,7 +45,9 @@ export async function migrate(client: pg.Client, address: PostgresAddress): Prom
 async function bringUpToDate(client: pg.Client, address: PostgresAddress): Promise<void> {
   const { schema } = address;
   const version = await versionOf(client, address);
-  if (version === 0) await client.query(`create schema if not exists ${schema}`);
+  if (version === 0 && !(await hasSchema(client, schema))) {
+    await client.query(`create schema ${schema}`);
+  }
   await client.query(`set local search_path = ${schema}, pg_temp`);
   if (version === 0) {
     await client.query(
@@ -58,6 +61,12 @@ async function bringUpToDate(client: pg.Client, address: PostgresAddress): Promi
       step.name,
     ]);
   }
+}
+
+/** Creating one takes a right of its own, also when there is nothing to create. */
+async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
+  const { rows } = await client.query("select to_regnamespace($1) is not null as there", [schema]);
+  return rows[0]?.there === true;
 }
 
 /** 0 where there is nothing yet. */

@@ -7,10 +7,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { sha256 } from "../../canonical.ts";
 import type { Wake } from "../store.ts";
 import type { WakeBell } from "../wake.ts";
 import type { PostgresAddress } from "./address.ts";
-import { clientConfig } from "./connection.ts";
+import { clientConfig, keepProcess } from "./connection.ts";
 
 /** PostgreSQL takes less than 8,000 bytes; more than that wakes everybody. */
 const MOST_BYTES = 7_900;
@@ -38,7 +39,7 @@ export class Notices {
     this.#address = address;
     this.#bell = bell;
     this.#send = send;
-    this.#channel = `baton_${address.schema}`;
+    this.#channel = channelOf(address.schema);
   }
 
   /** Begins to listen, once. A pooler cannot hold a listening connection. */
@@ -86,12 +87,13 @@ export class Notices {
         await client.query(`listen ${this.#channel}`);
         this.#listening = client;
         if (this.#closed) break;
+        keepProcess(client, false); // Who only listens may end.
         if (again) this.#bell.ringAll(); // Whatever was said meanwhile, nobody heard it.
-        again = true;
         await ended;
       } catch {
         // The server is away: whoever waits looks by itself now and then.
       }
+      again = true;
       this.#listening = undefined;
       await client.end().catch(() => {});
       if (!this.#closed) await sleep(RECONNECT_MS, undefined, { ref: false });
@@ -104,7 +106,7 @@ export class Notices {
       this.#bell.ringAll();
       return;
     }
-    const [from, ...wakes] = JSON.parse(payload) as [string, ...[string, ...string[]][]];
+    const [from, ...wakes] = parsed(payload);
     if (from === this.#self) return;
     const whom: Wake[] = wakes.flatMap(([workspace, ...agents]) =>
       agents.map((agent) => ({ workspace, agent })),
@@ -114,6 +116,25 @@ export class Notices {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#listening?.end().catch(() => {});
+    if (this.#listening === undefined) return;
+    keepProcess(this.#listening, true); // Until it has said goodbye.
+    await this.#listening.end().catch(() => {});
   }
+}
+
+/** A channel's name has at most 63 bytes, like the schema's. */
+function channelOf(schema: string): string {
+  const channel = `baton_${schema}`;
+  return channel.length < 64 ? channel : `baton_${sha256(schema).slice(0, 32)}`;
+}
+
+/** Anybody can say anything on a channel: what is not ours concerns nobody. */
+function parsed(payload: string): [string, ...[string, ...string[]][]] {
+  try {
+    const said: unknown = JSON.parse(payload);
+    if (Array.isArray(said) && said.slice(1).every(Array.isArray)) return said as never;
+  } catch {
+    // Not even JSON.
+  }
+  return [""];
 }

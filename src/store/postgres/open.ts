@@ -129,7 +129,7 @@ class PostgresStore implements Store {
       },
     });
     this.#notices = new Notices(address, this.#bell, (channel, payload) =>
-      this.#writer.whisper(this.#sql.notify, [channel, payload]),
+      run(this.#pool, this.#sql.notify, [channel, payload], address),
     );
   }
 
@@ -143,7 +143,7 @@ class PostgresStore implements Store {
     const names = [...new Set([id, ...aliases])];
     const described = { ...agent, aliases: JSON.stringify(aliases), names, before, between };
     const values = [workspace, this.#now(), JSON.stringify(described), basedOn];
-    const [row] = await this.#writer.alone(this.#sql.register, values);
+    const [row] = await this.#read(this.#sql.register, values);
     const outcome = row?.[0] as
       | { kind: "registered"; keyedAt: number; digest: string }
       | Exclude<RegisterOutcome, { kind: "registered" }>;
@@ -206,8 +206,8 @@ class PostgresStore implements Store {
 
   readLine: Store["readLine"] = async (workspace, task) => {
     const envelopes = (await this.#read(this.#sql.line, [workspace, task])).map(envelopeOf);
-    const ids = envelopes.map((envelope) => envelope.id);
-    const rows = await this.#read(this.#sql.deliveriesOf, [workspace, ids]);
+    const records = envelopes.map((envelope) => envelope.memory);
+    const rows = await this.#read(this.#sql.deliveriesOf, [workspace, records]);
     const deliveries = rows.map(deliveryOf);
     return envelopes.map((envelope) => ({
       envelope,

@@ -118,7 +118,6 @@ export const TABLES = `
     settled_by text collate "C" not null,
     primary key (workspace, id)
   ) with (fillfactor = 70);
-  create index deliveries_envelope on deliveries (workspace, envelope);
   create index deliveries_scheduled on deliveries (workspace, ready_at) where state = 0;
   create index deliveries_ready on deliveries (workspace, receiver, place) where state = 1 and turn = 1;
   create index deliveries_held on deliveries (workspace, lease_until) where state in (2, 3);

@@ -27,7 +27,8 @@ const VALID = `($3::text[] is null or r.kind = any ($3))
 
 const SQL = {
   // Writing
-  write: `select $schema.write(${Array.from({ length: 7 + PART_NAMES.length }, (_, n) => `$${n + 1}`)})`,
+  write: `select $schema.write(${Array.from({ length: 9 + PART_NAMES.length }, (_, n) => `$${n + 1}`)})`,
+  sync: "select $schema.sync()",
   pick: "select * from $schema.pick($1, $2, $3)",
   register: "select $schema.register($1, $2, $3, $4)",
   doubt: "select written, claimed from $schema.doubt($1, $2)",
@@ -109,8 +110,16 @@ const SQL = {
     order by d.place limit $6`,
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
     where e.workspace = ${HERE} and e.task = $2 order by e.pos`,
-  deliveriesOf: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
-    where d.workspace = ${HERE} and d.envelope = any ($2::text[]) order by d.sent_at, d.place`,
+  /** Each handoff record tells (in its trail) which delivery it began or added to. */
+  deliveriesOf: `with told as materialized (
+      select distinct m.text::json -> 'trail' -> 0 ->> 'delivery' as id
+      from unnest($2::text[]) as u(id)
+      cross join lateral (select x.text from $schema.memories x
+        where x.workspace = ${HERE} and x.id = u.id limit 1) m)
+    select ${DELIVERY_COLUMNS} from told
+    cross join lateral (select x.* from $schema.deliveries x
+      where x.workspace = ${HERE} and x.id = told.id limit 1) d
+    order by d.sent_at, d.place`,
   attempts: `select ${ATTEMPT_COLUMNS} from $schema.attempts
     where workspace = ${HERE} and delivery = $2 order by attempt`,
   events: `select ${EVENT_COLUMNS} from $schema.events

@@ -13,10 +13,11 @@ import { connect, createServer, type Socket } from "node:net";
  *   "unsent"    it is thrown away, and both sides find their connection closed
  *   "unheard"   it goes through and is carried out; the answer is thrown away, then as above
  *   "hung up"   it goes through, and only the hub finds its connection closed, at once
+ *   "silent"    it is thrown away; nothing is ever answered, and nobody finds anything closed
  *   "late"      only the hub finds its connection closed; the message (and what followed it) waits
  *               and arrives when it is let through
  */
-export type FaultKind = "unsent" | "unheard" | "hung up" | "late";
+export type FaultKind = "unsent" | "unheard" | "hung up" | "silent" | "late";
 
 export interface Fault {
   /** After the hub's connection was closed. */
@@ -163,6 +164,8 @@ class Line {
       case "hung up":
         this.#forward(message);
         setImmediate(() => this.#hub.destroy());
+        break;
+      case "silent":
         break;
       case "unheard":
       case undefined:

@@ -3,6 +3,8 @@
  * Touches ready rows only (their own partial index), so its cost does not grow with what was
  * completed or with what waits behind others.
  */
+const VANISHED_MS = 3_000;
+
 export const CLAIM = `
   create function claim(w bigint, t bigint, inout ev bigint, p_claims claim_part[], out claimed json,
     out kept json)
@@ -45,6 +47,9 @@ export const CLAIM = `
     returns setof deliveries
   language plpgsql as $$
   #variable_conflict use_column
+  declare
+    -- Advisory locks are the whole database's: other stores in it count the same way.
+    here int := hashint8(w) # hashtext(current_schema());
   begin
     if p_delivery is not null then
       return query select d.* from deliveries d
@@ -58,7 +63,7 @@ export const CLAIM = `
     else
       return query select d.* from deliveries d
         where d.workspace = w and d.receiver = p_receiver and d.state = 1 and d.turn = 1
-          and pg_try_advisory_xact_lock(hashint8(w), hashint8(d.place))
+          and pg_try_advisory_xact_lock(here, hashint8(d.place))
         order by d.place limit p_most;
     end if;
   end $$;
@@ -66,7 +71,8 @@ export const CLAIM = `
   -- What a hub would take, reserved for it: a look outside the workspace's lock, so that the hub
   -- can write the records that accept before anybody has to wait for it.
   create function pick(p_workspace text, p_now bigint, p_claims claim_part[])
-    returns table (i int, fault text, due bigint, overdue boolean, delivery json, envelope json)
+    returns table (i int, fault text, due bigint, overdue boolean, delivery json, envelope text,
+      task text, sender text, body text, memory text, stored_at bigint)
   language plpgsql as $$
   #variable_conflict use_column
   declare
@@ -76,6 +82,8 @@ export const CLAIM = `
     picked text;
     seen text[] := '{}';
   begin
+    -- A hub that vanishes between look and write leaves nothing reserved, nor the workspace locked.
+    perform set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', true);
     select x.key into w from workspaces x where x.name = p_workspace;
     due := next_due(w, t);
     overdue := due = 1;
@@ -85,13 +93,16 @@ export const CLAIM = `
       i := c.n;
       fault := c.fault;
       delivery := null;
-      envelope := null;
       return next;
       continue when c.fault is not null;
       -- A reservation does not keep out who made it: what is picked already is passed over here.
-      for delivery, envelope, picked in
-        select delivery_row(d), envelope_row(w, d.envelope), d.id
+      for delivery, picked, envelope, task, sender, body, memory, stored_at in
+        select delivery_row(d), d.id, e.id, e.task, e.sender, e.text, m.id, m.stored_at
         from pickable(w, c.receiver, c.task, c.delivery, c.most + cardinality(seen)) d
+        cross join lateral (select x.* from envelopes x
+          where x.workspace = w and x.id = d.envelope limit 1) e
+        cross join lateral (select x.id, x.stored_at from memories x
+          where x.workspace = w and x.pos = e.pos limit 1) m
         where d.id <> all (seen)
       loop
         seen := seen || picked;

@@ -17,7 +17,7 @@ import { SWEEP } from "./sweep.ts";
 import { WRITE } from "./write.ts";
 
 const ENTRY_POINTS = [
-  `write(text, bigint, uuid, bigint, boolean, text[], bytea, ${PART_TYPES})`,
+  `write(text, bigint, uuid, bigint, boolean, boolean, boolean, text[], bytea, ${PART_TYPES})`,
   "pick(text, bigint, claim_part[])",
   "register(text, bigint, json, int)",
   "doubt(uuid, bigint)",

@@ -2,7 +2,8 @@
  * What speaks against the operations of a group, before anything of it is written: per operation
  * the first reason, or null when all may go ahead. Reasons are ranked as the checks of one
  * operation follow each other: its lease, its receiver, its parents, its records, the work it
- * would extend, its ids.
+ * would extend, its ids. Whether an id is taken is not looked up (the unique indexes do that)
+ * unless the hub asks for care, after a group has run into one that was.
  *
  * Here and in the other functions a row is looked up in a subquery of its own, never in a join: a
  * join can be planned from either side, and on tables that were empty when the plan was made it is
@@ -10,14 +11,19 @@
  * with state + 0, which no partial index answers to.
  */
 export const REFUSE = `
-  create function refuse(w bigint, t bigint, p_holds hold_part[], p_records record_part[], p_mentions mention_part[],
-    p_sends send_part[], p_parents parent_part[], p_takes take_part[],
-    p_authors author_part[]) returns json
+  create function refuse(w bigint, t bigint, p_careful boolean, p_holds hold_part[],
+    p_records record_part[], p_mentions mention_part[], p_sends send_part[],
+    p_parents parent_part[], p_takes take_part[], p_authors author_part[]) returns json
   language plpgsql stable as $$
   #variable_conflict use_column
   declare
     found json;
+    faulty boolean;
   begin
+    -- Authors are few: each is looked at once.
+    select bool_or(author_fault(w, agent, key) is not null) into faulty from (
+      select r.agent, r.key from unnest(p_records) r
+      union select a.agent, a.key from unnest(p_authors) a) x;
     select json_agg(json_build_array(i, kind, what)) into found from (
       select distinct on (i) i, kind, what from (
         select h.i, 0 as rank, 0 as ord,
@@ -45,11 +51,11 @@ export const REFUSE = `
       union all
         select r.i, 3, r.ord * 3, author_fault(w, r.agent, r.key), r.agent
         from unnest(p_records) as r
-        where author_fault(w, r.agent, r.key) is not null
+        where faulty and author_fault(w, r.agent, r.key) is not null
       union all
         select a.i, 3, 0, author_fault(w, a.agent, a.key), a.agent
         from unnest(p_authors) as a
-        where author_fault(w, a.agent, a.key) is not null
+        where faulty and author_fault(w, a.agent, a.key) is not null
       union all
         select m.i, 3, m.ord * 3 + 1, 'missing_reference', m.record || ' ' || m.id
         from unnest(p_mentions) as m
@@ -59,7 +65,7 @@ export const REFUSE = `
       union all
         select r.i, 3, r.ord * 3 + 2, 'id_taken', r.id
         from unnest(p_records) as r
-        where r.twice or (select x.pos from memories x where x.workspace = w and x.id = r.id) is not null
+        where p_careful and (r.twice or (select x.pos from memories x where x.workspace = w and x.id = r.id) is not null)
       union all
         select s.i, 4, 0, 'changed', ''
         from unnest(p_sends) as s
@@ -72,11 +78,12 @@ export const REFUSE = `
       union all
         select s.i, 5, 0, 'id_taken', s.id
         from unnest(p_sends) as s
-        where (select e.pos from envelopes e where e.workspace = w and e.id = s.id) is not null
+        where p_careful
+          and (select e.pos from envelopes e where e.workspace = w and e.id = s.id) is not null
       union all
         select s.i, 5, 1, 'id_taken', s.delivery
         from unnest(p_sends) as s
-        where (select d.place from deliveries d
+        where p_careful and (select d.place from deliveries d
           where d.workspace = w and d.id = s.delivery) is not null
       union all
         -- Somebody was quicker, or its sender has changed it: the hub picks another.

@@ -15,6 +15,10 @@ export const WRITE = `
   language plpgsql as $$
   #variable_conflict use_column
   begin
+    -- Acknowledged is durable, however the database is set up.
+    if current_setting('synchronous_commit') = 'off' then
+      perform set_config('synchronous_commit', 'on', true);
+    end if;
     perform pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || p_workspace, 0));
     select key, position, event into w, pos, ev from workspaces where name = p_workspace;
     if not found then
@@ -24,8 +28,23 @@ export const WRITE = `
     t := coalesce(p_now, (extract(epoch from clock_timestamp()) * 1000)::bigint);
   end $$;
 
+  -- A group commits without waiting for the disk, so that the next in line has the lock at once;
+  -- it is acknowledged after this, which waits until everything up to here is on the disk.
+  create function sync() returns void
+  language plpgsql as $$
+  begin
+    if current_setting('baton.unsynced', true) = 'yes' then
+      perform set_config('baton.unsynced', '', false);
+      if current_setting('synchronous_commit') = 'off' then
+        perform set_config('synchronous_commit', 'on', true);
+      end if;
+      -- A commit waits for the disk only when it has something to put there.
+      perform pg_logical_emit_message(true, 'baton', '');
+    end if;
+  end $$;
+
   create function write(p_workspace text, p_now bigint, p_writer uuid, p_token bigint,
-    p_sweep boolean, p_gone text[], p_texts bytea, ${PART_ARGUMENTS}) returns json
+    p_careful boolean, p_later boolean, p_sweep boolean, p_gone text[], p_texts bytea, ${PART_ARGUMENTS}) returns json
   language plpgsql as $$
   #variable_conflict use_column
   declare
@@ -50,7 +69,10 @@ export const WRITE = `
     wakes text[] := '{}';
   begin
     select e.w, e.t, e.pos, e.ev into w, t, first, began from enter(p_workspace, p_now) e;
-    refused := refuse(w, t, p_holds, p_records, p_mentions, p_sends, p_parents, p_takes,
+    if p_later then
+      perform set_config('synchronous_commit', 'off', true);
+    end if;
+    refused := refuse(w, t, p_careful, p_holds, p_records, p_mentions, p_sends, p_parents, p_takes,
       p_authors);
     if refused is not null then
       return json_build_object('refused', refused);
@@ -105,6 +127,9 @@ export const WRITE = `
         where writers.fenced < excluded.written;
       if not found then
         raise exception 'the hub has given up this write';
+      end if;
+      if p_later then
+        perform set_config('baton.unsynced', 'yes', false);
       end if;
     end if;
     return json_build_object('places', places, 'settled', settled, 'sent', sent,

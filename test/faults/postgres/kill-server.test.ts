@@ -1,0 +1,144 @@
+/**
+ * The server is ended under load, again and again: hubs find it by themselves when it is back, and
+ * what was acknowledged before, during and after is there once.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openHub } from "../../../src/index.ts";
+import { type Child, type ChildEnd, startChild } from "../../support/child.ts";
+import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";
+import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
+import type { Fact } from "../kill-facts.ts";
+import { CHILD, type Reckoning, reckon } from "../kill-run.ts";
+
+const HUBS = 3;
+/** How the server ends: as after a power cut, in order, or because one of its processes died. */
+const ENDINGS = ["immediate", "fast", "crash"] as const;
+const ROUNDS = Number(process.env["BATON_KILL_ROUNDS"] ?? 1);
+const LONGEST_CALM_MS = 300;
+/** What each hub must have acknowledged after an ending before the next. */
+const SIGNS_OF_LIFE = 5;
+
+const seed = chosenSeed();
+
+interface LivingHub {
+  readonly child: Child;
+  readonly facts: Fact[];
+}
+
+describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
+  let server: PostgresServer;
+  let hubs: readonly LivingHub[] = [];
+  let ends: readonly ChildEnd[] = [];
+  let reckoning: Reckoning;
+
+  beforeAll(async () => {
+    server = await startPostgres(["fsync=off"]);
+    const random = randomFrom(seed);
+    hubs = Array.from({ length: HUBS }, () => startHub(server.url, random.below(2 ** 31)));
+    await signsOfLife(hubs);
+    const endings = Array.from({ length: ROUNDS }, () => shuffled(ENDINGS, random)).flat();
+    for (const ending of endings) {
+      await sleep(random.below(LONGEST_CALM_MS));
+      await endServer(server, ending);
+      await signsOfLife(hubs);
+    }
+    for (const { child } of hubs) child.kill();
+    ends = await Promise.all(hubs.map(({ child }) => child.ended));
+    reckoning = await reckon(
+      server.url,
+      hubs.flatMap(({ facts }) => facts),
+    );
+    const { byKind, redelivered } = reckoning;
+    console.log(`server ${endings.join(", ")}, seed ${seed}:`, byKind, "redelivered", redelivered);
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const { child } of hubs) child.kill();
+    await Promise.all(hubs.map(({ child }) => child.ended));
+    await server.stop();
+  });
+
+  it("is found again by every hub, without an error for anybody", () => {
+    expect(ends).toEqual(hubs.map(() => ({ code: null, signal: "SIGKILL", stderr: "" })));
+    expect(reckoning.byKind["error"] ?? 0, errorsOf(hubs)).toBe(0);
+  });
+
+  it("keeps what was acknowledged, once; chains and events have no gap, the books balance, verify finds nothing [DLV-1 DLV-6 OPS-10]", () => {
+    expect(reckoning.byKind["completed"] ?? 0).toBeGreaterThan(0);
+    expect(reckoning.violations).toEqual([]);
+  });
+
+  it("keeps it also where the database is set up to acknowledge before it is safe [DLV-1]", async () => {
+    await query(server, "alter database postgres set synchronous_commit = off");
+    await using hub = await openHub(`${server.url}?schema=lazy`);
+    const agent = await hub.agent("ann", { role: "writer" });
+    for (let times = 0; times < 3; times++) {
+      const { id } = await agent.remember({ content: `before the end ${times}` });
+      const { id: sent } = await agent.handoff({ to: "ann", task: `t${times}`, intent: "Go on" });
+      const work = await agent.accept();
+      await server.restart("immediate");
+      expect((await agent.read(id)).id).toBe(id);
+      expect((await work?.complete())?.kind).toBe("settled");
+      await server.restart("immediate");
+      expect((await agent.waiting()).map(({ delivery }) => delivery.id)).not.toContain(sent);
+    }
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+function startHub(address: string, childSeed: number): LivingHub {
+  const facts: Fact[] = [];
+  const child = startChild(CHILD, [address, String(childSeed)], (line) => {
+    facts.push(JSON.parse(line) as Fact);
+  });
+  return { child, facts };
+}
+
+async function endServer(server: PostgresServer, how: (typeof ENDINGS)[number]): Promise<void> {
+  if (how !== "crash") return await server.restart(how);
+  // One process of the server dies: the others are ended with it, and the log is replayed.
+  const rows = await query(
+    server,
+    "select pid from pg_stat_activity where application_name = 'baton' limit 1",
+  );
+  process.kill(rows[0]?.["pid"] as number, "SIGKILL");
+}
+
+async function query(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(server.url);
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Waits until each hub has been told of something new, several times; or has ended. */
+async function signsOfLife(hubs: readonly LivingHub[]): Promise<void> {
+  await Promise.all(
+    hubs.map(async ({ child, facts }) => {
+      let ended = false;
+      void child.ended.then(() => {
+        ended = true;
+      });
+      const before = facts.length;
+      while (facts.length < before + SIGNS_OF_LIFE && !ended) await sleep(5);
+    }),
+  );
+}
+
+function errorsOf(hubs: readonly LivingHub[]): string {
+  const all = hubs.flatMap(({ facts }) => facts);
+  return all.flatMap((fact) => (fact.kind === "error" ? fact.message : [])).join("\n");
+}
+
+function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
+  return items
+    .map((item) => [random.next(), item] as const)
+    .sort(([one], [other]) => one - other)
+    .map(([, item]) => item);
+}

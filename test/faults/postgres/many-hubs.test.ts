@@ -1,0 +1,124 @@
+/** Many hubs on one database, none of them special: nobody is turned away, nothing lost or doubled. */
+import { describe, expect, it } from "vitest";
+import { type Hub, openHub } from "../../../src/index.ts";
+import { workspaceRows } from "../../support/postgres/rows.ts";
+import { testSchema } from "../../support/postgres/schema.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { APPENDS, HANDOFFS } from "../crowd-facts.ts";
+import { crowd, factsOf } from "../crowd-run.ts";
+
+const PROCESSES = 4;
+const HUBS_EACH = 4;
+const RACED = 150;
+/** What each of them gets at least of what an even split would give it. */
+const FAIR_SHARE = 0.05;
+
+describe("many hubs on one PostgreSQL", { timeout: 60_000 }, () => {
+  it("sixteen open an empty database at once: it is set up once, and all of them write [OPS-10]", async () => {
+    using folder = temporaryFolder();
+    await using schema = testSchema();
+    const place = { address: schema.address, start: folder.file("start"), hubs: HUBS_EACH };
+    const facts = (await crowd("open", PROCESSES, place)).flat();
+    expect(factsOf("remembered", facts)).toHaveLength(PROCESSES * HUBS_EACH);
+    await using hub = await openHub(schema.address);
+    expect(await hub.verify()).toMatchObject({
+      memories: PROCESSES * HUBS_EACH,
+      agents: PROCESSES,
+      problems: [],
+    });
+    const migrations = await schema.query(`select version from ${schema.schema}.baton_migrations`);
+    expect(new Set(migrations.map(({ version }) => version)).size).toBe(migrations.length);
+  });
+
+  it("all append to one branch at once: no place doubled or left out, and who reads along misses nothing [MEM-1 DLV-1 OPS-10]", async () => {
+    using folder = temporaryFolder();
+    await using schema = testSchema();
+    await using hub = await openHub(schema.address);
+    await hub.agent("reader", { role: "reader" });
+    using reading = readAlong(hub);
+    const place = { address: schema.address, start: folder.file("start") };
+    const facts = (await crowd("append", PROCESSES, place)).flat();
+    const remembered = factsOf("remembered", facts);
+    const sent = factsOf("sent", facts);
+    expect(remembered).toHaveLength(PROCESSES * APPENDS);
+    expect(sent).toHaveLength(PROCESSES * HANDOFFS);
+    const { memories = [], deliveries = [], events = [] } = await workspaceRows(schema);
+    const stored = new Map(memories.map((row) => [row["id"], row["seq"]]));
+    for (const { id, seq } of remembered) expect(stored.get(id), id).toBe(seq);
+    expect(numbersOf(memories, "seq")).toEqual(upTo(PROCESSES * (APPENDS + HANDOFFS)));
+    expect(deliveries.map(({ id }) => id).sort()).toEqual(sent.map((fact) => fact.delivery).sort());
+    expect((await hub.verify()).problems).toEqual([]);
+    expect(await reading.upTo(events.length)).toEqual(upTo(events.length));
+  });
+
+  it.for([
+    2,
+    PROCESSES,
+  ])("%i share one inbox: each delivery to one of them, work for all of them, and who reads along misses nothing [DLV-6 DLV-13 OPS-10]", async (hubs) => {
+    using folder = temporaryFolder();
+    await using schema = testSchema();
+    await using hub = await openHub(schema.address);
+    const sent = await sendTo(hub);
+    using reading = readAlong(hub);
+    const place = { address: schema.address, start: folder.file("start") };
+    const said = await crowd("race", hubs, place);
+    const accepted = factsOf("accepted", said.flat());
+    expect(new Set(accepted.map((fact) => `${fact.delivery} ${fact.attempt}`)).size).toBe(
+      accepted.length,
+    );
+    expect(accepted).toHaveLength(RACED + RACED / 3);
+    const completed = factsOf("completed", said.flat()).map(({ delivery }) => delivery);
+    expect(completed.sort()).toEqual(sent.sort());
+    for (const facts of said) {
+      const share = factsOf("accepted", facts).length / accepted.length;
+      expect(share).toBeGreaterThanOrEqual(FAIR_SHARE);
+    }
+    expect((await hub.books()).byState.completed).toBe(RACED);
+    expect((await hub.verify()).problems).toEqual([]);
+    const { length } = (await workspaceRows(schema))["events"] ?? [];
+    expect(await reading.upTo(length)).toEqual(upTo(length));
+  });
+});
+
+async function sendTo(hub: Hub): Promise<string[]> {
+  const sender = await hub.agent("sender", { role: "sender" });
+  await hub.agent("runner", { role: "runner" });
+  const sent = await Promise.all(
+    upTo(RACED).map((n) => sender.handoff({ to: "runner", task: `t${n - 1}`, intent: "Run" })),
+  );
+  return sent.map(({ id }) => id);
+}
+
+/** Reads events as they come, by a cursor; small pages, so that it is always in the middle. */
+function readAlong(hub: Hub): Disposable & { upTo(number: number): Promise<number[]> } {
+  const seen: number[] = [];
+  let ended = false;
+  const look = async (): Promise<void> => {
+    while (!ended) {
+      const events = await hub.events(seen.at(-1) ?? 0, 20);
+      seen.push(...events.map(({ number }) => number));
+      if (events.length === 0) await new Promise(setImmediate);
+    }
+  };
+  const looking = look();
+  return {
+    async upTo(number) {
+      await expect.poll(() => seen.at(-1) ?? 0, { timeout: 10_000 }).toBeGreaterThanOrEqual(number);
+      ended = true;
+      await looking;
+      return seen;
+    },
+    [Symbol.dispose]() {
+      ended = true;
+    },
+  };
+}
+
+function upTo(number: number): number[] {
+  return Array.from({ length: number }, (_, n) => n + 1);
+}
+
+function numbersOf(rows: readonly Readonly<Record<string, unknown>>[], column: string): number[] {
+  return rows.map((row) => row[column] as number).sort((a, b) => a - b);
+}
+

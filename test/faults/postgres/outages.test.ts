@@ -1,0 +1,335 @@
+/**
+ * What a database does to its clients in the course of a day: ends their connections, lets them
+ * wait, gives up on their statements, runs out of room for them. Waiting ends well when the trouble
+ * does, and with `store_busy` when it lasts; nothing is ever half done.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../../src/clock.ts";
+import { randomIds } from "../../../src/ids.ts";
+import { type Agent, type Hub, type HubOptions, openHub } from "../../../src/index.ts";
+import { startProxy } from "../../support/postgres/proxy.ts";
+import { workspaceRows } from "../../support/postgres/rows.ts";
+import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres/schema.ts";
+import { refused } from "../../support/refusal.ts";
+
+/** Long enough for one more try, short enough to see the end of it. */
+const SHORT = { limits: { busyMs: 400 } } as const;
+
+let schema: TestSchema;
+
+beforeAll(async () => {
+  schema = testSchema();
+  await (await openHub(schema.address)).close(); // The tables are there before anybody hurries.
+});
+
+afterAll(() => schema[Symbol.asyncDispose]());
+
+interface Scene {
+  readonly hub: Hub;
+  readonly ann: Agent;
+  /** The hub's connections have this name. */
+  readonly name: string;
+  readonly workspace: string;
+}
+
+/** A hub in a workspace of its own, closed with the test. */
+async function scene(options: HubOptions = {}, settings: Record<string, string> = {}) {
+  const name = `outage ${randomUUID()}`;
+  const workspace = options.workspace ?? name.replaceAll(" ", "-");
+  const address = new URL(schema.address);
+  const all = { ...settings, application_name: name };
+  for (const [key, value] of Object.entries(all)) address.searchParams.set(key, value);
+  const hub = await openHub(address.href, { ...options, workspace });
+  onTestFinished(() => hub.close());
+  const ann = await hub.agent("ann", { role: "worker" });
+  return { hub, ann, name, workspace } satisfies Scene;
+}
+
+/** A session of somebody else, in a transaction until it ends it. */
+async function otherSession(): Promise<pg.Client> {
+  const client = new pg.Client(postgresUrl());
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`set search_path = ${schema.schema}`);
+  await client.query("begin");
+  return client;
+}
+
+async function expectUnchanged(workspace: string, act: () => Promise<unknown>): Promise<void> {
+  const before = await workspaceRows(schema, workspace);
+  await act();
+  expect(await workspaceRows(schema, workspace)).toEqual(before);
+}
+
+describe("connections that are ended", () => {
+  it("again and again, under load: everything is done once, and nobody is told of it [DLV-1 OPS-10]", async () => {
+    const { hub, ann, name } = await scene();
+    let busy = true;
+    const load = Array.from({ length: 8 }, async (_, caller) => {
+      let done = 0;
+      while (busy) {
+        await ann.remember({ content: `${caller} ${done}` });
+        await ann.handoff({ to: "ann", task: `${caller} ${done}`, intent: "Carry it" });
+        await (await ann.accept())?.complete();
+        done++;
+      }
+      return done;
+    });
+    for (let times = 0; times < 10; times++) {
+      await sleep(20);
+      await schema.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+        [name],
+      );
+      await hub.books();
+    }
+    busy = false;
+    const done = (await Promise.all(load)).reduce((sum, each) => sum + each, 0);
+    expect(done).toBeGreaterThan(0);
+    const { problems } = await hub.verify();
+    expect(problems).toEqual([]);
+    const { byState, deliveries } = await hub.books();
+    expect(deliveries).toBe(done);
+    // One that finds everything reserved by others goes without: it is still there.
+    expect(byState.completed + byState.ready).toBe(done);
+  });
+
+  it("in the middle of a transaction, because the hub was busy with something else", async () => {
+    let stall = false;
+    const { mint, salt } = randomIds(systemClock);
+    const ids = {
+      salt,
+      mint: (kind: Parameters<typeof mint>[0]) => {
+        if (stall) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+        stall = false;
+        return mint(kind);
+      },
+    };
+    const { hub, ann, name } = await scene({ ids });
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    const before = await connectionsOf(name);
+    const impatient = (pick: string) => pick.replace("'3000'", "'50'");
+    const work = await changing("pick", impatient, async () => {
+      stall = true;
+      return await ann.accept();
+    });
+    expect(work?.attempt).toBe(1);
+    const after = await connectionsOf(name);
+    expect(before.filter((pid) => !after.includes(pid))).toHaveLength(1);
+    await work?.complete();
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("for good: closing ends all the same", async () => {
+    await using proxy = await startProxy(postgresUrl());
+    const hub = await openHub(proxy.through(schema.address), { workspace: "cut-off" });
+    const agent = await hub.agent("ann", { role: "worker" });
+    for await (const _ of agent.inbox({ wait: false }));
+    await agent.recent();
+    proxy.open = false;
+    proxy.dropAll();
+    await hub.close();
+  });
+});
+
+describe("a server that does not answer", () => {
+  it("is given up in time, with a word on what that means [DLV-1]", async () => {
+    await using proxy = await startProxy(postgresUrl());
+    const hub = await openHub(proxy.through(schema.address), { ...SHORT, workspace: "silence" });
+    onTestFinished(() => hub.close());
+    const agent = await hub.agent("ann", { role: "worker" });
+    const fault = proxy.breakAt("baton_write\0", "silent");
+    const expected = { code: "store_unavailable", path: /^postgres / } as const;
+    const error = await refused(() => agent.remember({ content: "x" }), expected);
+    expect(error.details).toMatchObject({ uncertain: true });
+    expect(error.hint).toMatch(/look whether it is there/);
+    await fault.happened;
+    expect((await agent.remember({ content: "y" })).seq).toBe(1);
+  });
+
+  it("keeps nothing reserved for a hub that has vanished between look and write [DLV-6]", async () => {
+    await using proxy = await startProxy(postgresUrl());
+    const { ann, workspace } = await scene();
+    const vanished = await openHub(proxy.through(schema.address), { workspace });
+    const itsAnn = await vanished.agent("ann");
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    const fault = proxy.breakAt("baton_write\0", "late");
+    const taking = itsAnn.accept().catch(() => undefined);
+    await fault.happened;
+    proxy.open = false;
+    // Reserved, until the server has waited long enough for the rest of the transaction.
+    expect(await ann.accept()).toBeUndefined();
+    const work = await ann.accept({ wait: true });
+    expect(work?.attempt).toBe(1);
+    proxy.open = true;
+    expect(await taking).toBeUndefined();
+    await vanished.close();
+  });
+});
+
+describe("somebody who holds the workspace", () => {
+  const lock = (other: pg.Client, workspace: string) =>
+    other.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `${schema.schema} ${workspace}`,
+    ]);
+
+  it("is waited for", async () => {
+    const { ann, workspace } = await scene();
+    const other = await otherSession();
+    await lock(other, workspace);
+    const remembering = ann.remember({ content: "x" });
+    const first = await Promise.race([remembering, sleep(100).then(() => "waits")]);
+    expect(first).toBe("waits");
+    await other.query("commit");
+    expect((await remembering).seq).toBe(1);
+  });
+
+  it.for([
+    { how: "for as long as a write may wait", settings: {} },
+    { how: "for longer than the server lets one wait", settings: { lock_timeout: "50" } },
+  ])("$how: store_busy, nothing is kept, and later it works again", async ({ settings }) => {
+    const { ann, workspace } = await scene(SHORT, settings as Record<string, string>);
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    const other = await otherSession();
+    await lock(other, workspace);
+    await expectUnchanged(workspace, async () => {
+      const expected = { code: "store_busy", path: /^postgres / } as const;
+      await refused(() => ann.remember({ content: "x" }), expected);
+      await refused(() => ann.accept(), expected);
+      await refused(() => ann.handoff({ to: "ann", task: "u", intent: "Go" }), expected);
+    });
+    await other.query("commit");
+    expect((await ann.accept())?.task).toBe("t");
+  });
+});
+
+describe("statements that take longer than the server allows", () => {
+  const settings = { statement_timeout: "150" };
+
+  it.for([
+    { what: "a write", name: "write", act: (ann: Agent) => ann.remember({ content: "x" }) },
+    { what: "the look before accepting", name: "pick", act: (ann: Agent) => ann.accept() },
+    { what: "the write that accepts", name: "write", act: (ann: Agent) => ann.accept() },
+  ])("$what: store_busy, nothing is kept, and later it works again", async ({ name, act }) => {
+    const { ann, workspace } = await scene(SHORT, settings);
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    await changing(name, sleepingFirst(0.3), async () => {
+      await expectUnchanged(workspace, async () => {
+        await refused(() => act(ann), { code: "store_busy", path: /^postgres / });
+      });
+    });
+    await ann.remember({ content: "y" });
+    expect((await ann.accept())?.task).toBe("t");
+  });
+
+  it("a try that is too slow is followed by one that is not [DLV-1]", async () => {
+    const { hub, ann } = await scene({}, settings);
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    const trying = await changing("write", sleepingFirst(0.3), async () => {
+      const accepting = ann.accept();
+      await sleep(200);
+      return { accepting };
+    });
+    expect((await trying.accepting)?.attempt).toBe(1);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+describe("what shares the writing connection", () => {
+  it("is not part of another's transaction: a registration that was acknowledged is there [DLV-1]", async () => {
+    const { hub, ann, workspace } = await scene();
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    await changing("pick", sleepingFirst(0.2), async () => {
+      const accepting = ann.accept();
+      await sleep(50); // The look is under way, in a transaction.
+      await hub.agent("ben", { role: "worker" });
+      const { agents = [] } = await workspaceRows(schema, workspace);
+      expect(agents.map(({ id }) => id).sort()).toEqual(["ann", "ben"]);
+      expect((await accepting)?.attempt).toBe(1);
+    });
+  });
+});
+
+describe("connections for reading", () => {
+  it("are waited for: one is enough for many reads and a verification [OPS-10]", async () => {
+    const { hub, ann } = await scene({}, { pool: "1" });
+    await ann.remember(Array.from({ length: 500 }, (_, n) => ({ content: `record ${n}` })));
+    const reads = Array.from({ length: 40 }, (_, n) =>
+      n % 2 === 0 ? ann.recent({ limit: 10 }) : hub.agents(),
+    );
+    const [report, , ...answers] = await Promise.all([hub.verify(), hub.verify(), ...reads]);
+    expect(report.memories).toBe(500);
+    expect(answers).toHaveLength(40);
+  });
+
+  it("are not waited for longer than busyMs: store_busy", async () => {
+    const { hub, ann } = await scene(SHORT, { pool: "1" });
+    const other = await otherSession();
+    await other.query("lock table agents in access exclusive mode");
+    const stuck = hub.agents();
+    await refused(() => ann.recent(), { code: "store_busy", path: /^postgres /, hint: /pool=/ });
+    await other.query("commit");
+    expect(await stuck).toHaveLength(1);
+    expect(await ann.recent()).toEqual([]);
+  });
+});
+
+describe("two stores in one database", () => {
+  it("do not reserve each other's deliveries [OPS-10]", async () => {
+    await using here = testSchema();
+    await using neighbour = testSchema();
+    const inboxOf = async (address: string): Promise<Agent> => {
+      const hub = await openHub(address);
+      onTestFinished(() => hub.close());
+      const agent = await hub.agent("ann", { role: "worker" });
+      await agent.handoff({ to: "ann", task: "t", intent: "Go" });
+      return agent;
+    };
+    const ann = await inboxOf(here.address);
+    await inboxOf(neighbour.address);
+    // Both are the first delivery of the first workspace, and the neighbour's is being looked at.
+    const looking = await otherSession();
+    await looking.query(`set search_path = ${neighbour.schema}`);
+    await looking.query("select * from pickable(1, 'ann', null, null, 1)");
+    const work = await ann.accept();
+    await looking.query("commit");
+    expect(work?.task).toBe("t");
+  });
+});
+
+/** The server's processes for a hub. */
+async function connectionsOf(name: string): Promise<number[]> {
+  const found = await schema.query("select pid from pg_stat_activity where application_name = $1", [
+    name,
+  ]);
+  return found.map(({ pid }) => pid as number);
+}
+
+/** Changes a function of the store for a while. */
+async function changing<T>(
+  name: string,
+  change: (definition: string) => string,
+  meanwhile: () => Promise<T>,
+): Promise<T> {
+  const [found] = await schema.query(
+    `select pg_get_functiondef(p.oid) as definition from pg_proc p
+     where p.proname = $1 and p.pronamespace = $2::regnamespace`,
+    [name, schema.schema],
+  );
+  const definition = found?.["definition"] as string;
+  expect(change(definition)).not.toBe(definition);
+  await schema.query(change(definition));
+  try {
+    return await meanwhile();
+  } finally {
+    await schema.query(definition);
+  }
+}
+
+const sleepingFirst =
+  (seconds: number) =>
+  (definition: string): string =>
+    definition.replace(/\bbegin\b/i, `begin perform pg_sleep(${seconds});`);
