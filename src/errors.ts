@@ -70,7 +70,7 @@ export const ERROR_CODES = {
     77,
     "The database refuses the user: wrong password, or missing rights.",
   ),
-  store_missing: facts(500, -32050, 66, "There is no such database."),
+  store_missing: facts(500, -32050, 66, "There is no store at that address, or no such database."),
   store_closed: facts(503, -32050, 70, "The hub was closed."),
   runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
 } as const satisfies Record<string, CodeFacts>;

@@ -30,6 +30,8 @@ import type { Processes, Workspace } from "./store/workspace.ts";
 
 export interface HubOptions {
   readonly workspace?: string;
+  /** False: an error where there is no store yet, instead of making one. */
+  readonly create?: boolean;
   readonly limits?: Partial<Limits>;
   /** For tests and replays. */
   readonly clock?: Clock;

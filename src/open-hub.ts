@@ -1,5 +1,5 @@
 /** Opening a hub by address: the one place of the library that chooses a store. */
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { systemClock } from "./clock.ts";
 import { BatonError } from "./errors.ts";
@@ -24,11 +24,13 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   if (isPostgresAddress(chosen)) {
     // Loaded when it is asked for: whoever stays with SQLite starts without the driver.
     const { openPostgresStore } = await import("./store/postgres/open.ts");
-    const store = await openPostgresStore({ address: chosen, clock: options.clock, limits });
+    const { clock, create = true } = options;
+    const store = await openPostgresStore({ address: chosen, clock, limits, create });
     return new Hub(store, options);
   }
   const file = fileOf(chosen);
   if (file === undefined) throw unsupported(chosen);
+  if (options.create === false && !existsSync(file)) throw missing(file);
   return new Hub(await openSqliteStore({ file, clock, limits }), options);
 }
 
@@ -36,6 +38,14 @@ function fileOf(address: unknown): string | undefined {
   if (typeof address !== "string" || !address.startsWith("sqlite:")) return undefined;
   const file = address.slice("sqlite:".length);
   return file === "" || file.includes("\0") ? undefined : file;
+}
+
+function missing(file: string): BatonError {
+  return new BatonError("store_missing", {
+    message: `There is no store at ${file} yet.`,
+    path: file,
+    hint: "Name another with --store sqlite:<path>, or let baton demo make one.",
+  });
 }
 
 /** Shows the scheme only: the rest of an address may hold a password. */

@@ -1,6 +1,4 @@
 /** Opening the store a command was told to use. */
-import { existsSync } from "node:fs";
-import { BatonError } from "../errors.ts";
 import type { Hub, HubOptions } from "../hub.ts";
 
 export interface StoreChoice {
@@ -17,18 +15,9 @@ export async function openStore(
   return openHub(store, { ...options, ...(workspace === undefined ? {} : { workspace }) });
 }
 
-/** Opens it for looking: a mistyped path must not leave an empty store behind. */
-export async function openExisting(choice: StoreChoice): Promise<Hub> {
-  const address = await addressOf(choice);
-  const file = address.startsWith("sqlite:") ? address.slice("sqlite:".length) : undefined;
-  if (file !== undefined && file !== "" && !existsSync(file)) {
-    throw new BatonError("store_unavailable", {
-      message: `There is no store at ${file} yet.`,
-      path: file,
-      hint: "Name another with --store sqlite:<path>, or let baton demo make one.",
-    });
-  }
-  return openStore({ ...choice, store: address });
+/** Opens it for looking: a mistyped address must not leave an empty store behind. */
+export function openExisting(choice: StoreChoice): Promise<Hub> {
+  return openStore(choice, { create: false });
 }
 
 /** The address that `openHub` would choose. */

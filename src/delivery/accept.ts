@@ -11,7 +11,7 @@ import { type EnvelopeRow, type NewMemory, parseText } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { leaseLost } from "./lease.ts";
-import { Lookout } from "./lookout.ts";
+import { lookOut } from "./lookout.ts";
 import type { Worker } from "./worker.ts";
 
 const AcceptSchema = z.strictObject({
@@ -71,12 +71,8 @@ export async function acceptNext(
     what: "The choice",
     unwritten: "signal",
   });
-  using lookout = new Lookout(workspace, receiver, { wait, signal });
-  return await lookout.next({
-    delivery,
-    task,
-    accept: (taken) => acceptRecord(workspace, receiver, taken),
-  });
+  const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken);
+  return lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
 }
 
 function acceptRecord(

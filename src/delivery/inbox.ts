@@ -3,7 +3,7 @@ import * as z from "zod";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { Lookout } from "./lookout.ts";
+import { lookOut } from "./lookout.ts";
 import { Offer } from "./offer.ts";
 import type { Worker } from "./worker.ts";
 
@@ -28,9 +28,8 @@ export async function* inbox<T>(
     what: "The inbox's options",
     unwritten: "signal",
   });
-  using lookout = new Lookout(workspace, receiver, { wait, signal });
   for (;;) {
-    const claimed = await lookout.next({ task });
+    const claimed = await lookOut(workspace, receiver, { task }, { wait, signal });
     if (claimed === undefined) return;
     yield new Offer<T>(workspace, receiver, claimed);
   }

@@ -78,4 +78,35 @@ describe.each(STORES)("accepting on %s", (store) => {
     const works = await Promise.all(both);
     expect(works.map((work) => work?.task).sort()).toEqual(["one", "two"]);
   });
+
+  it("a crowd that waits takes whatever comes, by calls alone, and ends together [DLV-13]", async () => {
+    const { hub, coder, send } = await team();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const crowd = Array.from({ length: 20 }, () => coder.accept({ wait: true }));
+    await asleep();
+    await Promise.all(Array.from({ length: 15 }, (_, n) => send(`task ${n}`)));
+    const taken: string[] = [];
+    for (const wait of crowd) void wait.then((work) => work && taken.push(work.task));
+    await vi.waitUntil(() => taken.length === 15, { interval: 1, timeout: 10_000 });
+    expect(new Set(taken).size).toBe(15);
+    await hub.close();
+    expect((await Promise.all(crowd)).filter((work) => work === undefined)).toHaveLength(5);
+  });
+
+  it("one that gives up as it is called leaves the call to another [DLV-13]", async () => {
+    const { hub, coder, send } = await team();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const control = new AbortController();
+    const first = coder.accept({ wait: true, signal: control.signal });
+    await asleep();
+    const second = coder.accept({ wait: true });
+    await hub.recent(); // Both are asleep by now.
+    const sent = await send("one");
+    control.abort();
+    const one = await first;
+    if (one === undefined) expect((await second)?.id).toBe(sent.id);
+    else expect(one.id).toBe(sent.id);
+    await hub.close();
+    await second;
+  });
 });

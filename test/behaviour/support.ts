@@ -14,9 +14,10 @@ import {
   openHub,
   type Work,
 } from "../../src/index.ts";
+import { testSchema } from "../support/postgres/schema.ts";
 
-/** Both stores of the library; a suite runs on each where that is cheap. */
-export const STORES = ["sqlite", "memory"] as const;
+/** All stores of the library: what a hub does, it does on each. */
+export const STORES = ["sqlite", "postgres", "memory"] as const;
 export type StoreName = (typeof STORES)[number];
 
 export function tempFolder(): string {
@@ -26,7 +27,17 @@ export function tempFolder(): string {
 }
 
 export function freshAddress(store: StoreName = "sqlite"): string {
-  return store === "memory" ? "memory:" : `sqlite:${join(tempFolder(), "hub.db")}`;
+  switch (store) {
+    case "memory":
+      return "memory:";
+    case "sqlite":
+      return `sqlite:${join(tempFolder(), "hub.db")}`;
+    case "postgres": {
+      const schema = testSchema();
+      onTestFinished(() => schema[Symbol.asyncDispose]());
+      return schema.address;
+    }
+  }
 }
 
 /** Opens a hub that is closed with the test. */

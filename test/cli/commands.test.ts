@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { ENVELOPE_VERSIONS, ERROR_CODES, envelopeJsonSchema, openHub } from "../../src/index.ts";
+import { testSchema } from "../support/postgres/schema.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
@@ -204,9 +205,18 @@ describe("every command", () => {
       "--store",
       `sqlite:${folder.file("no/hub.db")}`,
     ]);
-    expect(code).toBe(ERROR_CODES.store_unavailable.exit);
+    expect(code).toBe(ERROR_CODES.store_missing.exit);
     expect(stderr).toContain("There is no store at");
     expect(existsSync(folder.file("no"))).toBe(false);
+  });
+
+  it.each(LOOKING)("that looks makes no store in a database either: %s", async (...words) => {
+    await using schema = testSchema();
+    const { code, stderr } = await baton([...words, "--store", schema.address]);
+    expect(stderr).toContain("there is no store yet");
+    expect(code).toBe(ERROR_CODES.store_missing.exit);
+    const made = "select 1 from information_schema.schemata where schema_name = $1";
+    expect(await schema.query(made, [schema.schema])).toEqual([]);
   });
 
   it.each(COMMANDS)("says what it takes: $name", async ({ name, args, options, summary }) => {

@@ -8,8 +8,8 @@ import { type Agent, type Hub, openHub, type Work } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";
 import { APPENDS, CALLERS, type CrowdFact, type CrowdPart, HANDOFFS } from "./crowd-facts.ts";
 
-/** Looks in vain after which a racer believes that everything is done. */
-const LOOKS = 60;
+/** Looks in vain after which a racer asks whether everything is done. */
+const LOOKS = 8;
 
 const [part = "", address = "", start = "", name = "", hubs = "1"] = process.argv.slice(2);
 const say = (fact: CrowdFact): void => sayLine(fact);
@@ -60,8 +60,8 @@ async function handOver(agent: Agent, n: number): Promise<void> {
 async function race(hub: Hub): Promise<void> {
   const agent = await hub.agent("runner", { role: "runner" });
   await Promise.all([
-    ...Array.from({ length: CALLERS }, () => untilDone(() => agent.accept())),
-    ...Array.from({ length: CALLERS }, () => untilDone(() => firstOffer(agent))),
+    ...Array.from({ length: CALLERS }, () => untilDone(hub, () => agent.accept())),
+    ...Array.from({ length: CALLERS }, () => untilDone(hub, () => firstOffer(agent))),
   ]);
 }
 
@@ -70,11 +70,12 @@ async function firstOffer(agent: Agent): Promise<Work | undefined> {
   return undefined;
 }
 
-async function untilDone(take: () => Promise<Work | undefined>): Promise<void> {
-  for (let looks = 0; looks < LOOKS; ) {
+async function untilDone(hub: Hub, take: () => Promise<Work | undefined>): Promise<void> {
+  for (let looks = 0; ; ) {
     const work = await take();
     if (work === undefined) {
       looks++;
+      if (looks % LOOKS === 0 && (await isDone(hub))) return;
       await sleep(5);
       continue;
     }
@@ -89,4 +90,9 @@ async function untilDone(take: () => Promise<Work | undefined>): Promise<void> {
     await work.complete();
     say({ kind: "completed", delivery, attempt });
   }
+}
+
+async function isDone(hub: Hub): Promise<boolean> {
+  const { deliveries, byState } = await hub.books();
+  return byState.completed === deliveries;
 }

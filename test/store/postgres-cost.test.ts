@@ -91,7 +91,12 @@ async function makeHistory(): Promise<void> {
 }
 
 /** Statements that read a whole workspace, or the whole store: that is their job. */
-const READS_EVERYTHING: readonly StatementName[] = ["countStates", "totals", "indexTotals"];
+const READS_EVERYTHING: readonly StatementName[] = [
+  "countStates",
+  "countEnvelopes",
+  "totals",
+  "indexTotals",
+];
 /** The tables that hold history. */
 const HISTORIES =
   /Seq Scan on (memories|relations|envelopes|deliveries|attempts|events|facets|words)/;
@@ -113,6 +118,7 @@ const FOUND_BY: Partial<Record<StatementName, string>> = {
   deliveryRow: "deliveries_pkey",
   openWork: "deliveries_open",
   openDeliveries: "deliveries_inbox",
+  openOfTask: "deliveries_open",
   processes: "deliveries_held",
   line: "envelopes_task",
   envelope: "envelopes_pkey",

@@ -1,14 +1,20 @@
 /**
  * Baton through its public interface, everything on: records on the chain, relations, events, the
- * index. One agent receives; each consumer is a session of it with 16 loops of accept and complete.
+ * index. One agent receives; each consumer is a session of it with 1, 16 or 64 loops of accept and
+ * complete.
  */
 import { type Agent, type Hub, openHub, type Work } from "../../../src/index.ts";
 import { type Body, now } from "../body.ts";
 import type { Connection, Consuming, System, Tally } from "../system.ts";
 
+const ONE = "accept(), one at a time";
+const SIXTEEN = "accept(), 16 at a time";
+const SIXTY_FOUR = "accept(), 64 at a time";
+const AT_A_TIME: Readonly<Record<string, number>> = { [ONE]: 1, [SIXTEEN]: 16, [SIXTY_FOUR]: 64 };
+
 const ways = {
   enqueue: "accept",
-  rate: ["accept"],
+  rate: [ONE, SIXTEEN, SIXTY_FOUR],
   latency: ["accept", "inbox"],
   kill: ["accept"],
 };
@@ -48,7 +54,11 @@ async function open(address: string, way: string): Promise<Connection> {
         constraints: [{ rule: "Do not touch test fixtures", level: "must" }],
         payload: { type: "patch", data: body },
       }),
-    consume: (how) => consume(hub, way === "inbox" ? works : acceptances, how),
+    consume: (how) =>
+      consume(hub, way === "inbox" ? works : acceptances, {
+        ...how,
+        inFlight: AT_A_TIME[way] ?? how.inFlight,
+      }),
     books: () => books(hub),
     close: () => hub.close(),
   };

@@ -35,6 +35,8 @@ interface BullMq {
 const QUEUE = "work";
 const ONE = "concurrency 1";
 const SIXTEEN = "concurrency 16";
+const SIXTY_FOUR = "concurrency 64";
+const CONCURRENCY: Readonly<Record<string, number>> = { [ONE]: 1, [SIXTEEN]: 16, [SIXTY_FOUR]: 64 };
 
 export const bullmqEverysec: System = {
   name: "bullmq-everysec",
@@ -44,7 +46,7 @@ export const bullmqEverysec: System = {
   synced: false,
   weight: 3,
   bulk: true,
-  ways: { enqueue: ONE, rate: [ONE, SIXTEEN], latency: [SIXTEEN], kill: [ONE] },
+  ways: { enqueue: ONE, rate: [ONE, SIXTEEN, SIXTY_FOUR], latency: [SIXTEEN], kill: [ONE] },
   tellsDone: true,
   open,
 };
@@ -67,7 +69,7 @@ async function open(address: string, way: string): Promise<Connection> {
     send: (body) => queue.add("handoff", body),
     sendMany: (bodies) => queue.addBulk(bodies.map((data) => ({ name: "handoff", data }))),
     async consume(how) {
-      const concurrency = way === ONE ? 1 : how.inFlight;
+      const concurrency = CONCURRENCY[way] ?? how.inFlight;
       const workers = Array.from({ length: how.consumers }, (_, consumer) =>
         work(bullmq, { connection, concurrency }, { ...how, consumer }),
       );

@@ -42,6 +42,10 @@ export const isUnknownHost = (error: unknown): boolean =>
 export const isPassing = (error: unknown): boolean =>
   GAVE_WAY.has(sqlState(error)) || CROWDED.has(sqlState(error));
 
+/** Neither the server's nor the network's state is to blame: it is about what was asked. */
+export const isPeculiar = (error: unknown): boolean =>
+  sqlState(error) !== "" && !isPassing(error) && !isDisconnected(error);
+
 function isSystemError(error: Error): boolean {
   return "syscall" in error || ("code" in error && /^E[A-Z]+$/.test(String(error.code)));
 }

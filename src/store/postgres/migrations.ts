@@ -26,9 +26,15 @@ const NEWEST = MIGRATIONS.length;
 const OLDEST_SERVER = 150_000;
 
 /** Brings the store to the newest version. Refuses other programs' schemas and newer stores. */
-export async function migrate(client: pg.Client, address: PostgresAddress): Promise<void> {
-  await refuseServer(client);
-  if ((await versionOf(client, address)) === NEWEST) return;
+export async function migrate(
+  client: pg.Client,
+  address: PostgresAddress,
+  create: boolean,
+): Promise<void> {
+  await refuseServer(client, address);
+  const version = await versionOf(client, address);
+  if (version === NEWEST) return;
+  if (version === 0 && !create) throw missing(address);
   await client.query("begin");
   try {
     const lock = `baton migrations of ${address.schema}`;
@@ -61,6 +67,14 @@ async function bringUpToDate(client: pg.Client, address: PostgresAddress): Promi
       step.name,
     ]);
   }
+}
+
+function missing({ name }: PostgresAddress): BatonError {
+  return new BatonError("store_missing", {
+    message: `${name}: there is no store yet.`,
+    path: name,
+    hint: "Check database and schema; whoever writes first makes the store.",
+  });
 }
 
 /** Creating one takes a right of its own, also when there is nothing to create. */
@@ -100,7 +114,7 @@ async function versionOf(client: pg.Client, { schema, name }: PostgresAddress): 
   return version;
 }
 
-async function refuseServer(client: pg.Client): Promise<void> {
+async function refuseServer(client: pg.Client, { name: path }: PostgresAddress): Promise<void> {
   const { rows } = await client.query<{ version: string; encoding: string }>(
     `select current_setting('server_version_num') as version,
        current_setting('server_encoding') as encoding`,
@@ -109,12 +123,14 @@ async function refuseServer(client: pg.Client): Promise<void> {
   if (Number(version) < OLDEST_SERVER) {
     throw new BatonError("store_unsupported", {
       message: `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; Baton needs 15.`,
+      path,
       hint: "Upgrade the server.",
     });
   }
   if (encoding !== "UTF8") {
     throw new BatonError("store_unsupported", {
       message: `The database's encoding is ${encoding}; Baton needs UTF8.`,
+      path,
       hint: "Create a database with: createdb --encoding UTF8 --template template0 <name>.",
     });
   }

@@ -50,6 +50,8 @@ export interface PostgresOptions {
   /** Overrides the database's time; for tests. */
   readonly clock?: Clock | undefined;
   readonly limits: Limits;
+  /** False: an error where there is no store yet. */
+  readonly create?: boolean;
 }
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
@@ -60,7 +62,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       client.on("error", () => {}); // Met again by whoever waits for an answer.
       try {
         await client.connect();
-        await migrate(client, address);
+        await migrate(client, address, options.create ?? true);
       } catch (error) {
         // A host of that name will not turn up by waiting.
         throw isUnknownHost(error) ? storeFailure(error, address.name) : error;
@@ -200,8 +202,11 @@ class PostgresStore implements Store {
 
   listDeliveries: Store["listDeliveries"] = async (operation) => {
     const { workspace, receiver, states, task = null, limit, after = -1 } = operation;
-    const values = [workspace, receiver, states.map(stateNumber), after, task, limit];
-    return (await this.#read(this.#sql.openDeliveries, values)).map(claimedOf);
+    const values = [workspace, receiver, states.map(stateNumber), after, limit];
+    const rows = await (task === null
+      ? this.#read(this.#sql.openDeliveries, values)
+      : this.#read(this.#sql.openOfTask, [...values, task]));
+    return rows.map(claimedOf);
   };
 
   readLine: Store["readLine"] = async (workspace, task) => {
@@ -218,8 +223,12 @@ class PostgresStore implements Store {
   readAttempts: Store["readAttempts"] = async (workspace, delivery) =>
     (await this.#read(this.#sql.attempts, [workspace, delivery])).map(attemptOf);
 
-  readEvents: Store["readEvents"] = async (workspace, after, limit) =>
-    (await this.#read(this.#sql.events, [workspace, after, limit])).map(eventOf);
+  /** A cursor never goes back, so nothing is shown that a crash could still take back. */
+  readEvents: Store["readEvents"] = async (workspace, after, limit) => {
+    const rows = await this.#read(this.#sql.events, [workspace, after, limit]);
+    if (rows.length > 0) await this.#read(this.#sql.flushed, []);
+    return rows.map(eventOf);
+  };
 
   listProcesses: Store["listProcesses"] = async (workspace) =>
     (await this.#read(this.#sql.processes, [workspace])).map(([process]) => process as string);
@@ -234,8 +243,8 @@ class PostgresStore implements Store {
         const [state, count] = row as [number, number];
         byState[DELIVERY_STATES[state] as DeliveryState] = count;
       }
-      const [totals] = await read(sql.totals, [workspace]);
-      const [, , envelopes, deliveries] = totals as [number, number, number, number];
+      const [[envelopes]] = (await read(sql.countEnvelopes, [workspace])) as [[number]];
+      const deliveries = Object.values(byState).reduce((sum, count) => sum + count, 0);
       return { envelopes, deliveries, byState };
     });
 

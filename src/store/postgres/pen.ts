@@ -3,8 +3,8 @@
  * of one function, so that nothing waits for the network while the workspace is locked; only a group
  * that claims and accepts looks first for what it could take, outside the lock.
  *
- * The group commits, which frees the lock, and is acknowledged when it is on the disk as well; the
- * next group need not wait for that, only another pen.
+ * The group commits, which frees the lock for others, and is acknowledged when it is on the disk as
+ * well.
  *
  * Operations that are refused are answered, the others of their group go again without them. When
  * the connection breaks before the answer came, the database is asked whether the group was kept:
@@ -17,7 +17,7 @@ import { deliveryOf, envelopeOf } from "../codecs.ts";
 import type { ClaimDeliveries, Claimed } from "../store.ts";
 import type { PostgresAddress } from "./address.ts";
 import { atOnce, clientConfig, keepProcess, persist, run, type Statement } from "./connection.ts";
-import { isDisconnected, isDuplicate } from "./failures.ts";
+import { isDisconnected, isDuplicate, isPeculiar } from "./failures.ts";
 import { type Answer, claimOutcome, Group, type Operation, type Outcome } from "./group.ts";
 import { encoded } from "./parts.ts";
 import type { Statements } from "./statements.ts";
@@ -103,25 +103,24 @@ export class Pen {
   }
 
   /**
-   * Together; when that cannot be done, each alone, so that no one suffers for its neighbour. Calls
-   * back when all of it has happened, though it may not be on the disk yet.
+   * Together; when that cannot be done, each alone, so that no one suffers for its neighbour. Never
+   * rejects: each write is told what became of it.
    */
-  async write(group: readonly Write[], happened: () => void): Promise<void> {
+  async write(group: readonly Write[]): Promise<void> {
     try {
       for (let left = group; left.length > 0; left = left.filter((write) => !write.settled)) {
-        await this.#persist(() => this.#attempt(left, happened));
+        await this.#persist(() => this.#attempt(left));
       }
     } catch (failure) {
       const error = this.#doubt === undefined ? failure : uncertain(failure);
       this.#doubt = undefined;
       const left = group.filter((write) => !write.settled);
-      if (group.length > 1 && !isDisconnected((error as Error).cause)) {
-        for (const write of left) await this.write([write], () => {});
+      if (group.length > 1 && isPeculiar((error as Error).cause)) {
+        for (const write of left) await this.write([write]);
       } else {
         for (const write of left) write.reject(error);
       }
     }
-    happened();
   }
 
   async close(): Promise<void> {
@@ -139,15 +138,19 @@ export class Pen {
   }
 
   /** One transaction: settles those that were written and those that were refused. */
-  async #attempt(group: readonly Write[], happened: () => void): Promise<void> {
+  async #attempt(group: readonly Write[]): Promise<void> {
     const client = await this.#connected();
     keepProcess(client, true); // An idle hub does not keep the process; one that writes does.
     try {
       if (this.#doubt !== undefined) await this.#clearDoubt(client, this.#doubt);
       const left = group.filter((write) => !write.settled);
       const picked = await this.#pick(client, left);
-      const ready = left.filter((write) => !write.settled);
-      if (ready.length > 0) await this.#write(client, ready, { picked, careful: false, happened });
+      // What others of the group are about is taken in the next one: checks see the state before.
+      const touched = new Set(left.flatMap((write) => write.touches));
+      const ready = left.filter(({ settled, takes }) => {
+        return !settled && !takes.some(({ candidate }) => touched.has(candidate.delivery.id));
+      });
+      if (ready.length > 0) await this.#write(client, ready, { picked, careful: false });
       else if (picked) await client.query("commit");
     } catch (error) {
       this.#discard(client);
@@ -166,7 +169,7 @@ export class Pen {
   async #write(
     client: pg.Client,
     writes: readonly Write[],
-    how: { picked: boolean; careful: boolean; happened: () => void },
+    how: { picked: boolean; careful: boolean },
   ): Promise<void> {
     const group = new Group();
     for (const [i, write] of writes.entries()) group.add(i, write.operation, write.takes);
@@ -186,11 +189,10 @@ export class Pen {
     const { answer, synced } = called;
     if ("refused" in answer) return this.#refuse(writes, answer.refused);
     this.#options.committed(workspace, answer.wakes ?? [], group.recordIds.length);
-    how.happened();
     try {
       await synced;
     } catch (error) {
-      if (isDisconnected(error)) this.#doubt = { token, group, writes, answer };
+      this.#doubt = { token, group, writes, answer }; // Committed, whatever the reason.
       throw error;
     }
     this.#acknowledge(writes, group, answer);

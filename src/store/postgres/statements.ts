@@ -21,6 +21,9 @@ const EDGES = `$schema.relations r
   join $schema.memories t on t.workspace = r.workspace and t.pos = r.target`;
 const ENVELOPES = `$schema.envelopes e
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
+const DELIVERIES = `$schema.deliveries d
+  join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
+  join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
 const POSITION = `(select pos from $schema.memories where workspace = ${HERE} and id = $2)`;
 const VALID = `($3::text[] is null or r.kind = any ($3))
   and ($4::bigint is null or (r.valid_from <= $4 and (r.valid_until = 0 or $4 < r.valid_until)))`;
@@ -29,6 +32,7 @@ const SQL = {
   // Writing
   write: `select $schema.write(${Array.from({ length: 9 + PART_NAMES.length }, (_, n) => `$${n + 1}`)})`,
   sync: "select $schema.sync()",
+  flushed: "select $schema.flushed()",
   pick: "select * from $schema.pick($1, $2, $3)",
   register: "select $schema.register($1, $2, $3, $4)",
   doubt: "select written, claimed from $schema.doubt($1, $2)",
@@ -93,21 +97,17 @@ const SQL = {
     on conflict (workspace) do update set version = excluded.version, pos = excluded.pos`,
 
   // Handoffs
-  delivery: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from $schema.deliveries d
-    join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
-    join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos
+  delivery: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
     where d.workspace = ${HERE} and d.id = any ($2::text[])`,
-  openWork: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from $schema.deliveries d
-    join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
-    join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos
+  openWork: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
     where d.workspace = ${HERE} and d.receiver = $2 and d.task = $3 and d.settled_at = 0
       and d.sender = $4 and d.parent = $5 and d.id <> $6 order by d.place limit 1`,
-  openDeliveries: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from $schema.deliveries d
-    join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
-    join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos
-    where d.workspace = ${HERE} and d.receiver = $2 and d.settled_at = 0 and d.state < 5 and d.state = any ($3::int[])
-      and d.place > $4 and ($5::text is null or d.task = $5)
-    order by d.place limit $6`,
+  openDeliveries: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
+    where d.workspace = ${HERE} and d.receiver = $2 and d.settled_at = 0 and d.state < 5
+      and d.state = any ($3::int[]) and d.place > $4 order by d.place limit $5`,
+  openOfTask: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
+    where d.workspace = ${HERE} and d.receiver = $2 and d.task = $6 and d.settled_at = 0
+      and d.state = any ($3::int[]) and d.place > $4 order by d.place limit $5`,
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
     where e.workspace = ${HERE} and e.task = $2 order by e.pos`,
   /** Each handoff record tells (in its trail) which delivery it began or added to. */
@@ -130,6 +130,7 @@ const SQL = {
   // Everything, for verify and the books
   countStates: `select state, count(*) from $schema.deliveries where workspace = ${HERE}
     group by state`,
+  countEnvelopes: `select count(*) from $schema.envelopes where workspace = ${HERE}`,
   totals: `select (select count(*) from $schema.memories where workspace = ${HERE}),
     (select count(*) from $schema.relations where workspace = ${HERE}),
     (select count(*) from $schema.envelopes where workspace = ${HERE}),

@@ -1,7 +1,7 @@
 /**
- * Group commit. What is submitted while a group is on its way becomes the next one, which leaves as
- * soon as the one before has happened. There are two pens: while one waits for the disk, the other
- * writes.
+ * Group commit. What is submitted while groups are on their way becomes the next one, which leaves
+ * when one of the two pens is free: while one group is carried out or waits for the disk, the other
+ * is prepared and sent. Two that are about the same thing are never on their way together.
  */
 import type { Operation, Outcome } from "./group.ts";
 import { Pen, type PenOptions } from "./pen.ts";
@@ -14,14 +14,16 @@ const MOST_RECORDS = 2_000;
 
 export class Writer {
   readonly #pens: readonly Pen[];
-  /** What each pen is at, finished or not. */
+  /** What each pen is at, finished or not, and what that touches. */
   readonly #work: Promise<void>[];
+  readonly #touched: (readonly string[])[];
   #queue: Write[] = [];
   #flushing: Promise<void> | undefined;
 
   constructor(options: PenOptions) {
     this.#pens = Array.from({ length: PENS }, () => new Pen(options));
     this.#work = this.#pens.map(() => Promise.resolve());
+    this.#touched = this.#pens.map(() => []);
   }
 
   submit(operation: Operation): Promise<Outcome> {
@@ -43,7 +45,7 @@ export class Writer {
     try {
       for (let n = 0; this.#queue.length > 0; n = (n + 1) % PENS) {
         await this.#work[n];
-        await this.#send(n);
+        this.#send(n);
         if (this.#queue.length === 0) await new Promise(setImmediate);
       }
     } finally {
@@ -51,18 +53,18 @@ export class Writer {
     }
   }
 
-  /** Resolves when the group has happened; its pen may still be waiting for the disk. */
-  #send(n: number): Promise<void> {
+  #send(n: number): void {
     const pen = this.#pens[n] as Pen;
     const group = this.#nextGroup();
-    return new Promise((happened) => {
-      this.#work[n] = pen.write(group, happened);
+    this.#touched[n] = group.flatMap((write) => write.touches);
+    this.#work[n] = pen.write(group).finally(() => {
+      this.#touched[n] = [];
     });
   }
 
   /** Of one workspace, no two about the same thing; what does not fit keeps its place in line. */
   #nextGroup(): Write[] {
-    const touched = new Set<string>();
+    const touched = new Set(this.#touched.flat());
     const group: Write[] = [];
     const rest: Write[] = [];
     let weight = 0;

@@ -4,8 +4,8 @@ import { type TestSchema, testSchema } from "../../support/postgres/schema.ts";
 import { chosenSeed } from "../../support/random.ts";
 import { type KillReport, killRun } from "../kill-run.ts";
 
-const KILLS = 12;
-const LIFE_MS = 800;
+const KILLS = 8;
+const LIFE_MS = 700;
 const seed = chosenSeed();
 
 describe(`hubs on PostgreSQL killed ${KILLS} times (BATON_SEED=${seed})`, () => {

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openHub } from "../../../src/index.ts";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type EventRow, type Hub, openHub } from "../../../src/index.ts";
 import { type Child, type ChildEnd, startChild } from "../../support/child.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
@@ -32,12 +32,18 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
   let hubs: readonly LivingHub[] = [];
   let ends: readonly ChildEnd[] = [];
   let reckoning: Reckoning;
+  /** What was read along by a cursor, and what there was in the end. */
+  let seen: readonly EventRow[] = [];
+  let stored: readonly EventRow[] = [];
 
   beforeAll(async () => {
-    server = await startPostgres(["fsync=off"]);
+    // Nothing gets to the disk unless somebody waits for it.
+    server = await startPostgres(["fsync=off", "wal_writer_delay=10s"]);
     const random = randomFrom(seed);
     hubs = Array.from({ length: HUBS }, () => startHub(server.url, random.below(2 ** 31)));
     await signsOfLife(hubs);
+    const reader = await openHub(server.url);
+    const reading = readAlong(reader);
     const endings = Array.from({ length: ROUNDS }, () => shuffled(ENDINGS, random)).flat();
     for (const ending of endings) {
       await sleep(random.below(LONGEST_CALM_MS));
@@ -46,6 +52,9 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     }
     for (const { child } of hubs) child.kill();
     ends = await Promise.all(hubs.map(({ child }) => child.ended));
+    seen = await reading.end();
+    stored = await allEvents(reader);
+    await reader.close();
     reckoning = await reckon(
       server.url,
       hubs.flatMap(({ facts }) => facts),
@@ -70,6 +79,11 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     expect(reckoning.violations).toEqual([]);
   });
 
+  it("shows whoever reads along every event, in order, and none that is not there any more [OPS-10]", () => {
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen).toEqual(stored.slice(0, seen.length));
+  });
+
   it("keeps it also where the database is set up to acknowledge before it is safe [DLV-1]", async () => {
     await query(server, "alter database postgres set synchronous_commit = off");
     await using hub = await openHub(`${server.url}?schema=lazy`);
@@ -86,6 +100,49 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     }
     expect((await hub.verify()).problems).toEqual([]);
   });
+
+  it("acknowledges nothing that is committed and not on the disk yet [DLV-1]", async () => {
+    await using scene = await slowDisk("unsynced");
+    const remembering = scene.ann.remember({ content: "x" });
+    const committed = () => query(server, "select 1 from unsynced.memories where workspace > 0");
+    while ((await committed()).length === 0) await sleep(1);
+    await server.restart("immediate");
+    const { id } = await remembering;
+    expect((await scene.reader.read(id)).id).toBe(id);
+    expect((await scene.reader.verify()).memories).toBe(1);
+  });
+
+  it("takes back nothing a reader has seen, also when its writer has not been told of it yet [OPS-10]", async () => {
+    await using scene = await slowDisk("seen");
+    const { ann, reader } = scene;
+    const sending = ann.handoff({ to: "ann", task: "t", intent: "Go on" });
+    let events = await reader.events();
+    while (events.length === 0) events = await reader.events();
+    await server.restart("immediate");
+    expect(await reader.events()).toEqual(events);
+    await sending;
+    expect(await reader.events()).toEqual(events);
+  });
+
+  /** Two hubs on a store where it takes a while until a commit is on the disk. */
+  async function slowDisk(schema: string) {
+    const address = `${server.url}?schema=${schema}`;
+    const writer = await openHub(address);
+    const reader = await openHub(address);
+    const ann = await writer.agent("ann", { role: "worker" });
+    await query(server, `alter function ${schema}.sync() rename to sync_later`);
+    await query(
+      server,
+      `create function ${schema}.sync() returns void language sql as
+       'select pg_sleep(0.3); select ${schema}.sync_later()'`,
+    );
+    return {
+      ...{ ann, reader },
+      async [Symbol.asyncDispose]() {
+        await Promise.all([writer.close(), reader.close()]);
+      },
+    };
+  }
 });
 
 function startHub(address: string, childSeed: number): LivingHub {
@@ -94,6 +151,35 @@ function startHub(address: string, childSeed: number): LivingHub {
     facts.push(JSON.parse(line) as Fact);
   });
   return { child, facts };
+}
+
+/** Reads events as they come, by a cursor, whatever becomes of the server. */
+function readAlong(hub: Hub): { end(): Promise<EventRow[]> } {
+  const seen: EventRow[] = [];
+  let ended = false;
+  const look = async (): Promise<void> => {
+    while (!ended) {
+      seen.push(...(await hub.events(seen.at(-1)?.number ?? 0, 50)));
+      await sleep(1);
+    }
+  };
+  const looking = look();
+  return {
+    async end() {
+      ended = true;
+      await looking;
+      return seen;
+    },
+  };
+}
+
+async function allEvents(hub: Hub): Promise<EventRow[]> {
+  const all: EventRow[] = [];
+  for (;;) {
+    const events = await hub.events(all.at(-1)?.number ?? 0, 1_000);
+    if (events.length === 0) return all;
+    all.push(...events);
+  }
 }
 
 async function endServer(server: PostgresServer, how: (typeof ENDINGS)[number]): Promise<void> {

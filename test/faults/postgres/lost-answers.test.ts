@@ -19,6 +19,8 @@ import { workspaceRows } from "../../support/postgres/rows.ts";
 import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres/schema.ts";
 
 const WRITE = "baton_write\0";
+/** Committed by then, and not acknowledged. */
+const SYNC = "baton_sync\0";
 const LEASE_MS = DEFAULT_LIMITS.leaseMs;
 
 interface Scene {
@@ -48,6 +50,14 @@ const OPERATIONS: readonly Operation[] = [
       const { id } = await ann.remember({ content: "before" });
       return () => ann.remember({ content: "after", refs: [id] });
     },
+  },
+  {
+    name: "append, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare:
+      async ({ ann }) =>
+      () =>
+        ann.remember({ content: "x" }),
   },
   {
     name: "append of many",
@@ -111,6 +121,14 @@ const OPERATIONS: readonly Operation[] = [
     },
   },
   {
+    name: "claim, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => firstOffer(scene.ben).then((offer) => offer?.envelope);
+    },
+  },
+  {
     name: "claim of what a silent holder had",
     prepare: async (scene) => {
       await taken(scene);
@@ -138,6 +156,15 @@ const OPERATIONS: readonly Operation[] = [
     makesRecords: true,
     name: "claim and accept, cut before the commit",
     at: ["commit\0", 1],
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept, cut before it is on the disk",
+    at: [SYNC, 1],
     prepare: async (scene) => {
       await scene.send("first");
       return () => working(acceptSoon(scene.ben));
@@ -213,6 +240,14 @@ const OPERATIONS: readonly Operation[] = [
       const work = await taken(scene);
       const cyd = await scene.hub.agent("cyd", { role: "worker" });
       await cyd.handoff({ to: "ben", task: "first", intent: "Go on" });
+      return () => work.complete();
+    },
+  },
+  {
+    name: "complete, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare: async (scene) => {
+      const work = await taken(scene);
       return () => work.complete();
     },
   },

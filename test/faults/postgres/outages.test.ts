@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { randomIds } from "../../../src/ids.ts";
 import { type Agent, type Hub, type HubOptions, openHub } from "../../../src/index.ts";
@@ -16,7 +16,7 @@ import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres
 import { refused } from "../../support/refusal.ts";
 
 /** Long enough for one more try, short enough to see the end of it. */
-const SHORT = { limits: { busyMs: 400 } } as const;
+const SHORT = { limits: { busyMs: 300 } } as const;
 
 let schema: TestSchema;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => schema[Symbol.asyncDispose]());
 
-interface Scene {
+interface Scene extends AsyncDisposable {
   readonly hub: Hub;
   readonly ann: Agent;
   /** The hub's connections have this name. */
@@ -35,27 +35,35 @@ interface Scene {
   readonly workspace: string;
 }
 
-/** A hub in a workspace of its own, closed with the test. */
-async function scene(options: HubOptions = {}, settings: Record<string, string> = {}) {
+/** A hub in a workspace of its own. */
+async function openScene(
+  options: HubOptions = {},
+  settings: Record<string, string> = {},
+): Promise<Scene> {
   const name = `outage ${randomUUID()}`;
   const workspace = options.workspace ?? name.replaceAll(" ", "-");
   const address = new URL(schema.address);
   const all = { ...settings, application_name: name };
   for (const [key, value] of Object.entries(all)) address.searchParams.set(key, value);
   const hub = await openHub(address.href, { ...options, workspace });
-  onTestFinished(() => hub.close());
   const ann = await hub.agent("ann", { role: "worker" });
-  return { hub, ann, name, workspace } satisfies Scene;
+  return { hub, ann, name, workspace, [Symbol.asyncDispose]: () => hub.close() };
+}
+
+interface Session extends AsyncDisposable {
+  query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
 /** A session of somebody else, in a transaction until it ends it. */
-async function otherSession(): Promise<pg.Client> {
+async function otherSession(name = schema.schema): Promise<Session> {
   const client = new pg.Client(postgresUrl());
   await client.connect();
-  onTestFinished(() => client.end());
-  await client.query(`set search_path = ${schema.schema}`);
+  await client.query(`set search_path = ${name}`);
   await client.query("begin");
-  return client;
+  return {
+    query: (text, values = []) => client.query(text, values),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
 }
 
 async function expectUnchanged(workspace: string, act: () => Promise<unknown>): Promise<void> {
@@ -66,7 +74,8 @@ async function expectUnchanged(workspace: string, act: () => Promise<unknown>): 
 
 describe("connections that are ended", () => {
   it("again and again, under load: everything is done once, and nobody is told of it [DLV-1 OPS-10]", async () => {
-    const { hub, ann, name } = await scene();
+    await using scene = await openScene();
+    const { hub, ann, name } = scene;
     let busy = true;
     const load = Array.from({ length: 8 }, async (_, caller) => {
       let done = 0;
@@ -108,7 +117,8 @@ describe("connections that are ended", () => {
         return mint(kind);
       },
     };
-    const { hub, ann, name } = await scene({ ids });
+    await using scene = await openScene({ ids });
+    const { hub, ann, name } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     const before = await connectionsOf(name);
     const impatient = (pick: string) => pick.replace("'3000'", "'50'");
@@ -123,6 +133,21 @@ describe("connections that are ended", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("while the hub closes: what was submitted before still gets its answer [DLV-1]", async () => {
+    await using proxy = await startProxy(postgresUrl());
+    await using scene = await openScene();
+    const hub = await openHub(proxy.through(schema.address), { workspace: scene.workspace });
+    const ann = await hub.agent("ann");
+    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+    const work = await ann.accept();
+    proxy.breakAt("baton_write\0", "unheard");
+    const answers = [ann.remember({ content: "x" }), work?.complete()] as const;
+    await hub.close();
+    expect((await answers[0]).content).toBe("x");
+    expect((await answers[1])?.kind).toBe("settled");
+    expect((await scene.hub.books()).byState.completed).toBe(1);
+  });
+
   it("for good: closing ends all the same", async () => {
     await using proxy = await startProxy(postgresUrl());
     const hub = await openHub(proxy.through(schema.address), { workspace: "cut-off" });
@@ -135,11 +160,11 @@ describe("connections that are ended", () => {
   });
 });
 
-describe("a server that does not answer", () => {
+describe.concurrent("a server that does not answer", () => {
   it("is given up in time, with a word on what that means [DLV-1]", async () => {
     await using proxy = await startProxy(postgresUrl());
-    const hub = await openHub(proxy.through(schema.address), { ...SHORT, workspace: "silence" });
-    onTestFinished(() => hub.close());
+    const address = proxy.through(schema.address);
+    await using hub = await openHub(address, { ...SHORT, workspace: "silence" });
     const agent = await hub.agent("ann", { role: "worker" });
     const fault = proxy.breakAt("baton_write\0", "silent");
     const expected = { code: "store_unavailable", path: /^postgres / } as const;
@@ -152,7 +177,8 @@ describe("a server that does not answer", () => {
 
   it("keeps nothing reserved for a hub that has vanished between look and write [DLV-6]", async () => {
     await using proxy = await startProxy(postgresUrl());
-    const { ann, workspace } = await scene();
+    await using scene = await openScene();
+    const { ann, workspace } = scene;
     const vanished = await openHub(proxy.through(schema.address), { workspace });
     const itsAnn = await vanished.agent("ann");
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
@@ -170,15 +196,16 @@ describe("a server that does not answer", () => {
   });
 });
 
-describe("somebody who holds the workspace", () => {
-  const lock = (other: pg.Client, workspace: string) =>
+describe.concurrent("somebody who holds the workspace", () => {
+  const lock = (other: Session, workspace: string) =>
     other.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `${schema.schema} ${workspace}`,
     ]);
 
   it("is waited for", async () => {
-    const { ann, workspace } = await scene();
-    const other = await otherSession();
+    await using scene = await openScene();
+    const { ann, workspace } = scene;
+    await using other = await otherSession();
     await lock(other, workspace);
     const remembering = ann.remember({ content: "x" });
     const first = await Promise.race([remembering, sleep(100).then(() => "waits")]);
@@ -191,9 +218,10 @@ describe("somebody who holds the workspace", () => {
     { how: "for as long as a write may wait", settings: {} },
     { how: "for longer than the server lets one wait", settings: { lock_timeout: "50" } },
   ])("$how: store_busy, nothing is kept, and later it works again", async ({ settings }) => {
-    const { ann, workspace } = await scene(SHORT, settings as Record<string, string>);
+    await using scene = await openScene(SHORT, settings as Record<string, string>);
+    const { ann, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    const other = await otherSession();
+    await using other = await otherSession();
     await lock(other, workspace);
     await expectUnchanged(workspace, async () => {
       const expected = { code: "store_busy", path: /^postgres / } as const;
@@ -214,7 +242,8 @@ describe("statements that take longer than the server allows", () => {
     { what: "the look before accepting", name: "pick", act: (ann: Agent) => ann.accept() },
     { what: "the write that accepts", name: "write", act: (ann: Agent) => ann.accept() },
   ])("$what: store_busy, nothing is kept, and later it works again", async ({ name, act }) => {
-    const { ann, workspace } = await scene(SHORT, settings);
+    await using scene = await openScene(SHORT, settings);
+    const { ann, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     await changing(name, sleepingFirst(0.3), async () => {
       await expectUnchanged(workspace, async () => {
@@ -226,7 +255,8 @@ describe("statements that take longer than the server allows", () => {
   });
 
   it("a try that is too slow is followed by one that is not [DLV-1]", async () => {
-    const { hub, ann } = await scene({}, settings);
+    await using scene = await openScene({}, settings);
+    const { hub, ann } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     const trying = await changing("write", sleepingFirst(0.3), async () => {
       const accepting = ann.accept();
@@ -238,9 +268,25 @@ describe("statements that take longer than the server allows", () => {
   });
 });
 
+describe("a disk that is slower than the server allows", () => {
+  it("what was committed is not written again [DLV-1]", async () => {
+    await using scene = await openScene({}, { statement_timeout: "150" });
+    const { hub, ann } = scene;
+    await changing("sync", sleepingFirst(0.3), async () => {
+      expect((await ann.remember({ content: "x" })).seq).toBe(1);
+      await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+      const work = await ann.accept();
+      expect((await work?.complete())?.kind).toBe("settled");
+    });
+    expect((await hub.verify()).problems).toEqual([]);
+    expect((await hub.events()).map(({ kind }) => kind)).toEqual(["sent", "accepted", "completed"]);
+  });
+});
+
 describe("what shares the writing connection", () => {
   it("is not part of another's transaction: a registration that was acknowledged is there [DLV-1]", async () => {
-    const { hub, ann, workspace } = await scene();
+    await using scene = await openScene();
+    const { hub, ann, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     await changing("pick", sleepingFirst(0.2), async () => {
       const accepting = ann.accept();
@@ -253,9 +299,10 @@ describe("what shares the writing connection", () => {
   });
 });
 
-describe("connections for reading", () => {
+describe.concurrent("connections for reading", () => {
   it("are waited for: one is enough for many reads and a verification [OPS-10]", async () => {
-    const { hub, ann } = await scene({}, { pool: "1" });
+    await using scene = await openScene({}, { pool: "1" });
+    const { hub, ann } = scene;
     await ann.remember(Array.from({ length: 500 }, (_, n) => ({ content: `record ${n}` })));
     const reads = Array.from({ length: 40 }, (_, n) =>
       n % 2 === 0 ? ann.recent({ limit: 10 }) : hub.agents(),
@@ -266,8 +313,9 @@ describe("connections for reading", () => {
   });
 
   it("are not waited for longer than busyMs: store_busy", async () => {
-    const { hub, ann } = await scene(SHORT, { pool: "1" });
-    const other = await otherSession();
+    await using scene = await openScene(SHORT, { pool: "1" });
+    const { hub, ann } = scene;
+    await using other = await otherSession();
     await other.query("lock table agents in access exclusive mode");
     const stuck = hub.agents();
     await refused(() => ann.recent(), { code: "store_busy", path: /^postgres /, hint: /pool=/ });
@@ -281,22 +329,17 @@ describe("two stores in one database", () => {
   it("do not reserve each other's deliveries [OPS-10]", async () => {
     await using here = testSchema();
     await using neighbour = testSchema();
-    const inboxOf = async (address: string): Promise<Agent> => {
-      const hub = await openHub(address);
-      onTestFinished(() => hub.close());
-      const agent = await hub.agent("ann", { role: "worker" });
+    await using hub = await openHub(here.address);
+    await using neighbours = await openHub(neighbour.address);
+    for (const each of [hub, neighbours]) {
+      const agent = await each.agent("ann", { role: "worker" });
       await agent.handoff({ to: "ann", task: "t", intent: "Go" });
-      return agent;
-    };
-    const ann = await inboxOf(here.address);
-    await inboxOf(neighbour.address);
+    }
+    const ann = await hub.agent("ann");
     // Both are the first delivery of the first workspace, and the neighbour's is being looked at.
-    const looking = await otherSession();
-    await looking.query(`set search_path = ${neighbour.schema}`);
+    await using looking = await otherSession(neighbour.schema);
     await looking.query("select * from pickable(1, 'ann', null, null, 1)");
-    const work = await ann.accept();
-    await looking.query("commit");
-    expect(work?.task).toBe("t");
+    expect((await ann.accept())?.task).toBe("t");
   });
 });
 

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { sha256 } from "../../../src/canonical.ts";
 import { Hub, openHub } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
@@ -92,7 +93,7 @@ describe("a commit of one hub", () => {
     await new Hub(store).agent("ben", { role: "worker" });
     let woken = 0;
     store.onWake({ workspace: "default", agent: "ben" }, () => woken++);
-    await untilListening(1);
+    await untilListening(1, channelOf(sha256(long).slice(0, 32)));
     const other = await openHub(address.href);
     onTestFinished(() => other.close());
     await (await other.agent("ben")).handoff({ to: "ben", task: "t", intent: "Go" });
@@ -102,8 +103,8 @@ describe("a commit of one hub", () => {
 
 describe("four hubs that send at once", { timeout: 60_000 }, () => {
   it.for([
-    { how: "each to the others", names: AGENTS, workspace: "default" },
-    { how: "all to the same agent", names: ["ada"], workspace: "default" },
+    { how: "each to the others", names: AGENTS },
+    { how: "all to the same agent", names: ["ada"] },
   ])("$how: nobody misses the last notification [DLV-13]", async ({ names }) => {
     await using own = testSchema();
     await using hub = await openHub(own.address);
@@ -115,10 +116,17 @@ describe("four hubs that send at once", { timeout: 60_000 }, () => {
     const senders = names.length === 1 ? AGENTS.length : AGENTS.length - 1;
     const processes = AGENTS.map((_, n) => {
       const name = names[n % names.length] ?? "";
-      return child("exchange", own.address, start, name, `${senders * SENDS}`, ...receiversOf(name));
+      return child(
+        "exchange",
+        own.address,
+        start,
+        name,
+        `${senders * SENDS}`,
+        ...receiversOf(name),
+      );
     });
     await Promise.all(processes.map((each) => each.says("ready")));
-    await untilListening(AGENTS.length, own);
+    await untilListening(AGENTS.length, channelOf(own.schema));
     writeFileSync(start, "");
     await Promise.all(processes.map((each) => each.says("complete")));
     await Promise.all(processes.map((each) => each.ended));
@@ -131,9 +139,9 @@ describe("a hub whose listening connection was ended", () => {
     const hub = await open();
     await send(hub, "ben");
     await ben.says("woken");
-    await schema.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where query = '${LISTEN()}'`,
-    );
+    await schema.query("select pg_terminate_backend(pid) from pg_stat_activity where query = $1", [
+      `listen ${channelOf(schema.schema)}`,
+    ]);
     await send(hub, "ben"); // Nobody hears it.
     await ben.says("woken", 2); // Called all the same: it may have missed something, and it has.
     for (let times = 3; times <= 5; times++) {
@@ -150,7 +158,7 @@ describe("what anybody can say on the channel", () => {
     store.onWake({ workspace: "default", agent: "ben" }, () => heard.push("ben"));
     await untilListening(1);
     for (const payload of ["garbage", "null", "42", "{}", '["x", 1]', '["x", ["default"]]']) {
-      await schema.query("select pg_notify($1, $2)", [CHANNEL(), payload]);
+      await schema.query("select pg_notify($1, $2)", [channelOf(schema.schema), payload]);
     }
     await send(await open(), "ben");
     await expect.poll(() => heard, WAIT).toEqual(["ben"]);
@@ -165,8 +173,7 @@ describe("a program that listens", () => {
   });
 });
 
-const CHANNEL = (): string => `baton_${schema.schema}`;
-const LISTEN = (): string => `listen ${CHANNEL()}`;
+const channelOf = (name: string): string => `baton_${name}`;
 
 /** A hub, closed with the test. */
 async function open(options: { workspace?: string } = {}): Promise<Hub> {
@@ -186,28 +193,23 @@ async function send(hub: Hub, to: string): Promise<void> {
   await dot.handoff({ to, task: randomUUID(), intent: "Wake up" });
 }
 
-/** Connections that listen, on any channel of a test's store, are there by now. */
-async function untilListening(count: number, { query } = schema): Promise<void> {
-  const listening = async (): Promise<number> => {
-    const [row] = await query(
-      `select count(*)::int from pg_stat_activity where query like 'listen baton_%'`,
-    );
-    return row?.["count"] as number;
-  };
-  await expect.poll(listening, WAIT).toBeGreaterThanOrEqual(count);
-}
-
 /** A process that listens, from now on. */
 async function listening(workspace: string, ...agents: string[]) {
-  const before = await listeners();
+  const before = await listenersOf(channelOf(schema.schema));
   const started = child("listen", schema.address, workspace, ...agents);
   await started.says("ready");
-  await expect.poll(listeners, WAIT).toBe(before + 1);
+  await untilListening(before + 1);
   return started;
 }
 
-async function listeners(): Promise<number> {
-  const rows = await schema.query(`select pid from pg_stat_activity where query = '${LISTEN()}'`);
+async function untilListening(count: number, channel = channelOf(schema.schema)): Promise<void> {
+  await expect.poll(() => listenersOf(channel), WAIT).toBe(count);
+}
+
+async function listenersOf(channel: string): Promise<number> {
+  const rows = await schema.query("select pid from pg_stat_activity where query = $1", [
+    `listen ${channel}`,
+  ]);
   return rows.length;
 }
 

@@ -10,8 +10,9 @@ import { connect, createServer, type Socket } from "node:net";
 
 /**
  * What happens at the message:
- *   "unsent"    it is thrown away, and both sides find their connection closed
- *   "unheard"   it goes through and is carried out; the answer is thrown away, then as above
+ *   "unsent"    it is thrown away; when what was sent before it is answered, both sides find their
+ *               connection closed
+ *   "unheard"   it goes through and is carried out; its answer is thrown away, then as above
  *   "hung up"   it goes through, and only the hub finds its connection closed, at once
  *   "silent"    it is thrown away; nothing is ever answered, and nobody finds anything closed
  *   "late"      only the hub finds its connection closed; the message (and what followed it) waits
@@ -48,7 +49,15 @@ interface Trap {
   nth: number;
 }
 
-export async function startProxy(server: string): Promise<Proxy> {
+export interface ProxyOptions {
+  /** Sees every message of the hub: its type ("" for the first one) and what it says. */
+  readonly onRequest?: (type: string, body: Buffer) => void;
+}
+
+export async function startProxy(
+  server: string,
+  { onRequest = () => {} }: ProxyOptions = {},
+): Promise<Proxy> {
   const { hostname, port } = new URL(server);
   const lines = new Set<Line>();
   let trap: Trap | undefined;
@@ -83,6 +92,11 @@ export async function startProxy(server: string): Promise<Proxy> {
     },
   };
   const springs = (line: Line, message: Buffer): FaultKind | undefined => {
+    const typed = message[0] !== 0; // The first message begins with its length.
+    onRequest(
+      typed ? String.fromCharCode(message[0] as number) : "",
+      message.subarray(typed ? 5 : 4),
+    );
     if (trap === undefined || !message.includes(trap.text) || --trap.nth > 0) return undefined;
     const { kind, spring } = trap;
     trap = undefined;
@@ -111,8 +125,10 @@ class Line {
   readonly finished: Promise<void>;
   readonly #hub: Socket;
   readonly #server: Socket;
-  /** Requests that were sent, less those that were answered. */
-  #unanswered = 0;
+  /** Requests that were sent, less those that were answered; the first is to be let in. */
+  #unanswered = 1;
+  /** Of those, the ones that were sent before it broke: they are still answered. */
+  #owed = 0;
   #broken: FaultKind | undefined;
   readonly #held: Buffer[] = [];
 
@@ -128,7 +144,8 @@ class Line {
     const requests = new Messages({ untyped: 1 });
     hub.on("data", (bytes) => {
       for (const message of requests.add(bytes)) {
-        this.#broken ??= springs(this, message);
+        const fault = springs(this, message);
+        if (fault !== undefined) this.#break(fault);
         this.#request(message);
       }
     });
@@ -152,10 +169,16 @@ class Line {
     for (const message of this.#held.splice(0)) this.#forward(message);
   }
 
+  #break(fault: FaultKind): void {
+    this.#broken = fault;
+    this.#owed = this.#unanswered;
+    if (fault === "unsent" && this.#owed === 0) this.close();
+  }
+
   #request(message: Buffer): void {
     switch (this.#broken) {
       case "unsent":
-        this.close();
+      case "silent":
         break;
       case "late":
         this.#held.push(message);
@@ -164,8 +187,6 @@ class Line {
       case "hung up":
         this.#forward(message);
         setImmediate(() => this.#hub.destroy());
-        break;
-      case "silent":
         break;
       case "unheard":
       case undefined:
@@ -179,9 +200,10 @@ class Line {
   }
 
   #answer(message: Buffer): void {
-    if (this.#broken === undefined) this.#hub.write(message);
+    if (this.#broken === undefined || this.#owed > 0) this.#hub.write(message);
     if (message[0] !== READY) return;
     this.#unanswered--;
+    this.#owed--;
     const done = this.#unanswered <= 0 && this.#held.length === 0;
     if (done && this.#broken !== undefined) this.close();
   }

@@ -15,6 +15,8 @@ export const ACCEPT = `
         offset 0
       ) a
       where d.ctid = a.tid and d.fence = a.fence and d.state + 0 = 2;
+    get diagnostics n = row_count;
+    assert n = cardinality(p_accepts);
     select x.ev, x.rows, x.senders into ev, accepted, wakes
       from log_accepted(w, t, ev, array(select a.delivery from unnest(p_accepts) a)) x;
   end $$;
@@ -23,6 +25,8 @@ export const ACCEPT = `
     out taken json, out wakes text[])
   language plpgsql as $$
   #variable_conflict use_column
+  declare
+    n bigint;
   begin
     update deliveries d set state = 3, attempt = attempt + 1, fence = d.fence + 1,
         lease_until = t + k.lease, seen_at = t, accepted_at = ats[k.ord], accepted_by = k.record,
@@ -33,6 +37,8 @@ export const ACCEPT = `
         offset 0
       ) k
       where d.ctid = k.tid and d.fence = k.fence and d.state + 0 = 1;
+    get diagnostics n = row_count;
+    assert n = cardinality(p_takes);
     select x.ev, x.rows, x.senders into ev, taken, wakes
       from log_accepted(w, t, ev, array(select k.delivery from unnest(p_takes) k)) x;
   end $$;

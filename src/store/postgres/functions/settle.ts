@@ -20,6 +20,8 @@ export const SETTLE = `
         offset 0
       ) s
       where d.ctid = s.tid and d.fence = s.fence and d.state + 0 in (2, 3);
+    get diagnostics n = row_count;
+    assert n = cardinality(p_settles);
 
     insert into attempts (workspace, delivery, attempt, ended_at, outcome, holder, instance, reason)
       select w, d.id, d.attempt, coalesce(ats[s.ord], t), s.outcome, d.holder, d.instance, s.reason

@@ -43,6 +43,19 @@ export const WRITE = `
     end if;
   end $$;
 
+  -- What is read may have been committed by others and not be on the disk yet. Whoever counts on
+  -- having read it (by a cursor that never goes back) waits for that here.
+  create function flushed() returns void
+  language plpgsql as $$
+  begin
+    if pg_is_in_recovery() or current_setting('transaction_read_only') = 'on'
+      or pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn() then
+      return;
+    end if;
+    perform set_config('synchronous_commit', 'on', true);
+    perform pg_logical_emit_message(true, 'baton', '');
+  end $$;
+
   create function write(p_workspace text, p_now bigint, p_writer uuid, p_token bigint,
     p_careful boolean, p_later boolean, p_sweep boolean, p_gone text[], p_texts bytea, ${PART_ARGUMENTS}) returns json
   language plpgsql as $$
@@ -143,6 +156,10 @@ export const WRITE = `
   language plpgsql as $$
   #variable_conflict use_column
   begin
+    -- What it says is acknowledged next: it is on the disk by then, with what was written before.
+    if current_setting('synchronous_commit') = 'off' then
+      perform set_config('synchronous_commit', 'on', true);
+    end if;
     insert into writers (id, written, at) values (p_writer, 0, now()) on conflict do nothing;
     update writers set fenced = p_token, at = now() where id = p_writer;
     select x.written, x.claimed into written, claimed from writers x where x.id = p_writer;
