@@ -26,7 +26,7 @@ export class Notices {
   readonly #self = randomUUID();
   readonly #channel: string;
   #pending = new Map<string, Set<string>>();
-  #sending = false;
+  #sending: Promise<void> | undefined;
   #listening: pg.Client | undefined;
   #closed = false;
   #started = false;
@@ -53,17 +53,16 @@ export class Notices {
     const pending = this.#pending.get(workspace) ?? new Set();
     for (const agent of agents) pending.add(agent);
     this.#pending.set(workspace, pending);
-    if (!this.#sending) void this.#sendAll();
+    this.#sending ??= this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {
-    this.#sending = true;
     while (this.#pending.size > 0) {
       const payload = this.#payload();
       this.#pending = new Map();
       await this.#send(this.#channel, payload).catch(() => {}); // A hint only.
     }
-    this.#sending = false;
+    this.#sending = undefined;
   }
 
   #payload(): string {
@@ -116,6 +115,7 @@ export class Notices {
 
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#sending; // What was written last wakes others too.
     if (this.#listening === undefined) return;
     keepProcess(this.#listening, true); // Until it has said goodbye.
     await this.#listening.end().catch(() => {});

@@ -271,8 +271,8 @@ class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     this.#bell.ringAll();
-    await this.#notices.close();
     await this.#writer.close();
+    await this.#notices.close();
     await this.#indexer.close();
     await this.#pool.end();
   }

@@ -318,7 +318,11 @@ export class Pen {
     const [written, claimed] = (row ?? []) as [number?, unknown?];
     if (written === token) {
       const workspace = writes[0]?.workspace ?? "";
-      this.#acknowledge(writes, group, answer ?? (await recover(workspace, group, claimed)));
+      const recovered = answer ?? (await recover(workspace, group, claimed));
+      if (answer === undefined) {
+        this.#options.committed(workspace, recovered.wakes ?? [], group.recordIds.length);
+      }
+      this.#acknowledge(writes, group, recovered);
     }
     this.#doubt = undefined;
   }

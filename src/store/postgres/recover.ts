@@ -4,6 +4,7 @@
  */
 
 import { deliveryOf, envelopeOf } from "../codecs.ts";
+import type { DeliveryRow } from "../rows.ts";
 import type { Claimed, SendHandoff } from "../store.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
@@ -105,6 +106,11 @@ export async function recover(
       .filter(([, id, fence]) => stillHeld(deliveryOf(rows.get(id)), fence))
       .map(([n, id]) => [n, rows.get(id), rows.get(id)?.slice(DELIVERY_WIDTH)]),
     due: 1,
-    wakes: null,
+    wakes: [...new Set([...rows.values()].map(deliveryOf).flatMap(concerned))],
   };
+}
+
+/** Somebody too many is called rather than somebody too few. */
+function concerned({ sender, receiver }: DeliveryRow): string[] {
+  return [sender, receiver];
 }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EventRow, type Hub, openHub } from "../../../src/index.ts";
 import { type Child, type ChildEnd, startChild } from "../../support/child.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";

@@ -8,7 +8,15 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, type ExpectStatic, expect, it } from "vitest";
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  type ExpectStatic,
+  expect,
+  it,
+  onTestFinished,
+} from "vitest";
 import { type Agent, Hub, isBatonError, type Sent, type Work } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
@@ -390,6 +398,26 @@ describe.concurrent("an operation whose connection breaks takes effect once, and
       const rows = await workspaceRows(shaky, workspace);
       expect(seen(rows), how).toEqual(seen(await workspaceRows(steady, workspace)));
     }
+  });
+});
+
+describe("a send whose answer was lost", () => {
+  it("wakes its receiver all the same [DLV-13]", async () => {
+    await using proxy = await startProxy(postgresUrl());
+    await using shakyStage = await openStage(proxy.through(shaky.address));
+    const { send } = await shakyStage.scene("woken all the same");
+    const store = await openPostgresStore({ address: shaky.address, limits: DEFAULT_LIMITS });
+    onTestFinished(() => store.close());
+    let woken = 0;
+    store.onWake({ workspace: "woken all the same", agent: "ben" }, () => woken++);
+    const listening = () =>
+      shaky.query("select 1 from pg_stat_activity where query = $1", [
+        `listen baton_${shaky.schema}`,
+      ]);
+    await expect.poll(listening).toHaveLength(1);
+    proxy.breakAt(WRITE, "unheard");
+    await send("first");
+    await expect.poll(() => woken).toBe(1);
   });
 });
 

@@ -37,7 +37,9 @@ async function exchange(): Promise<void> {
   const agent = await hub.agent(name);
   const { promise: complete, resolve } = Promise.withResolvers<void>();
   const look = async (): Promise<void> => {
-    if ((await waiting(name)) < Number(expected)) return;
+    const n = await waiting(name);
+    process.stderr.write(`${n} `);
+    if (n < Number(expected)) return;
     say({ kind: "complete" });
     resolve();
   };

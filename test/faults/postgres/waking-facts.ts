@@ -7,4 +7,4 @@ export type WakingFact =
   | { readonly kind: "complete" };
 
 /** Handoffs that each process of an exchange sends to each receiver. */
-export const SENDS = 15;
+export const SENDS = 10;

@@ -63,6 +63,24 @@ describe("a commit of one hub", () => {
     expect(heard).toEqual(["ben", "cyd"]);
   });
 
+  it("wakes others also when it is the hub's last, and the hub closes [DLV-13]", async () => {
+    const store = await openStore();
+    const heard: string[] = [];
+    for (const agent of AGENTS) {
+      store.onWake({ workspace: "default", agent }, () => heard.push(agent));
+    }
+    await untilListening(1);
+    for (let times = 1; times <= 5; times++) {
+      const hub = await openHub(schema.address);
+      for (const agent of AGENTS) await send(hub, agent);
+      await hub.close();
+      for (const agent of AGENTS) {
+        const calls = () => heard.filter((each) => each === agent).length;
+        await expect.poll(calls, WAIT).toBeGreaterThanOrEqual(times);
+      }
+    }
+  });
+
   it("wakes everybody where it concerns more agents than a notification can name [DLV-13]", async () => {
     const clock = new VirtualClock();
     const store = await openStore(undefined, clock);

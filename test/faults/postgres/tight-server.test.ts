@@ -1,0 +1,138 @@
+/** A server with little room: for connections, and for notifications. */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Hub, openHub } from "../../../src/index.ts";
+import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";
+import { refused } from "../../support/refusal.ts";
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgres(["fsync=off", "max_connections=12", "max_notify_queue_pages=64"]);
+  await (await openHub(server.url)).close();
+});
+
+afterAll(() => server.stop());
+
+describe("a server without a connection left", () => {
+  it("is waited for when a hub is opened [OPS-10]", async () => {
+    const others = await takeAll();
+    const opening = openHub(server.url);
+    const first = await Promise.race([opening, sleep(200).then(() => "waits")]);
+    expect(first).toBe("waits");
+    await others.leave();
+    const hub = await opening;
+    await hub.close();
+  });
+
+  it("is waited for by an open hub as long as busyMs says; then store_busy, and later it works again", async () => {
+    const hub = await open({ limits: { busyMs: 400 } });
+    const agent = await hub.agent("ann", { role: "worker" });
+    await endConnections();
+    const others = await takeAll();
+    const expected = { code: "store_busy", path: /^postgres /, hint: /max_connections/ } as const;
+    await refused(() => agent.remember({ content: "x" }), expected);
+    await refused(() => hub.agents(), expected);
+    await others.leave();
+    expect((await agent.remember({ content: "y" })).seq).toBe(1);
+    expect(await hub.agents()).toHaveLength(1);
+  });
+});
+
+describe("a server whose queue of notifications is full", () => {
+  it("writes as before, and whoever waits finds its work by looking [DLV-13]", async () => {
+    const hub = await open({ workspace: "full" });
+    const other = await open({ workspace: "full" });
+    const ann = await hub.agent("ann", { role: "worker" });
+    const ben = await other.agent("ben", { role: "worker" });
+    await using _full = await fillNotifications();
+    const waiting = ben.accept({ wait: true });
+    const tasks = Array.from({ length: 20 }, (_, n) => `t${n}`);
+    await Promise.all(tasks.map((task) => ann.handoff({ to: "ben", task, intent: "Go" })));
+    const first = await waiting;
+    expect(first).toBeDefined();
+    await first?.complete();
+    // Claims and accepts open a transaction: a notification that fails must not be part of it.
+    const work = async (): Promise<number> => {
+      for (let done = 0; ; done++) {
+        const taken = await ben.accept();
+        if (taken === undefined) return done;
+        await ann.handoff({ to: "ann", task: taken.task, intent: "See" });
+        await taken.complete();
+      }
+    };
+    const done = await Promise.all([work(), work(), work()]);
+    expect(done.reduce((sum, each) => sum + each, 1)).toBe(tasks.length);
+    expect((await hub.verify()).problems).toEqual([]);
+    await expect(notify(server.url)).rejects.toThrow(/NOTIFY queue/); // Full to the end.
+  });
+});
+
+async function open(options: Parameters<typeof openHub>[1]): Promise<Hub> {
+  const hub = await openHub(server.url, options);
+  onTestFinished(() => hub.close());
+  return hub;
+}
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client(server.url);
+  client.on("error", () => {});
+  await client.connect();
+  return client;
+}
+
+/** Takes every connection there is, until told to leave. */
+async function takeAll(): Promise<{ leave(): Promise<void> }> {
+  const taken: pg.Client[] = [];
+  const leave = async (): Promise<void> => {
+    await Promise.all(taken.splice(0).map((client) => client.end()));
+  };
+  onTestFinished(leave);
+  for (;;) {
+    try {
+      taken.push(await connect());
+    } catch {
+      return { leave };
+    }
+  }
+}
+
+async function endConnections(): Promise<void> {
+  const client = await connect();
+  await client.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'baton'",
+  );
+  await client.end();
+}
+
+async function notify(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query("select pg_notify('anything', 'x')");
+  } finally {
+    await client.end();
+  }
+}
+
+/** Somebody listens and does not hear, because it never ends its transaction. */
+async function fillNotifications(): Promise<AsyncDisposable> {
+  const deaf = await connect();
+  await deaf.query("listen noise");
+  await deaf.query("begin; select 1");
+  const loud = await connect();
+  try {
+    for (let n = 0; ; n++) {
+      await loud.query("select pg_notify('noise', $1)", [`${n}`.padEnd(7_990, "x")]);
+    }
+  } catch {
+    // Full.
+  }
+  for (let n = 0; ; n++) {
+    const full = await loud.query("select pg_notify('noise', $1)", [`${n}`]).catch(() => "full");
+    if (full === "full") break;
+  }
+  await loud.end();
+  return { [Symbol.asyncDispose]: () => deaf.end() };
+}
