@@ -223,12 +223,8 @@ class PostgresStore implements Store {
   readAttempts: Store["readAttempts"] = async (workspace, delivery) =>
     (await this.#read(this.#sql.attempts, [workspace, delivery])).map(attemptOf);
 
-  /** A cursor never goes back, so nothing is shown that a crash could still take back. */
-  readEvents: Store["readEvents"] = async (workspace, after, limit) => {
-    const rows = await this.#read(this.#sql.events, [workspace, after, limit]);
-    if (rows.length > 0) await this.#read(this.#sql.flushed, []);
-    return rows.map(eventOf);
-  };
+  readEvents: Store["readEvents"] = async (workspace, after, limit) =>
+    (await this.#read(this.#sql.events, [workspace, after, limit])).map(eventOf);
 
   listProcesses: Store["listProcesses"] = async (workspace) =>
     (await this.#read(this.#sql.processes, [workspace])).map(([process]) => process as string);

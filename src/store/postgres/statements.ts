@@ -32,7 +32,6 @@ const SQL = {
   // Writing
   write: `select $schema.write(${Array.from({ length: 9 + PART_NAMES.length }, (_, n) => `$${n + 1}`)})`,
   sync: "select $schema.sync()",
-  flushed: "select $schema.flushed()",
   pick: "select * from $schema.pick($1, $2, $3)",
   register: "select $schema.register($1, $2, $3, $4)",
   doubt: "select written, claimed from $schema.doubt($1, $2)",
@@ -122,7 +121,8 @@ const SQL = {
     order by d.sent_at, d.place`,
   attempts: `select ${ATTEMPT_COLUMNS} from $schema.attempts
     where workspace = ${HERE} and delivery = $2 order by attempt`,
-  events: `select ${EVENT_COLUMNS} from $schema.events
+  /** A cursor never goes back, so nothing is shown that a crash could still take back. */
+  events: `select ${EVENT_COLUMNS}, (select $schema.flushed()) from $schema.events
     where workspace = ${HERE} and number > $2 order by number limit $3`,
   processes: `select distinct process from $schema.deliveries
     where workspace = ${HERE} and state in (2, 3) and process <> ''`,

@@ -37,13 +37,11 @@ async function exchange(): Promise<void> {
   const agent = await hub.agent(name);
   const { promise: complete, resolve } = Promise.withResolvers<void>();
   const look = async (): Promise<void> => {
-    const n = await waiting(name);
-    process.stderr.write(`${n} `);
-    if (n < Number(expected)) return;
+    if ((await waiting(name)) < Number(expected)) return;
     say({ kind: "complete" });
     resolve();
   };
-  store.onWake({ workspace: "default", agent: name }, () => void look());
+  const stop = store.onWake({ workspace: "default", agent: name }, () => void look());
   stay();
   say({ kind: "ready" });
   while (!existsSync(start)) await sleep(1);
@@ -53,6 +51,7 @@ async function exchange(): Promise<void> {
     }
   }
   await complete;
+  stop(); // Closing calls everybody once more.
   await hub.close();
   process.exit();
 }

@@ -43,8 +43,8 @@ export const WRITE = `
     end if;
   end $$;
 
-  -- What is read may have been committed by others and not be on the disk yet. Whoever counts on
-  -- having read it (by a cursor that never goes back) waits for that here.
+  -- What is read may have been committed by others and not be on the disk yet. A statement that asks
+  -- for this is answered when it is: what a crash has taken back meanwhile is then read again.
   create function flushed() returns void
   language plpgsql as $$
   begin
