@@ -9,8 +9,11 @@
  */
 import type { Workspace } from "../store/workspace.ts";
 
-/** How often to look although nobody called: bounds what a lost wake-up can cost. */
-const SAFETY_LOOK_MS = 500;
+/**
+ * How often to look although nobody called: bounds what a lost wake-up can cost, and how long it
+ * takes until the end of a holder's process is noticed (within a second).
+ */
+const SAFETY_LOOK_MS = 750;
 
 /** Who finds something wakes so many: all are up after a few rounds when there is much to do. */
 const NEXT = 2;
