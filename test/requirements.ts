@@ -527,5 +527,3 @@ export const families = [
     ],
   },
 ] as const satisfies readonly Family[];
-
-export type RequirementId = (typeof families)[number]["requirements"][number]["id"];

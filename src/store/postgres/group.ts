@@ -7,47 +7,18 @@ import { deliveryOf, envelopeOf, stateNumber } from "../codecs.ts";
 import { type DeliveryRow, type DeliveryState, HELD_STATES, type NewMemory } from "../rows.ts";
 import type {
   AcceptDelivery,
-  AcceptOutcome,
   AppendMemories,
-  AppendOutcome,
   ClaimDeliveries,
   Claimed,
   ClaimOutcome,
   Lease,
   Place,
-  RenewOutcome,
   SendHandoff,
-  SendOutcome,
-  Session,
   SettleDelivery,
   Settlement,
-  SettleOutcome,
 } from "../store.ts";
+import type { Operation, Outcome, Take } from "./operations.ts";
 import { encoded, PART_NAMES, type Part, type PartName } from "./parts.ts";
-
-export type Operation =
-  | { readonly kind: "append"; readonly of: AppendMemories }
-  | { readonly kind: "send"; readonly of: SendHandoff }
-  | { readonly kind: "settle"; readonly of: SettleDelivery }
-  | { readonly kind: "accept"; readonly of: AcceptDelivery }
-  | { readonly kind: "claim"; readonly of: ClaimDeliveries }
-  | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
-  | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
-
-export type Outcome =
-  | AppendOutcome
-  | SendOutcome
-  | SettleOutcome
-  | AcceptOutcome
-  | ClaimOutcome
-  | RenewOutcome
-  | undefined;
-
-/** A delivery reserved for an operation that claims and accepts, and the record that accepts it. */
-export interface Take {
-  readonly candidate: Claimed;
-  readonly memory: NewMemory;
-}
 
 /** What the database answers (functions/write.ts). */
 export interface Answer {
@@ -372,50 +343,6 @@ function takenBy(takes: readonly Take[], { taken }: Answer): Claimed[] {
  */
 export function stillHeld({ fence, state }: DeliveryRow, given: number): boolean {
   return fence === given && HELD_STATES.some((held) => held === state);
-}
-
-/** The delivery as its new holder will have it, for the record that accepts it. */
-export function asTaken(
-  candidate: DeliveryRow,
-  { receiver, instance, process }: ClaimDeliveries,
-): DeliveryRow {
-  return {
-    ...candidate,
-    state: "accepted",
-    attempt: candidate.attempt + 1,
-    fence: candidate.fence + 1,
-    holder: receiver,
-    instance,
-    process,
-  };
-}
-
-/**
- * What an operation touches. Two that touch the same go into different groups: the checks of a
- * group see the state before all of it.
- */
-export function touches(operation: Operation): string[] {
-  switch (operation.kind) {
-    case "append": {
-      const { memories, lease } = operation.of;
-      return [...memories.map((memory) => memory.id), ...(lease ? [lease.delivery] : [])];
-    }
-    case "send": {
-      const { memory, envelope, delivery, extend, settles } = operation.of;
-      return [
-        ...[memory.id, envelope.id, delivery.id, `${delivery.receiver} ${envelope.task}`],
-        ...(extend ? [extend.delivery] : []),
-        ...(settles ? [settles.delivery] : []),
-      ];
-    }
-    case "settle":
-    case "accept":
-    case "renew":
-      return [operation.of.lease.delivery];
-    case "claim":
-    case "session":
-      return [];
-  }
 }
 
 function stateAfter(settlement: Settlement): DeliveryState {

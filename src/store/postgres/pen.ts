@@ -18,10 +18,10 @@ import type { ClaimDeliveries, Claimed } from "../store.ts";
 import type { PostgresAddress } from "./address.ts";
 import { atOnce, clientConfig, keepProcess, persist, run, type Statement } from "./connection.ts";
 import { isDisconnected, isDuplicate, isPeculiar } from "./failures.ts";
-import { type Answer, claimOutcome, Group, type Operation, type Outcome } from "./group.ts";
+import { type Answer, claimOutcome, Group } from "./group.ts";
+import type { Operation, Outcome, Write } from "./operations.ts";
 import { encoded } from "./parts.ts";
 import type { Statements } from "./statements.ts";
-import type { Write } from "./write.ts";
 
 /** An operation, the reason it was refused for, and what that is about (functions/refuse.ts). */
 export type Refusal = readonly [operation: number, why: string, what: string];

@@ -8,7 +8,8 @@ import type { DeliveryRow } from "../rows.ts";
 import type { Claimed, SendHandoff } from "../store.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
-import { type Answer, type Group, type Operation, type Outcome, stillHeld } from "./group.ts";
+import { type Answer, type Group, stillHeld } from "./group.ts";
+import type { Operation, Outcome } from "./operations.ts";
 import type { Refusal } from "./pen.ts";
 
 const DELIVERY_WIDTH = 23;

@@ -3,9 +3,9 @@
  * when one of the two pens is free: while one group is carried out or waits for the disk, the other
  * is prepared and sent. Two that are about the same thing are never on their way together.
  */
-import type { Operation, Outcome } from "./group.ts";
+
+import { type Operation, type Outcome, Write } from "./operations.ts";
 import { Pen, type PenOptions } from "./pen.ts";
-import { Write } from "./write.ts";
 
 const PENS = 2;
 /** Bounds how long one transaction can get, and so everybody's latency. */

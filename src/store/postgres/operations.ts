@@ -1,0 +1,150 @@
+/**
+ * What the hub asks of the database: the operations, what each touches, and a submitted one on its
+ * way to its answer.
+ */
+import type { DeliveryRow, NewMemory } from "../rows.ts";
+import type {
+  AcceptDelivery,
+  AcceptOutcome,
+  AppendMemories,
+  AppendOutcome,
+  ClaimDeliveries,
+  Claimed,
+  ClaimOutcome,
+  Lease,
+  RenewOutcome,
+  SendHandoff,
+  SendOutcome,
+  Session,
+  SettleDelivery,
+  SettleOutcome,
+} from "../store.ts";
+
+export type Operation =
+  | { readonly kind: "append"; readonly of: AppendMemories }
+  | { readonly kind: "send"; readonly of: SendHandoff }
+  | { readonly kind: "settle"; readonly of: SettleDelivery }
+  | { readonly kind: "accept"; readonly of: AcceptDelivery }
+  | { readonly kind: "claim"; readonly of: ClaimDeliveries }
+  | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
+  | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
+
+export type Outcome =
+  | AppendOutcome
+  | SendOutcome
+  | SettleOutcome
+  | AcceptOutcome
+  | ClaimOutcome
+  | RenewOutcome
+  | undefined;
+
+/** A delivery reserved for an operation that claims and accepts, and the record that accepts it. */
+export interface Take {
+  readonly candidate: Claimed;
+  readonly memory: NewMemory;
+}
+
+/**
+ * What an operation touches. Two that touch the same go into different groups: the checks of a
+ * group see the state before all of it.
+ */
+function touches(operation: Operation): string[] {
+  switch (operation.kind) {
+    case "append": {
+      const { memories, lease } = operation.of;
+      return [...memories.map((memory) => memory.id), ...(lease ? [lease.delivery] : [])];
+    }
+    case "send": {
+      const { memory, envelope, delivery, extend, settles } = operation.of;
+      return [
+        ...[memory.id, envelope.id, delivery.id, `${delivery.receiver} ${envelope.task}`],
+        ...(extend ? [extend.delivery] : []),
+        ...(settles ? [settles.delivery] : []),
+      ];
+    }
+    case "settle":
+    case "accept":
+    case "renew":
+      return [operation.of.lease.delivery];
+    case "claim":
+    case "session":
+      return [];
+  }
+}
+
+/** A submitted operation; settled once. */
+export class Write {
+  readonly operation: Operation;
+  readonly touches: readonly string[];
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #reject: (error: unknown) => void;
+  /** What it is about to take, when it claims and accepts. */
+  takes: readonly Take[] = [];
+  settled = false;
+
+  constructor(
+    operation: Operation,
+    resolve: (outcome: Outcome) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.operation = operation;
+    this.touches = touches(operation);
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  get workspace(): string {
+    return this.operation.of.workspace;
+  }
+
+  get weight(): number {
+    return this.operation.kind === "append" ? this.operation.of.memories.length : 1;
+  }
+
+  /** Claims and accepts in one operation. */
+  get taking(): ClaimDeliveries | undefined {
+    const { kind, of } = this.operation;
+    return kind === "claim" && of.accept !== undefined ? of : undefined;
+  }
+
+  /** Makes the records that accept what it is about to take. */
+  prepare(claim: ClaimDeliveries, candidates: readonly Claimed[]): void {
+    try {
+      this.takes = candidates.map((candidate) => ({
+        candidate,
+        memory: claim.accept?.({
+          delivery: asTaken(candidate.delivery, claim),
+          envelope: candidate.envelope,
+        }) as Take["memory"],
+      }));
+    } catch (error) {
+      this.reject(error); // The caller's own.
+    }
+  }
+
+  resolve(outcome: Outcome): void {
+    this.settled = true;
+    this.#resolve(outcome);
+  }
+
+  reject(error: unknown): void {
+    this.settled = true;
+    this.#reject(error);
+  }
+}
+
+/** The delivery as its new holder will have it, for the record that accepts it. */
+function asTaken(
+  candidate: DeliveryRow,
+  { receiver, instance, process }: ClaimDeliveries,
+): DeliveryRow {
+  return {
+    ...candidate,
+    state: "accepted",
+    attempt: candidate.attempt + 1,
+    fence: candidate.fence + 1,
+    holder: receiver,
+    instance,
+    process,
+  };
+}
