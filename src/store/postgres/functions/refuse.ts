@@ -3,7 +3,7 @@
  * the first reason, or null when all may go ahead. Reasons are ranked as the checks of one
  * operation follow each other: its lease, its receiver, its parents, its records, the work it
  * would extend, its ids. Whether an id is taken is not looked up (the unique indexes do that)
- * unless the hub asks for care, after a group has run into one that was.
+ * unless something else is wrong, or the hub asks for care after a group has run into one that was.
  *
  * Here and in the other functions a row is looked up in a subquery of its own, never in a join: a
  * join can be planned from either side, and on tables that were empty when the plan was made it is
@@ -95,6 +95,11 @@ export const REFUSE = `
           or d.envelope <> k.envelope
       ) every order by i, rank, ord
     ) first;
+    -- A taken id may come before what was found: among the reasons the first counts.
+    if found is not null and not p_careful then
+      return refuse(w, t, true, p_holds, p_records, p_mentions, p_sends, p_parents, p_takes,
+        p_authors);
+    end if;
     return found;
   end $$;
 
