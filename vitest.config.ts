@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -5,6 +6,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/postgres/global-setup.ts"],
     pool: "forks",
+    // Tests wait for disks and processes more than they compute: two at once also on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globals: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -13,6 +13,7 @@ import { rawInserts } from "./raw.ts";
 
 const HELP = `npm run bench -- [--only append,cycle,million] [--rounds 5] [--records 1000000] [--json FILE]
 npm run bench -- --only delivery --help   against queues, on SQLite and on PostgreSQL
+npm run bench -- --only growth --help     with a long history, a long inbox, many receivers
 npm run bench -- --only driver --help     drivers for PostgreSQL
 `;
 

@@ -17,6 +17,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
       (_, open: string, close: string) => `${open}\n${snippet}\n\n${close}`,
     );
   },
+  "docs/DELIVERY.md": () => withTables(read("docs/DELIVERY.md")),
   "docs/ERRORS.md": renderErrorReference,
   "docs/OPERATIONS.md": () => withTables(read("docs/OPERATIONS.md")),
   "docs/PROTOCOL.md": () => withTables(read("docs/PROTOCOL.md")),

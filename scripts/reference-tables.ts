@@ -54,7 +54,9 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   refs: "Memories it builds on, each fixed by the digest it had when it was sent",
   run: "The run it belongs to",
   task: "The task whose line it is on; made up when the sender names none",
-  to: "Whom it is for; this version delivers to agents",
+  priority: "How urgent it is: what is urgent goes ahead in the receiver's inbox",
+  reconstructed: "Made by the hub from the notes of a holder that fell silent: who, which try, why",
+  to: "Whom it is for: an agent, one agent of a role, or everybody on a channel",
   version: "The version of this format",
   workspace: "The tenant",
 };
@@ -125,6 +127,10 @@ const FORMAT_MEANINGS: Record<keyof typeof FORMAT_LIMITS, string> = {
   tags: "tags, or concepts, of one memory; aliases of an agent",
   relations: "relations of one memory",
   jsonDepth: "nesting of payloads, data and metadata",
+  durationMs: "milliseconds of the longest time a policy can name: a year",
+  attempts: "tries a policy can ask for",
+  fallbacks: "receivers a policy can fall back on",
+  hops: "the longest line a hub can be told to allow",
 };
 
 const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
@@ -134,7 +140,13 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   pageSize: "entries in one answer of recent, relations, events or waiting",
   claimBatch: "offers claimed at once",
   leaseMs: "milliseconds a holder may be silent before its work goes to the next",
-  attempts: "claimed tries before a delivery is parked as dead",
+  holdMs: "milliseconds one holder can have a piece of work, however often it renews its lease",
+  attempts: "tries before a delivery goes to a fallback, or is parked as dead",
+  hops: "handoffs of one line, one after the other, before it stops in dead letters",
+  inbox: "open handoffs of one receiver; more are refused as inbox_full",
+  breakerStrikes: "deliveries in a row that a receiver loses before its breaker opens",
+  breakerMs: "milliseconds a breaker stays open before one probe may pass",
+  receivers: "receivers of one publication",
   busyMs: "milliseconds a call is tried for while others hold the store, or its server is away",
   storeBytes: "bytes a SQLite store may grow to; 0 leaves it to the disk",
 };

@@ -20,12 +20,14 @@ try {
   const tests = { tests: tool("vitest", "run", ...reporters, ...filter) };
   const all = { ...CHECKS, ...tests, package: script("scripts/check-package.ts") };
   process.exitCode = await runSteps(filter.length === 0 ? all : tests);
-  if (process.exitCode === 0) console.log(closingLine(countsFile));
+  if (process.exitCode === 0) conclude(countsFile);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function closingLine(file: string): string {
-  const { passed, failed, skipped } = JSON.parse(readFileSync(file, "utf8")) as Counts;
-  return `${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
+/** The counts decide, whatever the test runner's exit code said. */
+function conclude(file: string): void {
+  const { passed, failed, skipped, reason } = JSON.parse(readFileSync(file, "utf8")) as Counts;
+  console.log(`${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`);
+  if (reason !== "passed" || failed > 0 || passed === 0) process.exitCode = 1;
 }

@@ -47,12 +47,23 @@ export const ERROR_CODES = {
   agent_disabled: facts(403, -32003, 77, "The agent is registered but disabled."),
   alias_taken: facts(409, -32009, 65, "The name already belongs to another agent."),
   identity_mismatch: facts(403, -32003, 77, "The caller is not who it claims to be."),
-  unsupported_receiver: facts(422, -32602, 65, "Handoffs cannot be addressed that way yet."),
+  unknown_role: facts(404, -32004, 67, "No agent is registered for that role."),
+  unknown_channel: facts(404, -32004, 67, "No channel has that name."),
+  channel_closed: facts(409, -32009, 69, "The channel is closed: nothing is published on it."),
+  channel_paused: retryable(409, -32009, 75, "The channel is paused: publish again later."),
+  no_route: facts(422, -32602, 65, "No receiver was named, and no route leads to one."),
+  inbox_full: retryable(429, -32029, 75, "The receiver has as much open work as it may have."),
+  circuit_open: retryable(503, -32050, 75, "The receiver failed again and again: wait, or reset."),
 
   // What is asked for.
   unknown_memory: facts(404, -32004, 66, "No memory has that id."),
   unknown_delivery: facts(404, -32004, 66, "No delivery has that id."),
   lease_lost: facts(409, -32009, 75, "The work is no longer held by the caller."),
+  cancelled: facts(409, -32009, 75, "The work was cancelled."),
+  not_open: facts(409, -32009, 65, "The delivery is not in a state in which this can be done."),
+  receipt_required: facts(422, -32602, 65, "Accepting this handoff takes a receipt that fits."),
+  invalid_result: facts(422, -32602, 65, "A result is not what the handoff expects."),
+  idempotency_conflict: facts(409, -32009, 65, "The key was used before, for something else."),
   already_settled: facts(409, -32009, 65, "The work was settled before."),
 
   // The store and what is under it.

@@ -5,12 +5,28 @@
 import * as z from "zod";
 import { Agent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
+import {
+  type ChannelInfo,
+  type ChannelState,
+  channels,
+  requireChannel,
+  setChannel,
+  subscribersOf,
+} from "./delivery/channels.ts";
+import { type DeadLetter, type DeadQuery, deadLetters } from "./delivery/dead.ts";
+import { carryOut } from "./delivery/due.ts";
 import { type LineStep, lineOf } from "./delivery/line.ts";
+import { checkPolicy } from "./delivery/policy.ts";
 import { systemProcesses } from "./delivery/process.ts";
+import { holderOf } from "./delivery/resume.ts";
+import { dropRoute, type Route, type RouteInfo, routes, setRoute } from "./delivery/routes.ts";
+import type { WaitOptions } from "./delivery/sent.ts";
+import { followDelivery, type Shown, showDelivery } from "./delivery/show.ts";
 import { LEASE_KINDS } from "./delivery/worker.ts";
 import type { JsonSchema } from "./envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
-import { DeliveryId, Name } from "./envelope/schema.ts";
+import { DeliveryId, Name, type PolicyInput } from "./envelope/schema.ts";
 import type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 import { parseOr } from "./envelope/violations.ts";
 import { type Ids, randomIds } from "./ids.ts";
@@ -21,18 +37,23 @@ import {
   agentInfo,
   registerAgent,
   requireAgent,
+  setStatus,
 } from "./memory/agents.ts";
 import { type RecentQuery, readMemory, recentMemories } from "./memory/read.ts";
 import type { Memory } from "./memory/record.ts";
-import type { AttemptRow, EventRow } from "./store/rows.ts";
+import type { AttemptRow, DeliveryRow, EventRow } from "./store/rows.ts";
 import type { Books, IndexState, Store, VerifyProgress, VerifyReport } from "./store/store.ts";
-import type { Processes, Workspace } from "./store/workspace.ts";
+import type { Processes, RouteFunction, Workspace } from "./store/workspace.ts";
 
 export interface HubOptions {
   readonly workspace?: string;
   /** False: an error where there is no store yet, instead of making one. */
   readonly create?: boolean;
   readonly limits?: Partial<Limits>;
+  /** How handoffs are tried that say nothing about it. */
+  readonly policy?: PolicyInput;
+  /** Computes the receiver of a handoff that names none. */
+  readonly route?: RouteFunction;
   /** For tests and replays. */
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -57,6 +78,9 @@ const invalid = (what: string, prefix: string) => ({
   prefix,
 });
 
+const deliveryId = (id: string): string =>
+  parseOr(DeliveryId, id, invalid("The delivery", "delivery"));
+
 /** Checked before a store is opened for it. */
 export function workspaceName(options: HubOptions): string {
   return parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace"));
@@ -77,6 +101,8 @@ export class Hub implements AsyncDisposable {
       processes: options.processes ?? systemProcesses,
       limits: resolveLimits(options.limits),
       payloads: new PayloadTypes(),
+      policy: options.policy === undefined ? undefined : checkPolicy(options.policy, "policy"),
+      route: options.route,
     };
   }
 
@@ -135,10 +161,80 @@ export class Hub implements AsyncDisposable {
     return lineOf(this.#workspace, parseOr(Name, task, invalid("The task", "task")));
   }
 
+  /** One delivery as it stands, with its envelope, every try, and what came of it. */
+  async delivery(id: string): Promise<Shown> {
+    return showDelivery(this.#workspace, deliveryId(id));
+  }
+
+  /** A delivery each time it has changed, first as it is now, until it is settled. */
+  changes(id: string, options: WaitOptions = {}): AsyncGenerator<DeliveryRow, void, undefined> {
+    return followDelivery(this.#workspace, deliveryId(id), options);
+  }
+
+  /** Who has the work of a handle. */
+  holder(handle: string): Promise<string> {
+    return holderOf(this.#workspace, handle);
+  }
+
   /** Tries of a delivery that ended without completing. */
   async attempts(delivery: string): Promise<readonly AttemptRow[]> {
-    const id = parseOr(DeliveryId, delivery, invalid("The delivery", "delivery"));
-    return this.#workspace.store.readAttempts(this.#workspace.name, id);
+    return this.#workspace.store.readAttempts(this.#workspace.name, deliveryId(delivery));
+  }
+
+  /** Dead letters, with every try. */
+  dead(query: DeadQuery = {}): Promise<readonly DeadLetter[]> {
+    return deadLetters(this.#workspace, query);
+  }
+
+  /** Receivers that lost work lately: whose breaker is open, and since which deliveries. */
+  breakers(): Promise<BreakerInfo[]> {
+    return breakers(this.#workspace);
+  }
+
+  /** Closes a receiver's breaker. */
+  resetBreaker(receiver: string): Promise<void> {
+    return resetBreaker(this.#workspace, receiver);
+  }
+
+  /** Makes a channel if there is none, or opens, pauses or closes it. */
+  channel(name: string, state?: ChannelState): Promise<ChannelInfo> {
+    return setChannel(this.#workspace, name, state);
+  }
+
+  channels(): Promise<ChannelInfo[]> {
+    return channels(this.#workspace);
+  }
+
+  async subscribers(channel: string): Promise<string[]> {
+    await requireChannel(this.#workspace, channel);
+    return subscribersOf(this.#workspace, channel);
+  }
+
+  /** Who comes next when a sender names nobody: one rule of the table, or none any more. */
+  route(name: string, route: Route | undefined): Promise<void> {
+    return route === undefined
+      ? dropRoute(this.#workspace, name)
+      : setRoute(this.#workspace, name, route);
+  }
+
+  routes(): Promise<RouteInfo[]> {
+    return routes(this.#workspace);
+  }
+
+  /** An agent keeps its inbox and is given nothing from it, until it is resumed. */
+  async pause(agent: string): Promise<void> {
+    const { status } = await requireAgent(this.#workspace, agent);
+    if (status === "active") await setStatus(this.#workspace, agent, "paused");
+  }
+
+  async resume(agent: string): Promise<void> {
+    const { status } = await requireAgent(this.#workspace, agent);
+    if (status === "paused") await setStatus(this.#workspace, agent, "active");
+  }
+
+  /** Carries out what is due now: whoever waits for work does this too. */
+  carryOut(): Promise<void> {
+    return carryOut(this.#workspace);
   }
 
   /** What happened after event `after`, oldest first. */

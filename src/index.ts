@@ -3,13 +3,31 @@ export { Agent } from "./agent.ts";
 export type { Clock } from "./clock.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
 export type { AcceptOptions } from "./delivery/accept.ts";
+export type { Asked } from "./delivery/ask.ts";
+export type { BreakerInfo } from "./delivery/breaker.ts";
+export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
+export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
 export { Offer } from "./delivery/offer.ts";
+export type { Once } from "./delivery/once.ts";
+export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
+export type { Approval, Edit } from "./delivery/person.ts";
 export type { FailureClass } from "./delivery/policy.ts";
-export { Sent } from "./delivery/sent.ts";
-export type { Failure, Result } from "./delivery/settle.ts";
+export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
+export type { Result } from "./delivery/result.ts";
+export type { Route, RouteInfo } from "./delivery/routes.ts";
+export {
+  type AcceptedAnswer,
+  type CompletedAnswer,
+  type CompletedOptions,
+  Sent,
+  type TimedOut,
+  type WaitOptions,
+} from "./delivery/sent.ts";
+export type { Failure } from "./delivery/settle.ts";
+export type { Shown } from "./delivery/show.ts";
 export { TRANSITIONS } from "./delivery/transitions.ts";
 export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
 export { type Settling, Work } from "./delivery/work.ts";
@@ -17,11 +35,16 @@ export type { LeaseKind } from "./delivery/worker.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
 export type { PayloadType } from "./envelope/payload.ts";
 export {
+  addressOf,
   type Draft,
   type DraftOf,
   ENVELOPE_VERSION,
   type Envelope,
   type EnvelopeOf,
+  type PolicyInput,
+  PRIORITIES,
+  type Priority,
+  type SealedPolicy,
 } from "./envelope/schema.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
@@ -43,6 +66,7 @@ export type {
   AttemptRow,
   DeliveryRow,
   DeliveryState,
+  EventKind,
   EventRow,
   RelationEdge,
 } from "./store/rows.ts";
@@ -54,4 +78,4 @@ export type {
   VerifyProgress,
   VerifyReport,
 } from "./store/store.ts";
-export type { Processes } from "./store/workspace.ts";
+export type { Leaving, Processes, RouteFunction } from "./store/workspace.ts";

@@ -24,6 +24,14 @@ export const FORMAT_LIMITS = {
   relations: 512,
   /** Nesting of free-form JSON (payloads, data, metadata). */
   jsonDepth: 32,
+  /** The longest time a policy can name: a year. */
+  durationMs: 366 * 24 * 3_600_000,
+  /** Tries a policy can ask for. */
+  attempts: 100,
+  /** Receivers a policy can fall back on. */
+  fallbacks: 8,
+  /** The longest line a hub can allow. */
+  hops: 64,
 } as const;
 
 export const DEFAULT_LIMITS = {
@@ -39,8 +47,19 @@ export const DEFAULT_LIMITS = {
   claimBatch: 100,
   /** How long a holder may be silent before its work goes to the next, in milliseconds. */
   leaseMs: 60_000,
+  /** How long one holder can have a piece of work, however often it renews its lease. */
+  holdMs: 24 * 3_600_000,
   /** Claimed attempts of one delivery before it is parked in dead letters. */
   attempts: 3,
+  /** Handoffs of one line, one after the other; then it stops in dead letters. */
+  hops: 10,
+  /** Open handoffs of one receiver; then it is full, and says so. */
+  inbox: 10_000,
+  /** Deliveries in a row that a receiver may lose before its breaker opens, and for how long. */
+  breakerStrikes: 3,
+  breakerMs: 60_000,
+  /** Receivers of one publication. */
+  receivers: 1_000,
   /** How long a write waits for other processes on the file before it gives up. */
   busyMs: 30_000,
   /** The store's size in bytes; 0 leaves it to the disk. */
@@ -67,9 +86,11 @@ export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
       });
     }
     const least = name === "storeBytes" ? 0 : 1;
-    if (!Number.isSafeInteger(value) || value < least) {
+    const most = name === "hops" ? FORMAT_LIMITS.hops : Number.MAX_SAFE_INTEGER;
+    if (!Number.isSafeInteger(value) || value < least || value > most) {
+      const bounds = name === "hops" ? `from ${least} to ${most}` : `of at least ${least}`;
       throw new BatonError("invalid_input", {
-        message: `The limit "${name}" must be a whole number of at least ${least}.`,
+        message: `The limit "${name}" must be a whole number ${bounds}.`,
         path: `limits.${name}`,
         hint: `The default is ${DEFAULT_LIMITS[name as LimitName]}.`,
       });

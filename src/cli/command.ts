@@ -1,23 +1,50 @@
 /**
  * What a command is: a name, what it takes, and what it does. Command files hold both, import
- * nothing heavy at the top, and are listed in commands.ts; parsing, help and error messages are
- * made from the same description.
+ * nothing heavy at the top, and are listed in words.ts; parsing, help and error messages are made
+ * from the same description.
  */
 export type OptionSpec =
   | { readonly type: "flag"; readonly help: string }
-  | { readonly type: "number"; readonly value: string; readonly help: string }
-  | { readonly type: "text"; readonly value: string; readonly help: string };
+  | (Valued & { readonly type: "number" })
+  | (Valued & {
+      readonly type: "text";
+      /** The only words it may be. */
+      readonly choices?: readonly string[];
+    })
+  /** May be given again and again. */
+  | (Valued & { readonly type: "texts" })
+  /** 15s, 5m, 2h: in milliseconds. */
+  | (Valued & { readonly type: "duration" })
+  /** JSON, or @ and the path of a file with JSON. */
+  | (Valued & { readonly type: "json" });
+
+interface Valued {
+  readonly value: string;
+  readonly help: string;
+  readonly required?: true;
+}
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-type ValueOf<Spec> = Spec extends { readonly type: "flag" }
-  ? boolean
-  : Spec extends { readonly type: "number" }
-    ? number
-    : string;
+interface Values {
+  readonly flag: boolean;
+  readonly number: number;
+  readonly text: string;
+  readonly texts: readonly string[];
+  readonly duration: number;
+  readonly json: unknown;
+}
+
+type ValueOf<Spec extends OptionSpec> = Values[Spec["type"]];
+
+type Required<Specs extends OptionSpecs> = {
+  [Name in keyof Specs]: Specs[Name] extends { readonly required: true } ? Name : never;
+}[keyof Specs];
 
 export type OptionValues<Specs extends OptionSpecs> = {
-  readonly [Name in keyof Specs]?: ValueOf<Specs[Name]> | undefined;
+  readonly [Name in Required<Specs>]: ValueOf<Specs[Name]>;
+} & {
+  readonly [Name in Exclude<keyof Specs, Required<Specs>>]?: ValueOf<Specs[Name]> | undefined;
 };
 
 export interface ArgumentSpec {
@@ -25,15 +52,18 @@ export interface ArgumentSpec {
   readonly help: string;
   /** The only words it may be. */
   readonly choices?: readonly string[];
+  /** May be left out; only the last ones can be. */
+  readonly optional?: true;
 }
 
 export interface Call<Specs extends OptionSpecs = OptionSpecs> {
-  /** One for each argument of the command: all are required. */
+  /** One for each argument of the command, but for optional ones that were left out. */
   readonly args: readonly string[];
   readonly options: OptionValues<Specs>;
 }
 
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
+  /** One word, or two: `inbox`, `handoff send`. */
   readonly name: string;
   readonly summary: string;
   readonly args: readonly ArgumentSpec[];
@@ -44,7 +74,7 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
 
 /** Checks a command against its own options, then forgets their types: the table holds many. */
 export function command<const Specs extends OptionSpecs>(spec: Command<Specs>): Command {
-  return spec;
+  return spec as unknown as Command;
 }
 
 /** Options of every command that opens a store. */
@@ -52,7 +82,7 @@ export const STORE_OPTIONS = {
   store: {
     type: "text",
     value: "<address>",
-    help: "sqlite:<path>; else BATON_STORE, else .baton/",
+    help: "sqlite:<path> or postgres://…; else BATON_STORE, else .baton/",
   },
   workspace: { type: "text", value: "<name>", help: 'the workspace; else "default"' },
 } as const satisfies OptionSpecs;
@@ -61,3 +91,11 @@ export const STORE_OPTIONS = {
 export const JSON_OPTION = {
   json: { type: "flag", help: "print JSON, also of errors (to stderr)" },
 } as const satisfies OptionSpecs;
+
+/** Of every command that does something in somebody's name. */
+export const AS_OPTION = {
+  as: { type: "text", value: "<agent>", help: "who does it; must be registered", required: true },
+} as const satisfies OptionSpecs;
+
+/** The argument of commands about one delivery. */
+export const DELIVERY: ArgumentSpec = { name: "delivery", help: "the delivery's id (dlv_…)" };

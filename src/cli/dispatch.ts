@@ -1,26 +1,56 @@
 /** Finds the command a line of words names, and lets it run. */
 import type { Command } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
 import { OK } from "./exit.ts";
-import { sayCommandHelp, sayHelp } from "./help.ts";
 import { parseCall, unknownCommand } from "./parse.ts";
+import { WORDS } from "./words.ts";
 
-export async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
-  if (word === undefined || word === "--help" || word === "-h") return help(undefined);
-  if (word === "help") return help(rest[0]);
-  const command = commandNamed(word);
-  const call = parseCall(command, rest);
-  return call === undefined ? help(word) : command.run(call);
+const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-h";
+
+export async function dispatch(words: readonly string[]): Promise<number> {
+  const [word, ...rest] = words;
+  if (word === undefined || isHelp(word)) return help([]);
+  if (word === "help") return help(rest);
+  const commands = await commandsOf(word);
+  const found = chosen(word, rest, commands);
+  if (found === undefined) return help([word]);
+  const call = parseCall(found.command, found.rest);
+  return call === undefined ? help(found.command.name.split(" ")) : found.command.run(call);
 }
 
-function help(word: string | undefined): number {
-  if (word === undefined) sayHelp(COMMANDS);
-  else sayCommandHelp(commandNamed(word));
+async function help([word, ...rest]: readonly string[]): Promise<number> {
+  const { sayCommandHelp, sayHelp } = await import("./help.ts");
+  if (word === undefined) {
+    const { COMMANDS } = await import("./commands.ts");
+    sayHelp(COMMANDS);
+    return OK;
+  }
+  const commands = await commandsOf(word);
+  const found = chosen(word, rest, commands);
+  if (found === undefined) sayHelp(commands);
+  else sayCommandHelp(found.command);
   return OK;
 }
 
-function commandNamed(word: string): Command {
-  const found = COMMANDS.find(({ name }) => name === word);
-  if (found !== undefined) return found;
-  throw unknownCommand(word, [...COMMANDS.map(({ name }) => name), "help", "--help", "--version"]);
+async function commandsOf(word: string): Promise<readonly Command[]> {
+  const load = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+  if (load !== undefined) return load();
+  throw unknownCommand(word, [...Object.keys(WORDS), "help", "--help", "--version"]);
+}
+
+/** Of several with the same first word, the one the second word names; undefined without one. */
+function chosen(
+  word: string,
+  rest: readonly string[],
+  commands: readonly Command[],
+): { readonly command: Command; readonly rest: readonly string[] } | undefined {
+  const single = commands.find(({ name }) => name === word);
+  if (single !== undefined) return { command: single, rest };
+  const [second, ...others] = rest;
+  if (second === undefined || isHelp(second)) return undefined;
+  const command = commands.find(({ name }) => name === `${word} ${second}`);
+  if (command !== undefined) return { command, rest: others };
+  throw unknownCommand(
+    `${word} ${second}`,
+    commands.map(({ name }) => name),
+  );
 }

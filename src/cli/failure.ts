@@ -2,6 +2,7 @@
 import { styleText } from "node:util";
 import { BatonError, ERROR_CODES } from "../errors.ts";
 import { BUG } from "./exit.ts";
+import { hintFor } from "./hints.ts";
 import { printable } from "./terminal.ts";
 
 /** Writes the error to stderr and returns the exit code. */
@@ -11,18 +12,23 @@ export function fail(error: unknown, json: boolean): number {
     process.stderr.write(`baton has a bug, please report it:\n${told}\n`);
     return BUG;
   }
-  const text = json ? JSON.stringify(error, null, 2) : forPeople(error);
+  const hint = hintFor(error);
+  const wire = { ...error.toJSON(), ...(hint !== undefined && { hint }) };
+  const text = json ? JSON.stringify(wire, null, 2) : forPeople(error, hint);
   process.stderr.write(`${text}\n`);
   return ERROR_CODES[error.code].exit;
 }
 
-function forPeople(error: BatonError): string {
+function forPeople(error: BatonError, hint: string | undefined): string {
   const mark = styleText("red", "error", { stream: process.stderr });
-  return `${mark} ${printable([error.message, ...advice(error)].join("\n"))}`;
+  return `${mark} ${printable([error.message, ...advice(error, hint)].join("\n"))}`;
 }
 
 /** One violation is said by the message itself; of several, each has a hint of its own. */
-function advice({ violations, path, hint }: BatonError): string[] {
-  if (violations.length > 1) return violations.map((each) => `  ${each.message}\n    ${each.hint}`);
-  return [...(path === "" ? [] : [`   at ${path}`]), ` hint ${hint}`];
+function advice({ violations, path, ...error }: BatonError, hint: string | undefined): string[] {
+  if (violations.length > 1) {
+    const told = violations.map((each) => `  ${each.message}${hint ? "" : `\n    ${each.hint}`}`);
+    return hint === undefined ? told : [...told, ` hint ${hint}`];
+  }
+  return [...(path === "" ? [] : [`   at ${path}`]), ` hint ${hint ?? error.hint}`];
 }

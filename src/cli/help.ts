@@ -1,6 +1,6 @@
 /** Help, written from the table of commands. */
-import type { Command, OptionSpec } from "./command.ts";
-import { usageOf, wordsOf } from "./parse.ts";
+import type { Command } from "./command.ts";
+import { flagOf, usageOf, wordsOf } from "./parse.ts";
 import { bold, dim, say, table } from "./terminal.ts";
 
 export function sayHelp(commands: readonly Command[]): void {
@@ -21,12 +21,9 @@ export function sayCommandHelp(command: Command): void {
     ...command.args.map(({ name, help }) => [`  <${name}>`, help]),
     ...Object.entries(command.options).map(([name, spec]) => [
       `  ${flagOf(name, spec)}`,
-      spec.help,
+      spec.type === "texts" ? `${spec.help}; may be repeated` : spec.help,
     ]),
   ];
   if (rows.length > 0) say();
   for (const row of table(rows)) say(row);
 }
-
-const flagOf = (name: string, spec: OptionSpec): string =>
-  spec.type === "flag" ? `--${name}` : `--${name} ${spec.value}`;

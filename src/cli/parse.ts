@@ -1,14 +1,17 @@
 /** From words on the command line to a call, or an error that names the word that was meant. */
 import { parseArgs } from "node:util";
-import { BatonError } from "../errors.ts";
+import type { BatonError } from "../errors.ts";
 import { nearestNames } from "../nearest.ts";
-import type { Call, Command, OptionSpec } from "./command.ts";
+import { requireChoice } from "./choice.ts";
+import type { Call, Command, OptionSpec, OptionSpecs } from "./command.ts";
+import { didYouMean, mistake } from "./mistake.ts";
+import { readValue } from "./option-value.ts";
 
 const HELP = { type: "flag", help: "show this" } as const;
 
 /** Undefined when help was asked for. */
 export function parseCall(command: Command, words: readonly string[]): Call | undefined {
-  const specs: Readonly<Record<string, OptionSpec>> = { ...command.options, help: HELP };
+  const specs: OptionSpecs = { ...command.options, help: HELP };
   const { tokens } = parseArgs({
     args: [...words],
     options: Object.fromEntries(
@@ -21,64 +24,38 @@ export function parseCall(command: Command, words: readonly string[]): Call | un
     strict: false, // Its errors do not say which word was meant; ours do.
     tokens: true,
   });
-  const options: Record<string, string | number | boolean> = {};
+  const options: Record<string, unknown> = {};
   const args: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional") args.push(token.value);
     if (token.kind !== "option") continue;
     const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
     if (spec === undefined) throw unknownOption(command, token.rawName, Object.keys(specs));
-    options[token.name] = readValue(spec, token);
+    const value = readValue(spec, token);
+    const before = (options[token.name] ?? []) as readonly unknown[];
+    options[token.name] = spec.type === "texts" ? [...before, value] : value;
   }
   if (options["help"] === true) return undefined;
   checkArguments(command, args);
-  return { args, options };
-}
-
-interface Given {
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  readonly inlineValue?: boolean | undefined;
-}
-
-function readValue(
-  spec: OptionSpec,
-  { rawName, value, inlineValue }: Given,
-): string | number | true {
-  if (spec.type === "flag") {
-    if (value === undefined) return true;
-    throw mistake(rawName, `${rawName} takes no value.`, `Write ${rawName} alone.`);
+  for (const [name, spec] of Object.entries(command.options)) {
+    const needed = spec.type !== "flag" && spec.required === true;
+    if (needed && options[name] === undefined) throw missingOption(command, name);
   }
-  if (value === undefined || (value.startsWith("-") && inlineValue !== true)) {
-    throw mistake(
-      rawName,
-      `${rawName} needs a value.`,
-      `Write ${rawName}=${spec.value} or ${rawName} ${spec.value}.`,
-    );
-  }
-  if (spec.type === "text") return value;
-  const number = Number(value);
-  if (value.trim() !== "" && Number.isSafeInteger(number)) return number;
-  throw mistake(rawName, `${rawName} is "${value}", which is not a whole number.`, "Write digits.");
+  return { args, options: options as Call["options"] };
 }
 
 function checkArguments(command: Command, args: readonly string[]): void {
   for (const [i, spec] of command.args.entries()) {
     const given = args[i];
     if (given === undefined) {
+      if (spec.optional) continue;
       throw mistake(
         spec.name,
         `baton ${command.name} needs <${spec.name}>: ${spec.help}.`,
         `Write ${usageOf(command)}`,
       );
     }
-    if (spec.choices !== undefined && !spec.choices.includes(given)) {
-      throw mistake(
-        spec.name,
-        `There is no ${spec.name} "${given}".`,
-        didYouMean(nearestNames(given, spec.choices)) ?? `Known: ${spec.choices.join(", ")}.`,
-      );
-    }
+    requireChoice(given, spec.choices, { what: spec.name, path: spec.name });
   }
   const extra = args[command.args.length];
   if (extra === undefined) return;
@@ -89,14 +66,36 @@ function checkArguments(command: Command, args: readonly string[]): void {
   );
 }
 
+/** Of an option that is needed always, or in this case. */
+export function missingOption({ name, options }: Command, option: string): BatonError {
+  const spec = options[option];
+  const flag = spec === undefined ? `--${option}` : flagOf(option, spec);
+  return mistake(
+    `--${option}`,
+    `baton ${name} needs --${option}: ${spec?.help ?? ""}.`,
+    `Write ${flag}; see baton help ${name}.`,
+  );
+}
+
+/** `--task <task>` */
+export const flagOf = (name: string, spec: OptionSpec): string =>
+  spec.type === "flag" ? `--${name}` : `--${name} ${spec.value}`;
+
 /** `baton line <task>` */
 export function wordsOf({ name, args }: Command): string {
-  const words = args.map((spec) => spec.choices?.join("|") ?? `<${spec.name}>`);
+  const words = args.map((spec) => {
+    const word = spec.choices?.join("|") ?? `<${spec.name}>`;
+    return spec.optional ? `[${word}]` : word;
+  });
   return ["baton", name, ...words].join(" ");
 }
 
 export function usageOf(command: Command): string {
-  return `${wordsOf(command)}${Object.keys(command.options).length > 0 ? " [options]" : ""}`;
+  const needed = Object.entries(command.options)
+    .filter(([, spec]) => spec.type !== "flag" && spec.required)
+    .map(([name, spec]) => ` ${flagOf(name, spec)}`);
+  const more = Object.keys(command.options).length > needed.length ? " [options]" : "";
+  return `${wordsOf(command)}${needed.join("")}${more}`;
 }
 
 export function unknownCommand(word: string, known: readonly string[]): BatonError {
@@ -114,12 +113,4 @@ function unknownOption(command: Command, rawName: string, known: readonly string
     `baton ${command.name} has no option ${rawName}.`,
     didYouMean(near) ?? `See baton help ${command.name}.`,
   );
-}
-
-function didYouMean(near: readonly string[]): string | undefined {
-  return near.length === 0 ? undefined : `Did you mean ${near.join(" or ")}?`;
-}
-
-function mistake(path: string, message: string, hint: string): BatonError {
-  return new BatonError("invalid_input", { path, message, hint });
 }

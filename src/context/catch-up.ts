@@ -4,6 +4,7 @@
  * never silently gone. Stored text is fenced: it is data, whatever it says.
  */
 import * as z from "zod";
+import { type Inboxes, inboxesOf } from "../delivery/waiting.ts";
 import { AgentName, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
@@ -44,7 +45,7 @@ interface Entry {
 
 export async function catchUp(
   workspace: Workspace,
-  receiver: string,
+  receiver: Inboxes,
   query: CatchUpQuery,
 ): Promise<CatchUp> {
   const {
@@ -63,7 +64,7 @@ export async function catchUp(
   ]);
   // Long handoffs are told in full when they fit, else by name: what waits is never left out.
   const told = [handoffEntry, handoffLine].map((entry) =>
-    mustTell({ receiver, waiting, pins, entry }),
+    mustTell({ receiver: receiver.agent, waiting, pins, entry }),
   );
   const must = told.find((text) => count(text) <= budget) ?? (told[1] as string);
   const pinned = new Set(pins.map((memory) => memory.id));
@@ -177,12 +178,12 @@ function fenced(text: string): string {
 /** One more than is shown, so that it can be said that there are more. */
 function openHandoffs(
   workspace: Workspace,
-  receiver: string,
+  receiver: Inboxes,
   task: string | undefined,
 ): Promise<readonly Claimed[]> {
   return workspace.store.listDeliveries({
     workspace: workspace.name,
-    receiver,
+    receivers: inboxesOf(receiver),
     states: OPEN_STATES,
     ...(task === undefined ? {} : { task }),
     limit: HANDOFFS_SHOWN + 1,

@@ -3,20 +3,26 @@
  * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
  */
 import * as z from "zod";
-import { DeliveryId, type Envelope, Name } from "../envelope/schema.ts";
+import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { type Author, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import { type EnvelopeRow, type NewMemory, parseText } from "../store/rows.ts";
+import type { EnvelopeRow, NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { leaseLost } from "./lease.ts";
 import { lookOut } from "./lookout.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
 import type { Worker } from "./worker.ts";
 
 const AcceptSchema = z.strictObject({
   /** This one, by its id. */
   delivery: DeliveryId.optional(),
+  /** Says back what it is about, where the handoff requires it; or makes that from the envelope. */
+  receipt: z
+    .custom<ReceiptSource>((value) => typeof value === "object" || typeof value === "function")
+    .optional(),
   /** Ends the wait. */
   signal: z.instanceof(AbortSignal).optional(),
   /** Only a handoff of this task. */
@@ -25,6 +31,10 @@ const AcceptSchema = z.strictObject({
   wait: z.boolean().default(false),
 });
 
+/** Of an offer only the receipt is left to be said. */
+export const TakingSchema = AcceptSchema.pick({ receipt: true });
+export const TAKING = { code: "invalid_input", what: "The options", unwritten: "receipt" } as const;
+
 export type AcceptOptions = z.input<typeof AcceptSchema>;
 
 /** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
@@ -32,6 +42,7 @@ export async function acceptOffer(
   workspace: Workspace,
   receiver: Author,
   offered: Claimed,
+  receipt?: ReceiptSource,
 ): Promise<Claimed> {
   let { envelope } = offered;
   for (;;) {
@@ -44,7 +55,7 @@ export async function acceptOffer(
         envelope: envelope.id,
         leaseMs: workspace.limits.leaseMs,
       },
-      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }),
+      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }, receipt),
     });
     switch (outcome.kind) {
       case "accepted":
@@ -66,12 +77,12 @@ export async function acceptNext(
   receiver: Worker,
   options: AcceptOptions,
 ): Promise<Claimed | undefined> {
-  const { delivery, task, wait, signal } = parseOr(AcceptSchema, options, {
+  const { delivery, receipt, task, wait, signal } = parseOr(AcceptSchema, options, {
     code: "invalid_input",
     what: "The choice",
     unwritten: "signal",
   });
-  const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken);
+  const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken, receipt);
   return lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
 }
 
@@ -79,8 +90,10 @@ function acceptRecord(
   workspace: Workspace,
   receiver: Author,
   { delivery, envelope }: Claimed,
+  source: ReceiptSource | undefined,
 ): NewMemory {
   const { ids, clock, limits } = workspace;
+  const receipt = repeated(envelope, source);
   const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" as const }];
   return writeRecord(
     receiver,
@@ -88,12 +101,18 @@ function acceptRecord(
       type: "checkpoint",
       task: envelope.task,
       content: `${receiver.agent} accepted the handoff of "${envelope.task}" from ${envelope.sender}.`,
+      ...(receipt && { data: { receipt } }),
       relations: [{ kind: "continues-from", to: envelope.memory }],
     },
     { ids, now: clock.now(), limits, hallmark: { trail } },
   ).record;
 }
 
-export function parseEnvelope(row: EnvelopeRow): Envelope {
-  return parseText<Envelope>(row);
+/** Looks into the envelope only where a receipt is asked for or given: accepting is in a hurry. */
+function repeated(
+  envelope: EnvelopeRow,
+  source: ReceiptSource | undefined,
+): CheckedReceipt | undefined {
+  if (source === undefined && !envelope.text.includes('"receipt":true')) return undefined;
+  return receiptFor(parseEnvelope(envelope), source);
 }

@@ -1,9 +1,13 @@
-/** Claiming: the inbox offers what is ready, each delivery to one holder at a time. */
+/**
+ * Claiming: the inbox offers what is ready, each delivery to one holder at a time. Whoever claims
+ * also carries out what is due in the workspace: no daemon does.
+ */
 import { checkLimit } from "../limits.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { carryOut } from "./due.ts";
 import type { Worker } from "./worker.ts";
 
 export interface ClaimRequest {
@@ -12,22 +16,44 @@ export interface ClaimRequest {
   readonly delivery?: string | undefined;
   /** Accept at once: makes the receiver's continues-from record for what was claimed. */
   readonly accept?: ((claimed: Claimed) => NewMemory) | undefined;
-  /** Processes that were seen to have ended. */
-  readonly gone?: readonly string[];
 }
 
 export interface Claims {
   readonly claimed: readonly Claimed[];
+  /** Milliseconds until something falls due; 0: something is. */
   readonly nextDueMs: number;
 }
+
+/** While there is always something to claim nobody is told what is due: asked this often. */
+const ASK_EVERY_MS = 500;
+const askedAt = new WeakMap<Workspace, number>();
 
 export async function claim(
   workspace: Workspace,
   receiver: Worker,
   request: ClaimRequest,
 ): Promise<Claims> {
-  const { limit, task, delivery, accept, gone = [] } = request;
-  checkLimit(workspace.limits, "claimBatch", { actual: limit, path: "limit" });
+  checkLimit(workspace.limits, "claimBatch", { actual: request.limit, path: "limit" });
+  if (isTimeToAsk(workspace)) await carryOut(workspace);
+  const claims = await claimOnce(workspace, receiver, request);
+  if (claims.nextDueMs > 0) return claims;
+  await carryOut(workspace);
+  return claims.claimed.length > 0 ? claims : claimOnce(workspace, receiver, request);
+}
+
+function isTimeToAsk(workspace: Workspace): boolean {
+  const now = performance.now();
+  const last = askedAt.get(workspace);
+  if (last !== undefined && now - last < ASK_EVERY_MS) return false;
+  askedAt.set(workspace, now);
+  return last !== undefined; // The first look is for what is there.
+}
+
+async function claimOnce(
+  workspace: Workspace,
+  receiver: Worker,
+  { limit, task, delivery, accept }: ClaimRequest,
+): Promise<Claims> {
   const outcome = await workspace.store.claimDeliveries({
     workspace: workspace.name,
     branch: workspace.branch,
@@ -35,8 +61,8 @@ export async function claim(
     instance: receiver.instance,
     publicKey: receiver.signer?.publicKey ?? "",
     leaseMs: workspace.limits.leaseMs,
+    holdMs: workspace.limits.holdMs,
     process: receiver.lease === "process" ? workspace.processes.self : "",
-    gone,
     limit,
     ...(task === undefined ? {} : { task }),
     ...(delivery === undefined ? {} : { delivery }),

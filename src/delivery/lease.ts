@@ -3,8 +3,11 @@ import { BatonError } from "../errors.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
 
 export function leaseLost(id: string, now: DeliveryRow | undefined): BatonError {
-  return new BatonError("lease_lost", {
-    message: `The work of ${id} is no longer yours: ${why(now)}.`,
+  const cancelled = now?.state === "cancelled";
+  return new BatonError(cancelled ? "cancelled" : "lease_lost", {
+    message: cancelled
+      ? `The work of ${id} was cancelled.`
+      : `The work of ${id} is no longer yours: ${why(now)}.`,
     path: "lease",
     hint: "Stop working on it; notes you made are kept. Look at your inbox for what is next.",
     details:

@@ -3,7 +3,7 @@ import { sha256 } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./accept.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
 
 export interface LineStep {
   readonly envelope: Envelope;

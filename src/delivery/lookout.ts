@@ -3,6 +3,7 @@ import { isBatonError } from "../errors.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { type ClaimRequest, claim } from "./claim.ts";
+import { carryOut } from "./due.ts";
 import { goneProcesses } from "./gone.ts";
 import { waitersFor } from "./waiters.ts";
 import type { Worker } from "./worker.ts";
@@ -18,21 +19,22 @@ export interface LookoutOptions {
 export async function lookOut(
   workspace: Workspace,
   receiver: Worker,
-  request: Omit<ClaimRequest, "limit" | "gone">,
+  request: Omit<ClaimRequest, "limit">,
   { wait, signal }: LookoutOptions,
 ): Promise<Claimed | undefined> {
   const look = { ...request, limit: 1 };
-  if (!wait) return (await claim(workspace, receiver, { ...look, gone: [] })).claimed[0];
-  const waiters = waitersFor(workspace, receiver.agent);
+  if (!wait) return (await claim(workspace, receiver, look)).claimed[0];
+  const waiters = waitersFor(workspace, receiver);
   const particular = request.task !== undefined || request.delivery !== undefined;
   let slept = false;
   try {
     while (signal?.aborted !== true) {
       waiters.looking();
       const gone = await goneProcesses(workspace);
-      const { claimed, nextDueMs } = await claim(workspace, receiver, { ...look, gone });
+      if (gone.length > 0) await carryOut(workspace, gone);
+      const { claimed, nextDueMs } = await claim(workspace, receiver, look);
       if (claimed.length > 0) {
-        waiters.found();
+        waiters.found(claimed[0]?.delivery.receiver);
         return claimed[0];
       }
       slept = true;

@@ -59,10 +59,34 @@ export async function note(
     },
   });
   if (outcome.kind === "noted") return outcome;
-  const marked = { ...described, tags: [...(input.tags ?? []), STALE_HOLDER] };
+  return keep(workspace, holder, described, outcome.delivery);
+}
+
+/** A note on work that is known to be lost; which acceptance it belonged to is not. */
+export async function keepNote(
+  workspace: Workspace,
+  holder: Author,
+  { delivery, envelope }: Claimed,
+  input: MemoryInput,
+): Promise<Noted> {
+  parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
+  leaveRoomForMark(input);
+  const handoff = { kind: "continues-from" as const, to: envelope.memory };
+  const relations = [handoff, ...(input.relations ?? [])];
+  const described = { type: "step", task: envelope.task, ...input, relations };
+  return keep(workspace, holder, described, delivery);
+}
+
+async function keep(
+  workspace: Workspace,
+  holder: Author,
+  described: MemoryInput,
+  delivery: DeliveryRow | undefined,
+): Promise<Noted> {
+  const marked = { ...described, tags: [...(described.tags ?? []), STALE_HOLDER] };
   const kept = await append(workspace, holder, { input: marked });
   if (kept.kind !== "noted") throw new Error("a note outside a lease cannot lose one");
-  return { kind: "kept", memory: kept.memory, delivery: outcome.delivery };
+  return { kind: "kept", memory: kept.memory, delivery };
 }
 
 /** Refused now rather than when the lease is lost and the note matters most. */

@@ -1,9 +1,12 @@
 /** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
 import type { EnvelopeOf } from "../envelope/schema.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import { parseOr } from "../envelope/violations.ts";
+import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { acceptOffer, parseEnvelope } from "./accept.ts";
+import { acceptOffer, TAKING, TakingSchema } from "./accept.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import type { ReceiptSource } from "./receipt.ts";
 import { decline, releaseNewest } from "./settle.ts";
 import { type Settling, Work } from "./work.ts";
 import type { Worker } from "./worker.ts";
@@ -42,8 +45,16 @@ export class Offer<T = unknown> {
     return this.#envelope;
   }
 
-  async accept(): Promise<Work<T>> {
-    const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed);
+  /** Tried before: whoever had it may have done part of it. */
+  get redelivered(): boolean {
+    return this.#claimed.delivery.attempt > 1;
+  }
+
+  /** Takes it. Where the handoff requires a receipt, only with one that fits. */
+  async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
+    const { receipt } = parseOr(TakingSchema, options, TAKING);
+    if (receipt !== undefined || this.envelope.receipt) await this.#refresh();
+    const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
     return new Work<T>(this.#workspace, this.#receiver, accepted);
   }
 
@@ -51,13 +62,24 @@ export class Offer<T = unknown> {
   async decline(reason: string): Promise<Settling<T>> {
     const outcome = await decline(this.#workspace, this.#receiver, this.#claimed, reason);
     if (outcome.kind === "settled") return outcome;
-    this.#claimed = { ...this.#claimed, envelope: outcome.envelope };
-    this.#envelope = undefined;
+    this.#goOnTo(outcome.envelope);
     return { kind: "extended", envelope: this.envelope };
   }
 
-  /** Puts it back for another session of this agent. */
+  /** Puts it back for another session of this agent. Having looked at it does not count as a try. */
   async release(): Promise<void> {
     await releaseNewest(this.#workspace, this.#receiver, this.#claimed);
+  }
+
+  /** A receipt is for the newest envelope, and who is told that it does not fit can look at that. */
+  async #refresh(): Promise<void> {
+    const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
+    if (found !== undefined) this.#goOnTo(found.envelope);
+  }
+
+  #goOnTo(envelope: EnvelopeRow): void {
+    if (envelope.id === this.#claimed.envelope.id) return;
+    this.#claimed = { ...this.#claimed, envelope };
+    this.#envelope = undefined;
   }
 }

@@ -1,7 +1,11 @@
 /**
- * What happens after a try that did not succeed. Decided here, once; the stores carry it out.
- * An unclaimed handoff waits without limit: only claimed tries count.
+ * What happens to a handoff that is not taken, or not done. One object says it (on the envelope, by
+ * the receiver's profile or by the workspace); it is decided here, once, by whoever is alive, and
+ * the stores carry it out. Without a policy an unclaimed handoff waits without limit: only claimed
+ * tries count.
  */
+import { PolicyDraft, type PolicyInput, type SealedPolicy } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Settlement } from "../store/store.ts";
 
@@ -9,24 +13,90 @@ import type { Settlement } from "../store/store.ts";
 export const FAILURE_CLASSES = ["retryable", "permanent"] as const;
 export type FailureClass = (typeof FAILURE_CLASSES)[number];
 
+/** The sender wants to hear soon that somebody has it. */
+export const DIRECT = { acceptMs: 15_000, attempts: 3 } as const satisfies SealedPolicy;
+
 /** Waits of 0–1 s, 0–2 s, 0–4 s …: full jitter, so that many failures do not retry at once. */
-const FIRST_BACKOFF_MS = 1_000;
-const LONGEST_BACKOFF_MS = 30_000;
+const BACKOFF = { firstMs: 1_000, longestMs: 30_000 };
+
+/** Long enough to mean: until somebody decides. Added to any time it stays a safe integer. */
+export const FOREVER_MS = 2 ** 52;
+export const isForever = (at: number): boolean => at >= FOREVER_MS;
+/** Due at once: whoever looks next decides. */
+const AT_ONCE_MS = 1;
+
+/** What was said nearest to the handoff counts; undefined when nobody said anything. */
+export function resolvePolicy(
+  now: number,
+  ...from: readonly (PolicyInput | undefined)[]
+): SealedPolicy | undefined {
+  const said = from.filter((each) => each !== undefined).map(plain);
+  if (said.length === 0) return undefined;
+  const { deadlineMs, ...policy } = Object.assign({}, ...said) as ReturnType<typeof plain>;
+  if (deadlineMs === undefined) return policy;
+  return { ...policy, deadline: Math.min(policy.deadline ?? Infinity, now + deadlineMs) };
+}
+
+const plain = (input: PolicyInput): Exclude<PolicyInput, "direct"> =>
+  input === "direct" ? DIRECT : input;
+
+export function checkPolicy(policy: unknown, path: string): PolicyInput {
+  return parseOr(PolicyDraft, policy, { code: "invalid_input", what: "The policy", prefix: path });
+}
 
 type Tries = Pick<DeliveryRow, "attempt" | "maxAttempts">;
 
+/** The delivery as far as its policy goes. */
+export interface Tried extends Tries {
+  readonly state: DeliveryRow["state"];
+  readonly policy: SealedPolicy | undefined;
+  /** Somebody else can have it when this one's tries are used up. */
+  readonly hasFallback: boolean;
+  /** Milliseconds until somebody has to decide about it as it is; 0: never. */
+  readonly leftMs: number;
+}
+
 export function afterFailure(
-  tries: Tries,
+  tried: Tried,
   failure: { readonly class: FailureClass; readonly random: () => number },
 ): Settlement {
-  if (failure.class === "permanent" || isLast(tries)) return { kind: "failed", becomes: "dead" };
-  const ceiling = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries.attempt - 1));
-  return { kind: "failed", becomes: "scheduled", delayMs: Math.floor(failure.random() * ceiling) };
+  if (failure.class === "permanent") return { kind: "failed", becomes: "dead" };
+  if (isLast(tried)) return exhausted("failed", tried);
+  const delayMs = backoff(tried, tried.policy, failure.random);
+  return { kind: "failed", becomes: "scheduled", delayMs, lapseMs: lapse(tried.policy, delayMs) };
 }
 
-/** Leaving work unsettled counts as a try, or a crashing receiver would get it for ever. */
-export function afterRelease(tries: Tries): Settlement {
-  return { kind: "released", becomes: isLast(tries) ? "dead" : "ready" };
+/**
+ * Leaving work unsettled counts as a try, or a crashing receiver would get it for ever. An offer that
+ * was only looked at does not.
+ */
+export function afterRelease(tried: Tried): Settlement {
+  const counts = tried.state === "accepted";
+  if (counts && isLast(tried)) return exhausted("released", tried);
+  // Having looked at it does not give anybody more time to accept it.
+  const lapseMs = counts ? lapse(tried.policy, 0) : tried.leftMs;
+  return { kind: "released", becomes: "ready", counts, lapseMs };
 }
 
-const isLast = (tries: Tries): boolean => tries.attempt >= tries.maxAttempts;
+/** All tries are used up: parked, or kept until whoever looks next has sent it to the next receiver. */
+function exhausted(kind: "failed" | "released", { hasFallback }: Tried): Settlement {
+  if (!hasFallback) return { kind, becomes: "dead" };
+  return { kind, becomes: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS };
+}
+
+export const isLast = (tries: Tries): boolean => tries.attempt >= tries.maxAttempts;
+
+export function backoff(
+  { attempt }: Pick<Tries, "attempt">,
+  policy: SealedPolicy | undefined,
+  random: () => number,
+): number {
+  const { firstMs, longestMs } = policy?.backoff ?? BACKOFF;
+  return Math.floor(random() * Math.min(longestMs, firstMs * 2 ** Math.max(0, attempt - 1)));
+}
+
+/** When somebody has to decide about it, once it can be claimed in `delayMs`; 0: never. */
+export function lapse(policy: SealedPolicy | undefined, delayMs: number): number {
+  const patience = policy?.acceptMs ?? policy?.remindMs;
+  return patience === undefined ? 0 : delayMs + patience;
+}

@@ -2,12 +2,14 @@
  * Going on with accepted work in another process: by a handle that can be passed through a prompt
  * or a command line. It contains the fence, so it stops working when the work is lost.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError, isBatonError } from "../errors.ts";
 import { idPattern } from "../ids.ts";
+import type { MemoryInput } from "../memory/record.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { leaseLost } from "./lease.ts";
+import { keepNote, type Noted, note } from "./note.ts";
 import type { Worker } from "./worker.ts";
 
 export const handleOf = ({ id, fence }: DeliveryRow): string => `${id}#${fence}`;
@@ -27,6 +29,37 @@ export async function resumeWork(
   const outcome = await store.renewLease(name, lease);
   if (outcome.kind === "lease_lost") throw leaseLost(id, outcome.delivery);
   return { delivery: outcome.delivery, envelope: found.envelope };
+}
+
+/** Who has the work of a handle. */
+export async function holderOf({ store, name }: Workspace, handle: string): Promise<string> {
+  const { id, fence } = parseHandle(handle);
+  const found = await store.findDelivery(name, id);
+  const { state, fence: now, holder } = found?.delivery ?? {};
+  if (holder === undefined || state !== "accepted" || now !== fence) {
+    throw leaseLost(id, found?.delivery);
+  }
+  return holder;
+}
+
+/** A note by handle. Of work that was lost meanwhile it is kept all the same, and marked. */
+export async function noteOn(
+  workspace: Workspace,
+  holder: Worker,
+  handle: string,
+  input: MemoryInput,
+): Promise<Noted> {
+  try {
+    const held = await resumeWork(workspace, holder, handle);
+    return await note(workspace, { ...holder, instance: held.delivery.instance }, held, input);
+  } catch (error) {
+    if (!(isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled"))) {
+      throw error;
+    }
+    const found = await workspace.store.findDelivery(workspace.name, parseHandle(handle).id);
+    if (found === undefined) throw error;
+    return keepNote(workspace, holder, found, input);
+  }
 }
 
 function parseHandle(handle: unknown): { readonly id: string; readonly fence: number } {

@@ -5,27 +5,24 @@
  */
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
-import { FreeForm } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { isBatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { DeliveryRow, EnvelopeRow, NewMemory } from "../store/rows.ts";
 import type { Claimed, Settlement } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { exhausted, giveUp } from "./due.ts";
+import { openJoinsOf } from "./join.ts";
 import { leaseLost } from "./lease.ts";
-import { afterFailure, afterRelease, FAILURE_CLASSES } from "./policy.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import { afterFailure, afterRelease, FAILURE_CLASSES, isLast, type Tried } from "./policy.ts";
+import { nextInLine } from "./receivers.ts";
+import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
 import { TRANSITIONS } from "./transitions.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
-
-const ResultSchema = z.strictObject({
-  confidence: z.number().min(0).max(1).optional(),
-  /** What the envelope's expected outputs asked for, by name. */
-  outputs: FreeForm.optional(),
-  summary: Text.optional(),
-});
-export type Result = z.input<typeof ResultSchema>;
 
 const FailureSchema = z.strictObject({
   attempted: Text.optional().meta({ description: "What was tried" }),
@@ -47,23 +44,39 @@ export async function complete(
   hold: Claimed,
   result: Result,
 ): Promise<Settled> {
-  const checked = parseOr(ResultSchema, result, {
-    code: "invalid_input",
-    what: "The result",
-    prefix: "result",
-  });
-  canonicalJson(checked, "invalid_input", "result"); // Faults are named as the caller wrote it.
+  const checked = checkResult(result);
+  const { summary, confidence, criteria, outcome, outputs } = checked;
+  const { expects } = parseEnvelope(hold.envelope);
+  // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
+  if (expects.length > 0) await requireExpected(workspace, expects, checked);
+  const data = {
+    ...(criteria && { criteria }),
+    ...(outcome && { outcome }),
+    ...(outputs && { outputs }),
+  };
   return settle(workspace, holder, hold, {
     verb: "complete",
     settlement: { kind: "completed" },
     reason: "",
     memory: {
       type: "action",
-      content: checked.summary ?? `${holder.agent} completed "${hold.envelope.task}".`,
-      ...(checked.outputs === undefined ? {} : { data: { outputs: checked.outputs } }),
-      ...(checked.confidence === undefined ? {} : { confidence: checked.confidence }),
+      content: summary ?? `${holder.agent} completed "${hold.envelope.task}".`,
+      ...(Object.keys(data).length === 0 ? {} : { data }),
+      ...(confidence === undefined ? {} : { confidence }),
     },
   });
+}
+
+/** The result, when it is one, and what the handoff expects. */
+export async function resultFor(
+  workspace: Workspace,
+  { envelope }: Pick<Claimed, "envelope">,
+  result: Result,
+): Promise<CheckedResult> {
+  const checked = checkResult(result);
+  const { expects } = parseEnvelope(envelope);
+  if (expects.length > 0) await requireExpected(workspace, expects, checked);
+  return checked;
 }
 
 export async function fail(
@@ -77,14 +90,52 @@ export async function fail(
     what: "The failure",
     prefix: "failure",
   });
+  const { class: failureClass } = checked;
   return settle(workspace, holder, hold, {
     verb: "fail",
-    settlement: afterFailure(hold.delivery, { class: checked.class, random: workspace.random }),
+    settlement: afterFailure(triedOf(workspace, hold), {
+      class: failureClass,
+      random: workspace.random,
+    }),
+    permanent: checked.class === "permanent",
     reason: canonicalJson(checked, "invalid_input", "failure"),
     memory: {
       type: "mistake",
       content: `${holder.agent} failed at "${hold.envelope.task}": ${checked.message}`,
       data: checked,
+    },
+  });
+}
+
+/** The work as far as its policy goes. */
+function triedOf({ clock }: Workspace, { delivery, envelope }: Claimed): Tried {
+  const { attempt, maxAttempts, state, receiver, lapseAt } = delivery;
+  const leftMs = lapseAt === 0 ? 0 : Math.max(1, lapseAt - clock.now());
+  const sealed = parseEnvelope(envelope);
+  const hasFallback = nextInLine(sealed, receiver) !== undefined;
+  return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, leftMs };
+}
+
+/** Asks the sender: the work waits for the answer, and whoever takes it up then has it. */
+export async function ask(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  question: string,
+): Promise<Settled> {
+  const checked = parseOr(Text, question, {
+    code: "invalid_input",
+    what: "The question",
+    prefix: "question",
+  });
+  return settle(workspace, holder, hold, {
+    verb: "ask",
+    settlement: { kind: "asked" },
+    reason: canonicalJson({ question: checked }, "invalid_input", "question"),
+    memory: {
+      type: "question",
+      content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}": ${checked}`,
+      data: { question: checked },
     },
   });
 }
@@ -116,7 +167,7 @@ export async function decline(
 function release(workspace: Workspace, holder: Author, hold: Claimed): Promise<Settled> {
   return settle(workspace, holder, hold, {
     verb: "release",
-    settlement: afterRelease(hold.delivery),
+    settlement: afterRelease(triedOf(workspace, hold)),
     reason: "",
   });
 }
@@ -133,10 +184,12 @@ export async function releaseNewest(
 }
 
 interface Ending {
-  readonly verb: "complete" | "fail" | "decline" | "release";
+  readonly verb: "complete" | "fail" | "decline" | "release" | "ask";
   readonly settlement: Settlement;
   readonly reason: string;
   readonly memory?: MemoryInput;
+  /** Another try could not mend it: no mark against the receiver. */
+  readonly permanent?: boolean;
 }
 
 async function settle(
@@ -163,12 +216,36 @@ async function settle(
   });
   switch (outcome.kind) {
     case "settled":
+      await followUp(workspace, { delivery: outcome.delivery, envelope }, ending);
+      return outcome;
     case "extended":
       return outcome;
     case "lease_lost":
       throw leaseLost(delivery.id, outcome.delivery);
     default:
       throw await refusalError(workspace, outcome);
+  }
+}
+
+/**
+ * What follows from an ending: the next receiver, a strike against this one, a join that opens. It is
+ * settled by now, whatever happens here: what the store does not take now is due, or lost as a mark
+ * against a receiver only.
+ */
+async function followUp(
+  workspace: Workspace,
+  ended: Claimed,
+  { settlement, permanent = false }: Ending,
+): Promise<void> {
+  const { state, followers } = ended.delivery;
+  try {
+    if (state === "scheduled" && isLast(ended.delivery)) await giveUp(workspace, ended);
+    else if (state === "dead") await exhausted(workspace, ended, { parked: true, permanent });
+    else if (followers !== "" && settlement.kind !== "asked") {
+      await openJoinsOf(workspace, ended.delivery);
+    }
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
   }
 }
 

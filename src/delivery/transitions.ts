@@ -24,7 +24,13 @@ export interface Transition {
 }
 
 export const TRANSITIONS = {
-  send: { verb: "send", from: [], to: ["ready"], by: "sender", events: ["sent"] },
+  send: {
+    verb: "send",
+    from: [],
+    to: ["ready", "scheduled", "dead"],
+    by: "sender",
+    events: ["sent", "dead"],
+  },
   /** Sent again before anybody claimed it: the new one takes its place. */
   supersede: {
     verb: "supersede",
@@ -57,10 +63,11 @@ export const TRANSITIONS = {
     by: "holder",
     events: ["completed"],
   },
+  /** Policy says whether it is tried again (at once or later), or parked. */
   fail: {
     verb: "fail",
     from: ["accepted"],
-    to: ["scheduled", "ready", "dead"],
+    to: ["scheduled", "dead"],
     by: "holder",
     events: ["failed", "dead"],
   },
@@ -74,11 +81,14 @@ export const TRANSITIONS = {
   release: {
     verb: "release",
     from: ["claimed", "accepted"],
-    to: ["ready", "dead"],
+    to: ["ready", "scheduled", "dead"],
     by: "holder",
     events: ["released", "dead"],
   },
-  /** The holder fell silent past its lease. */
+  /** The holder asks back, and lets it go until it is answered. */
+  ask: { verb: "ask", from: ["accepted"], to: ["waiting"], by: "holder", events: ["asked"] },
+  answer: { verb: "answer", from: ["waiting"], to: ["ready"], by: "anyone", events: ["answered"] },
+  /** The holder fell silent past its lease, held it too long, or its process ended. */
   expire: {
     verb: "expire",
     from: ["claimed", "accepted"],
@@ -86,15 +96,28 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["expired", "dead"],
   },
-  /** The holder asks back. Reserved: no verb of the hub leads here yet, as with the next three. */
-  clarify: { verb: "clarify", from: ["accepted"], to: ["waiting"], by: "holder", events: [] },
-  answer: { verb: "answer", from: ["waiting"], to: ["accepted"], by: "sender", events: [] },
+  /** Nobody accepted it in time. */
+  miss: {
+    verb: "miss",
+    from: ["scheduled", "ready", "claimed"],
+    to: ["scheduled", "dead"],
+    by: "anyone",
+    events: ["unaccepted", "dead"],
+  },
+  /** Every try of a receiver is used up: the next in line gets it. */
+  reroute: {
+    verb: "reroute",
+    from: ["scheduled", "ready", "claimed", "accepted"],
+    to: ["ready"],
+    by: "anyone",
+    events: ["rerouted"],
+  },
   cancel: {
     verb: "cancel",
     from: ["scheduled", "ready", "claimed", "accepted", "waiting"],
     to: ["cancelled"],
-    by: "sender",
-    events: [],
+    by: "anyone",
+    events: ["cancelled"],
   },
   /** Its deadline passed before anybody settled it. */
   lapse: {
@@ -102,9 +125,33 @@ export const TRANSITIONS = {
     from: ["scheduled", "ready", "claimed", "accepted", "waiting"],
     to: ["expired"],
     by: "anyone",
-    events: [],
+    events: ["lapsed"],
   },
-  /** A retry's time has come. */
+  /** Out of dead letters: tried again, with the same envelope or a new one. */
+  redrive: {
+    verb: "redrive",
+    from: ["dead", "expired"],
+    to: ["ready", "scheduled"],
+    by: "anyone",
+    events: ["redriven"],
+  },
+  /** Out of dead letters: given up for good. */
+  discard: {
+    verb: "discard",
+    from: ["dead"],
+    to: ["cancelled"],
+    by: "anyone",
+    events: ["discarded"],
+  },
+  /** Enough of what a join waits for has completed; or never will. */
+  open: {
+    verb: "open",
+    from: ["scheduled", "dead"],
+    to: ["ready", "dead"],
+    by: "anyone",
+    events: ["opened", "dead"],
+  },
+  /** A retry's time, or that of a delayed handoff, has come. */
   mature: { verb: "mature", from: ["scheduled"], to: ["ready"], by: "anyone", events: [] },
 } as const satisfies Record<string, Transition>;
 

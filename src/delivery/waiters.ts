@@ -7,6 +7,7 @@
  * The store is listened to from the first wait on, for as long as it is open: nothing falls between
  * a look and the sleep after it.
  */
+import { roleInbox } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /**
@@ -25,12 +26,16 @@ interface Sleeper {
 
 const known = new WeakMap<Workspace, Map<string, Waiters>>();
 
-/** Those who wait for this agent's work. */
-export function waitersFor(workspace: Workspace, agent: string): Waiters {
+/** Those who wait for this agent's work: its own, and what comes for its role. */
+export function waitersFor(
+  workspace: Workspace,
+  { agent, role }: { readonly agent: string; readonly role: string },
+): Waiters {
   const agents = known.get(workspace) ?? new Map<string, Waiters>();
   known.set(workspace, agents);
   const waiters = agents.get(agent) ?? new Waiters(workspace, agent);
   agents.set(agent, waiters);
+  if (role !== "") waiters.hear(roleInbox(role));
   return waiters;
 }
 
@@ -40,9 +45,23 @@ export class Waiters {
   #called = false;
   #timer: NodeJS.Timeout | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
+  readonly #workspace: Workspace;
+  /** Inboxes that are listened to, with how to stop. */
+  readonly #heard = new Map<string, () => void>();
 
   constructor(workspace: Workspace, agent: string) {
-    workspace.store.onWake({ workspace: workspace.name, agent }, () => this.#call());
+    this.#workspace = workspace;
+    this.hear(agent);
+  }
+
+  /** Listens to an inbox too. */
+  hear(inbox: string): void {
+    if (this.#heard.has(inbox)) return;
+    const { store, name } = this.#workspace;
+    this.#heard.set(
+      inbox,
+      store.onWake({ workspace: name, agent: inbox }, () => this.#call()),
+    );
   }
 
   /** About to look: what was called before is seen by that look. */
@@ -60,7 +79,16 @@ export class Waiters {
     for (const sleeper of this.#sleepers) this.#wake(sleeper);
   }
 
-  found(): void {
+  /**
+   * Who got something from an inbox that it shares goes to the end of those who listen: next time
+   * another is called first.
+   */
+  found(inbox: string | undefined): void {
+    if (inbox !== undefined && this.#heard.size > 1) {
+      this.#heard.get(inbox)?.();
+      this.#heard.delete(inbox);
+      this.hear(inbox);
+    }
     let left = NEXT;
     for (const sleeper of this.#sleepers) {
       if (sleeper.particular) continue;

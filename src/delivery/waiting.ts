@@ -1,15 +1,18 @@
 /** Looking at what waits for an agent or is under way, page by page, without touching it. */
 import * as z from "zod";
-import { type Envelope, Name } from "../envelope/schema.ts";
+import { DeliveryId, type Envelope, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
-import { type DeliveryRow, OPEN_STATES } from "../store/rows.ts";
+import { type DeliveryRow, OPEN_STATES, roleInbox } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./accept.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+
+/** A delivery, or what of it says where it stands in line. */
+export const InboxCursor = z.object({ id: DeliveryId, place: z.int() });
 
 const WaitingSchema = z.strictObject({
-  /** The `place` of the last delivery of the page before: the cursor for the next page. */
-  after: z.int().min(0).default(0),
+  /** The last delivery of the page before: the cursor for the next page. */
+  after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
 });
@@ -22,9 +25,18 @@ export interface Waiting {
   readonly envelope: Envelope;
 }
 
+/** Whose inboxes: an agent's own, and that of its role. */
+export interface Inboxes {
+  readonly agent: string;
+  readonly role: string;
+}
+
+export const inboxesOf = ({ agent, role }: Inboxes): string[] =>
+  role === "" ? [agent] : [agent, roleInbox(role)];
+
 export async function waitingFor(
   workspace: Workspace,
-  receiver: string,
+  receiver: Inboxes,
   query: WaitingQuery,
 ): Promise<readonly Waiting[]> {
   const { name, limits, store } = workspace;
@@ -36,10 +48,10 @@ export async function waitingFor(
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const listed = await store.listDeliveries({
     workspace: name,
-    receiver,
+    receivers: inboxesOf(receiver),
     states: OPEN_STATES,
     limit,
-    after,
+    ...(after === undefined ? {} : { after }),
     ...(task === undefined ? {} : { task }),
   });
   return listed.map(({ delivery, envelope }) => ({

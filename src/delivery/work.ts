@@ -5,28 +5,36 @@
  * counted try.
  */
 import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
-import { BatonError, isBatonError } from "../errors.ts";
+import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
 import { readMemory } from "../memory/read.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
+import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./accept.ts";
+import { afterHandingOn, handOver } from "./handoff.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
+import { keyWithin, type Once, once } from "./once.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import type { Sender, Sending } from "./plan.ts";
+import type { CheckedResult, Result } from "./result.ts";
 import { handleOf } from "./resume.ts";
-import { sendHandoff } from "./send.ts";
+import { nextReceiver } from "./routes.ts";
 import { Sent } from "./sent.ts";
 import {
+  ask,
   complete,
   decline,
   type Failure,
   fail,
-  type Result,
   releaseNewest,
+  resultFor,
   type Settled,
 } from "./settle.ts";
 import type { Worker } from "./worker.ts";
+
+/** Errors that say that the work is not this holder's any more. */
+const LOST: readonly ErrorCode[] = ["lease_lost", "cancelled"];
 
 /** Renewals per lease: two may fail before the third is late. */
 const BEATS_PER_LEASE = 3;
@@ -40,6 +48,7 @@ export class Work<T = unknown> implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
+  #leaseUntil: number;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   /** Set while somebody wants to be told of additions. */
   #unlisten: (() => void) | undefined;
@@ -57,6 +66,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#workspace = workspace;
     this.#holder = holder;
     this.#delivery = claimed.delivery;
+    this.#leaseUntil = claimed.delivery.leaseUntil;
     this.#sealed = claimed.envelope;
     if (holder.lease === "session") return;
     const beat = workspace.limits.leaseMs / BEATS_PER_LEASE;
@@ -86,24 +96,33 @@ export class Work<T = unknown> implements AsyncDisposable {
     return this.#delivery.attempt;
   }
 
+  /** Until when it is held, in the store's time, unless the lease is renewed: the last that was heard. */
+  get leaseUntil(): number {
+    return this.#leaseUntil;
+  }
+
   /** The record this work began with; it continues from the handoff. */
   get acceptedBy(): string {
     return this.#delivery.acceptedBy;
   }
 
-  /** Aborted when the work is no longer this holder's. */
+  /** Tried before: whoever had it may have done part of it. */
+  get redelivered(): boolean {
+    return this.#delivery.attempt > 1;
+  }
+
+  /** Aborted when the work is no longer this holder's: cancelled, or lost. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#lost !== undefined) this.#abort.abort(this.#lost);
+    this.#listen();
     return this.#abort.signal;
   }
 
   /** Called when the sender adds to the handoff while it is held. */
   set onExtended(tell: ((envelope: EnvelopeOf<T>) => void) | undefined) {
     this.#onExtended = tell;
-    if (this.#settled) return;
-    const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
-    this.#unlisten ??= this.#workspace.store.onWake(whom, () => this.#lookAgain());
+    this.#listen();
   }
 
   get onExtended(): ((envelope: EnvelopeOf<T>) => void) | undefined {
@@ -126,8 +145,27 @@ export class Work<T = unknown> implements AsyncDisposable {
     return noted;
   }
 
+  /**
+   * Hands in the result, held against what the handoff expects. If the result has an `outcome` that a
+   * route leads on from, the task is handed on with it, in the same operation.
+   */
   async complete(result: Result = {}): Promise<Settling<T>> {
+    if (result?.outcome !== undefined) {
+      const checked = await resultFor(this.#workspace, this.#hold(), result);
+      const next = await this.#routeOf(checked);
+      if (next !== undefined) return this.#handOn(next, checked);
+    }
     return this.#settle((hold) => complete(this.#workspace, this.#holder, hold, result));
+  }
+
+  /** Asks the sender. The work is let go, and offered again together with the answer. */
+  async clarify(question: string): Promise<Settling<T>> {
+    return this.#settle((hold) => ask(this.#workspace, this.#holder, hold, question));
+  }
+
+  /** Runs an effect once for this piece of work, however often it is redelivered. */
+  async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
+    return once(this.#workspace, this.#holder.agent, keyWithin(this.id, key), effect);
   }
 
   async fail(failure: Failure): Promise<Settling<T>> {
@@ -149,24 +187,24 @@ export class Work<T = unknown> implements AsyncDisposable {
   /** Hands the task on: completes this work and sends the next envelope, in one operation. */
   async handoff<Next extends object = object>(
     draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
+    sending: Omit<Sending, "joins"> = {},
   ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
     this.#refuseSettled();
-    const work = {
-      lease: this.#lease(),
-      envelope: this.envelope as Envelope,
-      acceptedBy: this.acceptedBy,
+    const sender: Sender = {
+      ...this.#holder,
+      work: {
+        lease: this.#lease(),
+        envelope: this.envelope as Envelope,
+        acceptedBy: this.acceptedBy,
+      },
     };
-    const outcome = await this.#ending(
-      sendHandoff<Next>(
-        this.#workspace,
-        { ...this.#holder, work },
-        { intent: this.envelope.intent, task: this.task, ...draft },
-      ),
-    );
+    const full = { intent: this.envelope.intent, task: this.task, ...draft };
+    const outcome = await this.#ending(handOver<Next>(this.#workspace, sender, full, sending));
     switch (outcome.kind) {
       case "sent":
         this.#end();
-        return new Sent(this.#workspace, outcome);
+        if (this.#delivery.followers !== "") await afterHandingOn(this.#workspace, this.id);
+        return new Sent<Next>(this.#workspace, sender, outcome);
       case "extended":
         return this.#extend(outcome.envelope);
       case "lease_lost":
@@ -183,6 +221,7 @@ export class Work<T = unknown> implements AsyncDisposable {
       if (this.#pending !== undefined) return; // Being settled: the answer to that is the one to tell.
       throw this.#lose(leaseLost(this.id, outcome.delivery));
     }
+    this.#leaseUntil = outcome.delivery.leaseUntil;
     if (outcome.delivery.envelope !== this.#sealed.id) await this.#tellExtension();
   }
 
@@ -193,6 +232,36 @@ export class Work<T = unknown> implements AsyncDisposable {
     await this.release().catch((error: unknown) => {
       if (this.#lost === undefined) throw error;
     });
+  }
+
+  async #routeOf({ outcome }: CheckedResult): Promise<string | undefined> {
+    const from = this.#holder.agent;
+    const leaving = { from, task: this.task, action: "completed", payload: undefined };
+    return nextReceiver(this.#workspace, { ...leaving, result: outcome }, true);
+  }
+
+  async #handOn(to: string, result: CheckedResult): Promise<Settling<T>> {
+    const { summary, outputs, outcome } = result;
+    const payload = outputs && { type: `result ${outcome}`, data: outputs };
+    const draft = {
+      to,
+      action: "completed",
+      ...(summary === undefined ? {} : { state: summary }),
+      ...(payload && { payload }),
+      constraints: this.envelope.constraints,
+    };
+    const sent = await this.handoff(draft, { completes: result });
+    if (sent.kind === "extended") return sent;
+    const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
+    return { kind: "settled", delivery: found?.delivery ?? this.#delivery };
+  }
+
+  /** Calls that concern this agent may concern this work: an addition, or that it was cancelled. */
+  #listen(): void {
+    if (this.#settled || this.#unlisten !== undefined) return;
+    const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
+    this.#unlisten = this.#workspace.store.onWake(whom, () => this.#lookAgain());
+    this.#lookAgain(); // It may have happened before anybody listened.
   }
 
   async #settle(settling: (hold: Claimed) => Promise<Settled>): Promise<Settling<T>> {
@@ -209,7 +278,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     try {
       return await outcome;
     } catch (error) {
-      if (isBatonError(error) && error.code === "lease_lost") this.#lose(error);
+      if (isBatonError(error) && LOST.includes(error.code)) this.#lose(error);
       throw error;
     } finally {
       this.#pending = undefined;
@@ -242,9 +311,23 @@ export class Work<T = unknown> implements AsyncDisposable {
     });
   }
 
-  /** Somebody did something that concerns this agent: it may be an addition to this work. */
+  /** Somebody did something that concerns this agent: it may be this work. */
   #lookAgain(): void {
-    this.#tellExtension().catch(() => {}); // A hint only: settling tells of it all the same.
+    this.#look().catch(() => {}); // A hint only: settling tells of it all the same.
+  }
+
+  async #look(): Promise<void> {
+    if (this.#settled || this.#pending !== undefined) return;
+    const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
+    const { state, fence } = found?.delivery ?? this.#delivery;
+    if (
+      !this.#settled &&
+      this.#pending === undefined &&
+      !(isHeld(state) && fence === this.#delivery.fence)
+    ) {
+      this.#lose(leaseLost(this.id, found?.delivery));
+    }
+    await this.#tellExtension();
   }
 
   /**

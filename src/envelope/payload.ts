@@ -17,6 +17,9 @@ type Checked =
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] };
 type Check = (data: unknown) => Checked | Promise<Checked>;
 
+/** Where a payload's data stands in a handoff: how every fault's path begins. */
+const DATA = "payload.data";
+
 /** A registered type: makes payloads that carry their TypeScript type along. */
 export interface PayloadType<T> {
   readonly name: string;
@@ -37,6 +40,19 @@ export class PayloadTypes {
       : await jsonSchemaCheck(name, schema);
     this.#checks.set(name, check);
     return { name, of: (data) => ({ type: name, data }) };
+  }
+
+  /** What is wrong with a value by the schema of that name; nothing when no such type is registered. */
+  async faults(name: string, value: unknown, path: string): Promise<readonly Violation[]> {
+    const check = this.#checks.get(name);
+    if (check === undefined) return [];
+    const checked = await check(value);
+    if (checked.kind === "valid") return [];
+    return checked.violations.map((fault) => ({
+      ...fault,
+      path: fault.path.replace(DATA, path),
+      message: fault.message.replace(DATA, path),
+    }));
   }
 
   /**

@@ -36,7 +36,7 @@ const Lines = z.array(Line).max(FORMAT_LIMITS.listItems);
 const Digest = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be a SHA-256 digest in hex" });
 const Instant = z.int().min(0).meta({ description: "Milliseconds since 1970-01-01T00:00:00Z" });
 const Fraction = z.number().min(0).max(1);
-const Slug = z
+export const Slug = z
   .string()
   .max(FORMAT_LIMITS.nameLength)
   .regex(/^[a-z][a-z0-9_-]*$/, { error: "must be a lower-case word such as needs_review" });
@@ -125,6 +125,95 @@ export const Receiver = z.discriminatedUnion("kind", [
   z.strictObject({ channel: Name, kind: z.literal("channel") }),
 ]);
 
+/** `"coder"`, `"role:reviewer"` or `"channel:news"`; undefined when it is no address. */
+export function receiverOf(address: string): z.output<typeof Receiver> | undefined {
+  const colon = address.indexOf(":");
+  const kind = colon < 0 ? "agent" : address.slice(0, colon);
+  return Receiver.safeParse({ kind, [kind]: address.slice(colon + 1) }).data;
+}
+
+/** How a receiver is written in one word. */
+export function addressOf(receiver: z.output<typeof Receiver>): string {
+  switch (receiver.kind) {
+    case "agent":
+      return receiver.agent;
+    case "role":
+      return `role:${receiver.role}`;
+    case "channel":
+      return `channel:${receiver.channel}`;
+  }
+}
+
+export const Address = z.string().refine((address) => receiverOf(address) !== undefined, {
+  error: "is not an address",
+  params: {
+    rule: "receiver",
+    hint: 'Write an agent\'s name, "role:<role>" or "channel:<channel>".',
+  },
+});
+
+/** From first to last. */
+export const PRIORITIES = ["urgent", "high", "normal", "low"] as const;
+
+/** What happens when every try and every fallback is used up: parked, or parked and told. */
+export const WHEN_EXHAUSTED = ["park", "escalate"] as const;
+
+const Milliseconds = z.int().positive().max(FORMAT_LIMITS.durationMs);
+
+/** How a handoff is tried. What is not said here is the default of the workspace. */
+const Policy = z
+  .strictObject({
+    acceptMs: Milliseconds.optional().meta({
+      description: "A try that nobody accepts within this time has failed",
+    }),
+    attempts: z.int().positive().max(FORMAT_LIMITS.attempts).optional(),
+    backoff: z.strictObject({ firstMs: Milliseconds, longestMs: Milliseconds }).optional(),
+    deadline: Instant.optional().meta({ description: "By then it must be settled" }),
+    exhausted: z.enum(WHEN_EXHAUSTED).optional(),
+    fallback: z.array(Address).max(FORMAT_LIMITS.fallbacks).optional().meta({
+      description: "Who gets it when all tries of the one before are used up",
+    }),
+    remindMs: Milliseconds.optional().meta({
+      description: "How often the receiver is reminded until it accepts",
+    }),
+  })
+  .meta({ description: "How it is tried, and what happens when nobody takes it" });
+
+/** A policy as people write it: with a deadline from now, or in one word. */
+export const PolicyDraft = z.union(
+  [z.literal("direct"), Policy.extend({ deadlineMs: Milliseconds.optional() })],
+  { error: 'must be "direct", or { acceptMs, attempts, fallback, deadlineMs, … }' },
+);
+
+/** A handoff before this one on the line; repeated with the same payload it is a cycle. */
+const Hop = z.strictObject({ from: AgentName, payload: Digest.optional(), to: Address });
+
+const JoinedResult = z.strictObject({
+  agent: AgentName,
+  delivery: DeliveryId,
+  memory: MemoryId.meta({ description: "The record that holds the result" }),
+  outputs: FreeForm.optional(),
+  summary: Text.optional(),
+  task: Name,
+});
+
+const Reconstruction = z
+  .strictObject({
+    attempt: z.int().positive(),
+    holder: AgentName,
+    notes: z.int().min(0).meta({ description: "How many notes it was made from" }),
+    reason: Line,
+  })
+  .meta({ description: "Made by the hub from what a holder left that fell silent" });
+
+const Joining = z.strictObject({
+  deliveries: z
+    .array(DeliveryId)
+    .min(1)
+    .max(FORMAT_LIMITS.parents - 2),
+  need: z.int().positive(),
+});
+
 const Sender = z.strictObject({ agent: AgentName, instance: Name, role: Name.optional() });
 
 const Metadata = z.looseObject({
@@ -151,11 +240,28 @@ export const EnvelopeSchema = z
     hop: z.int().min(0).meta({ description: "Handoffs before this one on the task's line" }),
     id: EnvelopeId,
     intent: Text.meta({ description: "What the user originally wanted, verbatim" }),
+    joins: Joining.optional().meta({ description: "Opens when so many of these have completed" }),
     metadata: Metadata,
     next: Lines.default([]).meta({ description: "What the receiver is to do" }),
     parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).default([]),
+    path: z
+      .array(Hop)
+      .max(FORMAT_LIMITS.hops + 1)
+      .optional()
+      .meta({
+        description: "The handoffs before this one on its line, first to last",
+      }),
     payload: Payload.optional(),
+    policy: Policy.optional(),
+    priority: z.enum(PRIORITIES).optional(),
+    receipt: z.literal(true).optional().meta({
+      description: "Whoever accepts must repeat goal, first step and the ids of all musts",
+    }),
+    reconstructed: Reconstruction.optional(),
     refs: z.array(Reference).max(FORMAT_LIMITS.references).default([]),
+    results: z.array(JoinedResult).max(FORMAT_LIMITS.parents).optional().meta({
+      description: "What the joined lines have come to",
+    }),
     run: Name.optional(),
     state: Text.optional().meta({ description: "Where the task stands" }),
     task: Name,
@@ -178,21 +284,6 @@ export type EnvelopeOf<T> = Omit<Envelope, "payload"> & {
   readonly payload?: { readonly type: string; readonly data: T } | undefined;
 };
 
-/** `"coder"`, `"role:reviewer"` or `"channel:news"`; undefined when it is no address. */
-export function receiverOf(address: string): Envelope["to"] | undefined {
-  const colon = address.indexOf(":");
-  const kind = colon < 0 ? "agent" : address.slice(0, colon);
-  return Receiver.safeParse({ kind, [kind]: address.slice(colon + 1) }).data;
-}
-
-const Address = z.string().refine((address) => receiverOf(address) !== undefined, {
-  error: "is not an address",
-  params: {
-    rule: "receiver",
-    hint: 'Write an agent\'s name, "role:<role>" or "channel:<channel>".',
-  },
-});
-
 /**
  * What a sender writes. The same fields, with the short forms people like to type; everything the
  * hub knows better (ids, sender, version, digests, hop) is not theirs to say.
@@ -207,10 +298,16 @@ export const DraftSchema = z.strictObject({
     history: true,
     next: true,
     payload: true,
+    priority: true,
+    receipt: true,
     run: true,
     state: true,
   }).shape,
   action: EnvelopeSchema.shape.action.default("delegated"),
+  /** Not before so many milliseconds from now. */
+  delayMs: Milliseconds.optional(),
+  /** The same key again is the same handoff: sent once, however often it is tried. */
+  key: Name.optional(),
   constraints: list(
     z.union([Line, Constraint.partial({ id: true, level: true })], {
       error: "must be a rule, or { rule, level }",
@@ -225,6 +322,7 @@ export const DraftSchema = z.strictObject({
   // Through a record first: an object schema alone takes a Map for an empty object.
   metadata: FreeForm.pipe(Metadata.omit({ createdAt: true })).optional(),
   parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).optional(),
+  policy: PolicyDraft.optional(),
   refs: z
     .array(
       z.union([MemoryId, Reference.omit({ digest: true })], {
@@ -234,12 +332,18 @@ export const DraftSchema = z.strictObject({
     .max(FORMAT_LIMITS.references)
     .default([]),
   task: Name.optional(),
-  to: z.union([Address, Receiver], {
-    error: 'must be an agent\'s name, "role:…", "channel:…", or { kind, … }',
-  }),
+  to: z
+    .union([Address, Receiver], {
+      error: 'must be an agent\'s name, "role:…", "channel:…", or { kind, … }',
+    })
+    .optional(),
 });
 
 export type Draft = z.input<typeof DraftSchema>;
+export type CheckedDraft = z.output<typeof DraftSchema>;
+export type PolicyInput = NonNullable<Draft["policy"]>;
+export type SealedPolicy = NonNullable<Envelope["policy"]>;
+export type Priority = (typeof PRIORITIES)[number];
 
 export const CompiledDraft = z.compile(DraftSchema);
 

@@ -3,10 +3,9 @@
  * every field. From here on nothing changes it; an addition is another envelope with parents.
  */
 
-import type { z } from "zod";
 import { canonicalJson, sha256 } from "../canonical.ts";
 import { checkLimit, type Limits } from "../limits.ts";
-import { CompiledEnvelope, type DraftSchema, ENVELOPE_VERSION, type Envelope } from "./schema.ts";
+import { type CheckedDraft, CompiledEnvelope, ENVELOPE_VERSION, type Envelope } from "./schema.ts";
 import { parseOr } from "./violations.ts";
 
 export interface SealedEnvelope {
@@ -15,8 +14,6 @@ export interface SealedEnvelope {
   readonly text: string;
   readonly digest: string;
 }
-
-type CheckedDraft = z.output<typeof DraftSchema>;
 
 /** What only the hub can say about a handoff. */
 export interface SealContext {
@@ -30,12 +27,16 @@ export interface SealContext {
   readonly hop: number;
   readonly createdAt: number;
   readonly limits: Limits;
+  /** The handoffs before this one on its line. */
+  readonly path?: Envelope["path"];
+  readonly policy?: Envelope["policy"];
+  readonly joins?: Envelope["joins"];
 }
 
 export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope {
-  const { constraints, decisions, metadata, to: _to, refs: _refs, ...body } = draft;
-  const envelope = parseOr(
-    CompiledEnvelope,
+  const { constraints, decisions, metadata, ...rest } = draft;
+  const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...body } = rest;
+  return sealed(
     {
       ...body,
       constraints: constraints.map(constraintOf),
@@ -43,24 +44,44 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
       from: context.from,
       hop: context.hop,
       id: context.id,
+      ...(context.joins && { joins: context.joins }),
       metadata: { ...metadata, createdAt: context.createdAt },
       parents: context.parents,
+      ...(context.path && { path: context.path }),
+      ...(context.policy && { policy: context.policy }),
       refs: context.refs,
       task: context.task,
       to: context.to,
       version: ENVELOPE_VERSION,
       workspace: context.workspace,
     },
-    { code: "invalid_envelope", what: "The handoff" },
+    context.limits,
   );
-  const free = [envelope.metadata, envelope.payload?.data ?? null];
+}
+
+/** An envelope that goes on from another: the same, but for what is said here. */
+export function resealed(
+  from: Envelope,
+  changes: Partial<Envelope> & Pick<Envelope, "id" | "parents">,
+  limits: Limits,
+): SealedEnvelope {
+  return sealed({ ...from, ...changes }, limits);
+}
+
+function sealed(written: object, limits: Limits): SealedEnvelope {
+  const envelope = parseOr(CompiledEnvelope, written, {
+    code: "invalid_envelope",
+    what: "The handoff",
+  });
+  const outputs = (envelope.results ?? []).map((result) => result.outputs ?? null);
+  const free = [envelope.metadata, envelope.payload?.data ?? null, ...outputs];
   const text = canonicalJson(envelope, "invalid_envelope", "", free);
-  checkLimit(context.limits, "envelopeBytes", { actual: Buffer.byteLength(text), path: "" });
+  checkLimit(limits, "envelopeBytes", { actual: Buffer.byteLength(text), path: "" });
   return { envelope, text, digest: sha256(text) };
 }
 
 /** An id made from the rule itself: the same rule keeps its id on every hop. */
-function constraintOf(
+export function constraintOf(
   constraint: CheckedDraft["constraints"][number],
 ): Envelope["constraints"][number] {
   const { id, level, ...given } =

@@ -7,7 +7,7 @@
 import type { KeyObject } from "node:crypto";
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
-import { AgentName, Name } from "../envelope/schema.ts";
+import { AgentName, Name, PolicyDraft, type PolicyInput } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { type Signer, signerOf } from "../keys.ts";
@@ -25,8 +25,12 @@ const ProfileSchema = z.strictObject({
   /** Ed25519 private key: PEM or KeyObject. Kept by the caller; the registry gets the public half. */
   key: z.custom<string | KeyObject>((value) => value !== undefined).optional(),
   model: Description.optional(),
+  /** A person answers when it suits; an agent runs. Told apart so that people are shown to people. */
+  kind: z.enum(["agent", "person"]).optional(),
   name: Description.optional(),
   owner: Description.optional(),
+  /** How handoffs to it are tried, unless they say otherwise. */
+  policy: PolicyDraft.optional(),
   role: Name.optional(),
   status: z.enum(AGENT_STATUSES).optional(),
   /** The model's context window, in tokens. */
@@ -75,21 +79,38 @@ export async function requireAgent(workspace: Workspace, name: string): Promise<
   return row ?? Promise.reject(await unknownAgent(workspace, checked));
 }
 
+/** An agent as a receiver: what of it matters to whoever sends. */
+export interface Addressee {
+  readonly id: string;
+  readonly policy: PolicyInput | undefined;
+}
+
+interface Meaning {
+  readonly addressee: Addressee;
+  readonly at: number;
+}
+
 /** Names are never given back, so what one means can be remembered; so many of them at most. */
 const MOST_NAMES = 10_000;
-const meanings = new WeakMap<Workspace, Map<string, string>>();
+/** How long what an agent's profile says is believed. */
+const BELIEVED_MS = 1_000;
+const meanings = new WeakMap<Workspace, Map<string, Meaning>>();
 
-/** The canonical id behind a name; undefined when nobody has it. */
-export async function findAgentId(workspace: Workspace, name: string): Promise<string | undefined> {
-  const known = meanings.get(workspace) ?? new Map<string, string>();
+/** The agent behind a name; undefined when nobody has it. */
+export async function findAddressee(
+  workspace: Workspace,
+  name: string,
+): Promise<Addressee | undefined> {
+  const known = meanings.get(workspace) ?? new Map<string, Meaning>();
   meanings.set(workspace, known);
   const meant = known.get(name);
-  if (meant !== undefined) return meant;
+  if (meant !== undefined && performance.now() - meant.at < BELIEVED_MS) return meant.addressee;
   const agent = await workspace.store.findAgent(workspace.name, name);
   if (agent === undefined) return undefined;
   if (known.size >= MOST_NAMES) known.clear();
-  known.set(name, agent.id);
-  return agent.id;
+  const addressee = { id: agent.id, policy: describedIn(agent).policy };
+  known.set(name, { addressee, at: performance.now() });
+  return addressee;
 }
 
 export async function unknownAgent(
@@ -124,6 +145,31 @@ export async function registerAgent(
     prefix: "profile",
     unwritten: "profile.key",
   });
+  if (name === SYSTEM || checked.aliases?.includes(SYSTEM)) throw reserved();
+  return register(workspace, name, checked);
+}
+
+/** What policy decides is written in this name, and nobody else's. */
+export const SYSTEM = "baton";
+
+export async function registerSystem(workspace: Workspace): Promise<void> {
+  await register(workspace, SYSTEM, { description: "The hub itself, carrying out policies." });
+}
+
+function reserved(): BatonError {
+  return new BatonError("alias_taken", {
+    message: `"${SYSTEM}" is the hub itself.`,
+    path: "agent",
+    hint: "Choose another name.",
+    details: { name: SYSTEM, by: SYSTEM },
+  });
+}
+
+async function register(
+  workspace: Workspace,
+  name: string,
+  checked: z.output<typeof ProfileSchema>,
+): Promise<Identity> {
   const signer = checked.key === undefined ? undefined : signerOf(checked.key);
   for (let round = 0; round < ROUNDS; round++) {
     const current = await workspace.store.findAgent(workspace.name, name);
@@ -141,6 +187,28 @@ export async function registerAgent(
   }
   throw new BatonError("store_busy", {
     message: `The registration of "${name}" was overtaken ${ROUNDS} times by other processes.`,
+    path: "agent",
+    hint: "Try again.",
+  });
+}
+
+/** Pauses or resumes an agent: whoever runs the team may, key or not. */
+export async function setStatus(
+  workspace: Workspace,
+  name: string,
+  status: AgentRow["status"],
+): Promise<AgentInfo> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const { digest: _d, keyedAt: _k, revision, ...row } = await requireAgent(workspace, name);
+    const outcome = await workspace.store.registerAgent({
+      workspace: workspace.name,
+      agent: { ...row, status },
+      basedOn: revision,
+    });
+    if (outcome.kind === "registered") return agentInfo(outcome.agent);
+  }
+  throw new BatonError("store_busy", {
+    message: `The agent "${name}" was changed ${ROUNDS} times by other processes.`,
     path: "agent",
     hint: "Try again.",
   });

@@ -1,5 +1,5 @@
 /**
- * Rows of an engine as rows of the interface. Statements answer with arrays (an object of 23
+ * Rows of an engine as rows of the interface. Statements answer with arrays (an object of 27
  * columns costs twice as much to make); the columns of each are listed right above its codec, in
  * the same order.
  */
@@ -10,6 +10,7 @@ import {
   DELIVERY_STATES,
   type DeliveryRow,
   type DeliveryState,
+  type EntryRow,
   type EnvelopeRow,
   type EventRow,
   type MemoryRow,
@@ -112,22 +113,22 @@ export function envelopeOf(row: unknown): EnvelopeRow {
 }
 
 export const DELIVERY_COLUMNS = `d.state, d.turn, d.place, d.attempt, d.max_attempts, d.fence,
-  d.lease_until, d.ready_at, d.sent_at, d.seen_at, d.accepted_at, d.settled_at, d.id, d.envelope,
-  d.parent, d.task, d.sender, d.receiver, d.holder, d.instance, d.process, d.accepted_by,
-  d.settled_by`;
+  d.lease_until, d.hold_until, d.ready_at, d.deadline, d.lapse_at, d.sent_at, d.seen_at,
+  d.accepted_at, d.settled_at, d.id, d.envelope, d.parent, d.task, d.sender, d.receiver, d.holder,
+  d.instance, d.process, d.accepted_by, d.settled_by, d.followers`;
 
-type Numbers12 = [
-  ...[number, number, number, number, number, number],
-  ...[number, number, number, number, number, number],
+type Numbers15 = [
+  ...[number, number, number, number, number, number, number, number],
+  ...[number, number, number, number, number, number, number],
 ];
-type Texts11 = [
+type Texts12 = [
   ...[string, string, string, string, string, string],
-  ...[string, string, string, string, string],
+  ...[string, string, string, string, string, string],
 ];
 
 /** As it stands in the file, whatever it says. */
 export function rawDeliveryOf(row: unknown): DeliveryRow {
-  const columns = row as [...Numbers12, ...Texts11];
+  const columns = row as [...Numbers15, ...Texts12];
   return {
     state: DELIVERY_STATES[columns[0]] ?? (`unknown ${columns[0]}` as DeliveryState),
     inTurn: columns[1] === 1,
@@ -136,22 +137,26 @@ export function rawDeliveryOf(row: unknown): DeliveryRow {
     maxAttempts: columns[4],
     fence: columns[5],
     leaseUntil: columns[6],
-    readyAt: columns[7],
-    sentAt: columns[8],
-    seenAt: columns[9],
-    acceptedAt: columns[10],
-    settledAt: columns[11],
-    id: columns[12],
-    envelope: columns[13],
-    parent: columns[14],
-    task: columns[15],
-    sender: columns[16],
-    receiver: columns[17],
-    holder: columns[18],
-    instance: columns[19],
-    process: columns[20],
-    acceptedBy: columns[21],
-    settledBy: columns[22],
+    holdUntil: columns[7],
+    readyAt: columns[8],
+    deadline: columns[9],
+    lapseAt: columns[10],
+    sentAt: columns[11],
+    seenAt: columns[12],
+    acceptedAt: columns[13],
+    settledAt: columns[14],
+    id: columns[15],
+    envelope: columns[16],
+    parent: columns[17],
+    task: columns[18],
+    sender: columns[19],
+    receiver: columns[20],
+    holder: columns[21],
+    instance: columns[22],
+    process: columns[23],
+    acceptedBy: columns[24],
+    settledBy: columns[25],
+    followers: columns[26],
   };
 }
 
@@ -192,4 +197,18 @@ export function eventOf(row: unknown): EventRow {
     number,
   ];
   return { number, at, kind, agent, task, delivery, envelope, attempt };
+}
+
+export const ENTRY_COLUMNS = "kind, name, revision, at, value, digest";
+
+export function entryOf(row: unknown): EntryRow {
+  const [kind, name, revision, at, value, digest] = row as [
+    string,
+    string,
+    number,
+    number,
+    string,
+    string,
+  ];
+  return { kind, name, revision, at, value, digest };
 }

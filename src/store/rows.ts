@@ -34,7 +34,8 @@ export const isHeld = (state: DeliveryState): boolean =>
 /** Somebody has it: what its sender adds now reaches the holder, and replaces nothing. */
 export const isTaken = (state: DeliveryState): boolean => isHeld(state) || state === "waiting";
 
-export const AGENT_STATUSES = ["active", "disabled"] as const;
+/** Who is paused keeps its inbox, and is given nothing from it. */
+export const AGENT_STATUSES = ["active", "paused", "disabled"] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
 export interface AgentRow {
@@ -65,12 +66,37 @@ export interface RelationEdge {
 }
 
 /** What a record did to a delivery: written into the record by the hub, never by a caller. */
-export interface TrailStep {
+export type TrailStep = DeliveryStep | PublishStep;
+
+export interface DeliveryStep {
   readonly attempt: number;
   readonly delivery: string;
   /** The delivery whose place it took. */
   readonly instead?: string | undefined;
-  readonly verb: "send" | "extend" | "accept" | "complete" | "fail" | "decline" | "release";
+  /** The receiver it goes to from now on. */
+  readonly to?: string | undefined;
+  readonly verb:
+    | "send"
+    | "extend"
+    | "accept"
+    | "complete"
+    | "fail"
+    | "decline"
+    | "release"
+    | "ask"
+    | "answer"
+    | "cancel"
+    | "redrive"
+    | "discard"
+    | "reroute"
+    | "reconstruct"
+    | "open";
+}
+
+/** One envelope to many: each delivery with its receiver. */
+export interface PublishStep {
+  readonly deliveries: readonly (readonly [delivery: string, receiver: string])[];
+  readonly verb: "publish";
 }
 
 /** A memory as its author made it: nothing in here is decided by the store. */
@@ -115,11 +141,32 @@ export interface EnvelopeRow extends Omit<NewEnvelope, "parents"> {
   readonly storedAt: number;
 }
 
+/** The inbox that the agents of a role share: a receiver like any other. */
+export const roleInbox = (role: string): string => `role:${role}`;
+
 export interface NewDelivery {
   readonly id: string;
+  /** An agent's id, or the inbox of a role. */
   readonly receiver: string;
   readonly maxAttempts: number;
+  /**
+   * Places by which it goes ahead of what was sent before (negative: stays behind). Not taken while
+   * earlier work of the same receiver and task is open: that comes first, however urgent this is.
+   */
+  readonly ahead: number;
+  /** "scheduled": becomes ready after `delayMs`. "dead": parked at once, for `reason`. */
+  readonly state: "ready" | "scheduled" | "dead";
+  readonly delayMs: number;
+  /** Canonical JSON of why it is parked at once; else empty. */
+  readonly reason: string;
+  /** Store time by which it must be settled; 0: no such time. */
+  readonly deadline: number;
+  /** Milliseconds until somebody has to decide about it, whatever happens; 0: only its deadline. */
+  readonly lapseMs: number;
 }
+
+/** Where published work came from: no handoff of anybody continues it, so none extends it. */
+export const publicationMark = (envelope: string): string => `published ${envelope}`;
 
 export interface DeliveryRow {
   readonly id: string;
@@ -127,7 +174,10 @@ export interface DeliveryRow {
   readonly task: string;
   readonly sender: string;
   readonly receiver: string;
-  /** The envelope this line of work came from (empty at its start); extensions keep it. */
+  /**
+   * The envelope this line of work came from (empty at its start; of a publication, its mark);
+   * extensions keep it.
+   */
   readonly parent: string;
   readonly state: DeliveryState;
   /** Order within the receiver's inbox; an extension keeps the place of what it replaces. */
@@ -143,7 +193,13 @@ export interface DeliveryRow {
   /** Grows with every claim; whoever holds an older one has lost the work. */
   readonly fence: number;
   readonly leaseUntil: number;
+  /** However often its lease is renewed, the holder has it until then. */
+  readonly holdUntil: number;
   readonly readyAt: number;
+  /** By then it must be settled; 0: no such time. */
+  readonly deadline: number;
+  /** When somebody has to decide about it (its deadline, or sooner); 0: never. */
+  readonly lapseAt: number;
   readonly sentAt: number;
   readonly seenAt: number;
   readonly acceptedAt: number;
@@ -158,7 +214,24 @@ export interface DeliveryRow {
   /** The receiver's continues-from record, and the record its settlement left. */
   readonly acceptedBy: string;
   readonly settledBy: string;
+  /** Deliveries that wait for this one, separated by spaces. */
+  readonly followers: string;
 }
+
+export const ATTEMPT_OUTCOMES = [
+  "failed",
+  "released",
+  "expired",
+  "declined",
+  /** Nobody accepted it in time. */
+  "unaccepted",
+  /** The holder asked back. */
+  "asked",
+  /** Taken back while it was held. */
+  "cancelled",
+  /** Parked before anybody could try. */
+  "stopped",
+] as const;
 
 /** A try that ended without completing. */
 export interface AttemptRow {
@@ -167,7 +240,7 @@ export interface AttemptRow {
   readonly holder: string;
   readonly instance: string;
   readonly endedAt: number;
-  readonly outcome: "failed" | "released" | "expired" | "declined";
+  readonly outcome: (typeof ATTEMPT_OUTCOMES)[number];
   /** Canonical JSON of what went wrong. */
   readonly reason: string;
 }
@@ -184,6 +257,19 @@ export const EVENT_KINDS = [
   "released",
   "expired",
   "dead",
+  "unaccepted",
+  "asked",
+  "answered",
+  "cancelled",
+  "lapsed",
+  "rerouted",
+  "redriven",
+  "discarded",
+  "opened",
+  "awaited",
+  "reminded",
+  "breaker_opened",
+  "breaker_reset",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
@@ -198,6 +284,34 @@ export interface EventRow {
   readonly envelope: string;
   readonly attempt: number;
 }
+
+/**
+ * A small fact that agents and hubs share, by kind and name, changed by compare-and-set: a
+ * subscription, a route, a breaker, a key that was used. Operational, like events; what a team knows
+ * is a memory.
+ */
+export interface EntryRow {
+  readonly kind: string;
+  readonly name: string;
+  /** Counts changes; a change names the revision it is based on. */
+  readonly revision: number;
+  readonly at: number;
+  /** Canonical JSON. */
+  readonly value: string;
+  readonly digest: string;
+}
+
+/** The digest over an entry: flip anything in it and `verify` says so. */
+export function entryDigest(entry: Pick<EntryRow, "kind" | "name" | "revision" | "value">): string {
+  return sha256(JSON.stringify([entry.kind, entry.name, entry.revision, entry.value]));
+}
+
+/** The entry that counts how often work for a receiver was given up; gone after a completion. */
+export const BREAKER = "breaker";
+
+/** The sooner of two times of which 0 says that there is none. */
+export const soonest = (a: number, b: number): number =>
+  a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
 
 /** The digest over an agent's row: flip anything in it and `verify` says so. */
 export function agentDigest(agent: Omit<AgentRow, "digest">): string {

@@ -12,7 +12,9 @@ import type {
   AttemptRow,
   DeliveryRow,
   DeliveryState,
+  EntryRow,
   EnvelopeRow,
+  EventKind,
   EventRow,
   MemoryRow,
   NewDelivery,
@@ -116,19 +118,51 @@ export interface SearchCandidates {
   readonly limit: number;
 }
 
+// Entries ----------------------------------------------------------------------------------------
+
+export interface PutEntry {
+  readonly kind: string;
+  readonly name: string;
+  /** Canonical JSON; undefined takes the entry away. */
+  readonly value: string | undefined;
+  /** The revision this change is based on; 0 when there should be none yet. */
+  readonly basedOn: number;
+}
+
+export type PutOutcome =
+  /** The entry as it is now; undefined when it was taken away. */
+  | { readonly kind: "put"; readonly entry: EntryRow | undefined }
+  /** Somebody else was quicker: here is what there is. */
+  | { readonly kind: "changed"; readonly entry: EntryRow | undefined };
+
+export interface ListEntries {
+  readonly workspace: string;
+  readonly kind: string;
+  /** Only names that begin so. */
+  readonly prefix?: string;
+  /** Only names after this one: the cursor for the next page. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
 // Handoffs ---------------------------------------------------------------------------------------
+
+/** Sent whatever the receiver's breaker says: to many at once, a single one does not matter. */
+export const NOT_MINDED = -1;
 
 export interface SendHandoff {
   readonly workspace: string;
   readonly branch: string;
   readonly memory: NewMemory;
   readonly envelope: NewEnvelope;
-  readonly delivery: NewDelivery;
+  /** At least one: the envelope at each of its receivers, no receiver twice. */
+  readonly deliveries: readonly NewDelivery[];
   /** The envelope this one continues from; empty at the start of a line. */
   readonly parent: string;
   /**
    * The open delivery of the same task, sender, receiver and parent, as the sender last saw it:
-   * this handoff extends it. Without one, there must be none.
+   * this handoff extends it. Without one, there must be none. Not looked at for several receivers:
+   * what is published is new work at each of them.
    */
   readonly extend?: {
     readonly delivery: string;
@@ -136,6 +170,13 @@ export interface SendHandoff {
     /** Whether somebody had it (the delivery stays) or it was waiting (it is replaced). */
     readonly held: boolean;
   };
+  /**
+   * The revision of the receiver's breaker entry that the sender knows of and minds; 0: there must
+   * be none, NOT_MINDED: whatever it says. Not looked at when this extends open work.
+   */
+  readonly breaker: number;
+  /** Written with the handoff, or nothing is: an idempotency key. */
+  readonly entry?: PutEntry;
   /** Handing on: the sender's own delivery is completed by this very handoff. */
   readonly settles?: Lease;
 }
@@ -144,7 +185,8 @@ export type SendOutcome =
   | {
       readonly kind: "sent";
       readonly place: Place;
-      readonly delivery: DeliveryRow;
+      /** In the order asked for. */
+      readonly deliveries: readonly DeliveryRow[];
       /** The delivery whose place the new one took, when the old had not been claimed. */
       readonly superseded: string;
     }
@@ -156,11 +198,19 @@ export type SendOutcome =
       readonly kind: "changed";
       readonly open: { readonly delivery: DeliveryRow; readonly memory: string } | undefined;
     }
+  /** The entry it brings is there already, or has changed. */
+  | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
+  /** The receiver's breaker is not as the sender believed. */
+  | { readonly kind: "breaker_changed"; readonly entry: EntryRow | undefined }
   | { readonly kind: "missing_parent"; readonly envelope: string }
-  | { readonly kind: "unknown_receiver"; readonly receiver: string }
-  | { readonly kind: "receiver_disabled"; readonly receiver: string }
+  | ReceiverRefusal
   | RecordRefusal
   | LeaseRefusal;
+
+/** For the inbox of a role: nobody is registered for it who could take it. */
+export type ReceiverRefusal =
+  | { readonly kind: "unknown_receiver"; readonly receiver: string }
+  | { readonly kind: "receiver_disabled"; readonly receiver: string };
 
 export interface LeaseLost {
   readonly kind: "lease_lost";
@@ -179,6 +229,11 @@ export interface Claimed {
   readonly envelope: EnvelopeRow;
 }
 
+/**
+ * From the agent's own inbox and from that of its role, the one that comes first (place, then id),
+ * except what is past its deadline.
+ * Retries whose time has come become ready before. An agent that is paused is given nothing.
+ */
 export interface ClaimDeliveries {
   readonly workspace: string;
   readonly branch: string;
@@ -188,10 +243,10 @@ export interface ClaimDeliveries {
   readonly publicKey: string;
   readonly limit: number;
   readonly leaseMs: number;
+  /** The longest it can be held, however often the lease is renewed. */
+  readonly holdMs: number;
   /** What the lease is bound to besides time; empty: nothing (a session's). */
   readonly process: string;
-  /** Processes that have ended without settling: what they hold goes back now, as after expiry. */
-  readonly gone: readonly string[];
   readonly task?: string;
   /** One delivery by id, instead of the oldest ones. Only one that is in turn can be claimed. */
   readonly delivery?: string;
@@ -208,7 +263,8 @@ export type ClaimOutcome =
       readonly claimed: readonly Claimed[];
       /**
        * Milliseconds of the store's time until something in the workspace falls due (a retry, an
-       * expiring lease), at least 1; 0: nothing will. A duration, because clocks differ.
+       * expiring lease, a time to decide); 0: now, see `listDue`; Infinity: nothing will, or as many
+       * were claimed as asked for and nobody looked. A duration, because clocks differ.
        */
       readonly nextDueMs: number;
     }
@@ -227,12 +283,30 @@ export type AcceptOutcome =
   | RecordRefusal
   | LeaseRefusal;
 
-/** How a holder ends its hold, and what becomes of the delivery. Decided by delivery/policy.ts. */
+/**
+ * How a holder ends its hold, and what becomes of the delivery. Decided by delivery/policy.ts.
+ * `lapseMs`: when somebody has to decide about it again; 0: only at its deadline.
+ */
 export type Settlement =
+  /** Also closes the receiver's breaker: its entry goes. */
   | { readonly kind: "completed" }
   | { readonly kind: "declined" }
-  | { readonly kind: "failed" | "released"; readonly becomes: "ready" | "dead" }
-  | { readonly kind: "failed"; readonly becomes: "scheduled"; readonly delayMs: number };
+  /** Waits for an answer. The try does not count: one more is allowed. */
+  | { readonly kind: "asked" }
+  | { readonly kind: "failed" | "released"; readonly becomes: "dead" }
+  | {
+      readonly kind: "released";
+      readonly becomes: "ready";
+      readonly lapseMs: number;
+      /** False: it was only looked at, and one more try is allowed. */
+      readonly counts: boolean;
+    }
+  | {
+      readonly kind: "failed" | "released";
+      readonly becomes: "scheduled";
+      readonly delayMs: number;
+      readonly lapseMs: number;
+    };
 
 export interface SettleDelivery {
   readonly workspace: string;
@@ -261,14 +335,97 @@ export interface Session {
   readonly instance: string;
 }
 
+/** What has to be decided about: past its lease or its time, or held by a process that has ended. */
+export interface ListDue {
+  readonly workspace: string;
+  /** Processes that have ended without settling. */
+  readonly gone: readonly string[];
+  readonly limit: number;
+}
+
+export interface Due {
+  /** The store's time. */
+  readonly now: number;
+  /** Each once: past their time (the longest first), then past their lease, then of the gone. */
+  readonly due: readonly Claimed[];
+}
+
+/**
+ * Changes deliveries other than by their holder: all of them, or none when one is not as it was
+ * seen. Everything that policy and people decide about a delivery is said this way.
+ */
+export interface MoveDeliveries {
+  readonly workspace: string;
+  readonly branch: string;
+  /** Who the events say did it. */
+  readonly agent: string;
+  /** What it leaves on the chain. With an envelope, or a move that puts it in line anew, it must. */
+  readonly memory?: NewMemory;
+  /** A new envelope, vouched for by the memory, that the deliveries go on to. */
+  readonly envelope?: NewEnvelope;
+  readonly moves: readonly Move[];
+}
+
+export interface Move {
+  readonly delivery: string;
+  readonly seen: {
+    readonly state: DeliveryState;
+    readonly fence: number;
+    readonly envelope: string;
+    /** Minded when it is there: who was silent may have spoken up. */
+    readonly leaseUntil?: number;
+  };
+  /** The state it has from now on. The same as before: nothing but what is named here changes. */
+  readonly to: DeliveryState;
+  readonly event: EventKind;
+  /** Goes to another receiver: the last in line there, in its turn among those of its task. */
+  readonly receiver?: string;
+  /** For `scheduled`: milliseconds until it is ready. */
+  readonly delayMs?: number;
+  /** As for a settlement. Without it: only at its deadline, or (state unchanged) when it was. */
+  readonly lapseMs?: number;
+  readonly maxAttempts?: number;
+  readonly deadline?: number;
+  readonly followers?: string;
+  /**
+   * How the try ended, with canonical JSON of why: of what was held, always; of what was not, it
+   * counts as a try nobody claimed.
+   */
+  readonly ends?: { readonly outcome: AttemptRow["outcome"]; readonly reason: string };
+}
+
+export type MoveOutcome =
+  | { readonly kind: "moved"; readonly deliveries: readonly DeliveryRow[] }
+  /** The first that is not as it was seen, as it is now. */
+  | { readonly kind: "changed"; readonly delivery: DeliveryRow | undefined }
+  | { readonly kind: "missing_parent"; readonly envelope: string }
+  | ReceiverRefusal
+  | RecordRefusal;
+
+/** Where a page ends. Several deliveries can have the same place; their ids tell them apart. */
+export type InboxCursor = Pick<DeliveryRow, "place" | "id">;
+
 export interface ListDeliveries {
   readonly workspace: string;
-  readonly receiver: string;
+  /** Inboxes: of an agent, of its role. */
+  readonly receivers: readonly string[];
   readonly states: readonly DeliveryState[];
   readonly task?: string;
   readonly limit: number;
-  /** Only what comes after this place in the inbox: the cursor for the next page. */
-  readonly after?: number;
+  /** Only what comes after this one: the last of a page is the cursor for the next. */
+  readonly after?: InboxCursor;
+}
+
+/** What stands still until somebody does something: dead letters, and questions to the sender. */
+export interface ListParked {
+  readonly workspace: string;
+  readonly state: "dead" | "waiting";
+  readonly sender?: string;
+  readonly receiver?: string;
+  readonly task?: string;
+  readonly limit: number;
+  /** Only what comes after this one: the last of a page is the cursor for the next. */
+  readonly after?: InboxCursor;
 }
 
 export interface LineEntry {
@@ -338,10 +495,22 @@ export interface Store {
   /** Newest first, unranked. */
   searchCandidates(operation: SearchCandidates): Promise<readonly MemoryRow[]>;
 
+  putEntry(
+    workspace: string,
+    entry: PutEntry,
+    event?: { readonly kind: EventKind; readonly agent: string },
+  ): Promise<PutOutcome>;
+  findEntry(workspace: string, kind: string, name: string): Promise<EntryRow | undefined>;
+  /** In the order of their names (by code point). */
+  listEntries(operation: ListEntries): Promise<readonly EntryRow[]>;
+
   sendHandoff(operation: SendHandoff): Promise<SendOutcome>;
   claimDeliveries(operation: ClaimDeliveries): Promise<ClaimOutcome>;
   acceptDelivery(operation: AcceptDelivery): Promise<AcceptOutcome>;
   settleDelivery(operation: SettleDelivery): Promise<SettleOutcome>;
+  moveDeliveries(operation: MoveDeliveries): Promise<MoveOutcome>;
+  listDue(operation: ListDue): Promise<Due>;
+  /** Not beyond the longest hold. */
   renewLease(workspace: string, lease: Lease): Promise<RenewOutcome>;
   /** Gives every good lease a session holds (not those bound to a process) its full time again. */
   renewSession(session: Session, leaseMs: number): Promise<void>;
@@ -351,6 +520,10 @@ export interface Store {
   findDelivery(workspace: string, id: string): Promise<Claimed | undefined>;
   /** In inbox order; looking never consumes. */
   listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]>;
+  /** In the order of their places. */
+  listParked(operation: ListParked): Promise<readonly Claimed[]>;
+  /** How many deliveries are open in an inbox; `most` at most, so that it costs no more than that. */
+  countOpen(workspace: string, receiver: string, most: number): Promise<number>;
   /** Envelopes of a task in the order they were sent. */
   readLine(workspace: string, task: string): Promise<readonly LineEntry[]>;
   readAttempts(workspace: string, delivery: string): Promise<readonly AttemptRow[]>;

@@ -8,15 +8,23 @@
  */
 import { describe } from "vitest";
 import { agents } from "./contract/agents.ts";
+import { breakers } from "./contract/breakers.ts";
+import { broadcasting } from "./contract/broadcasting.ts";
 import { claiming } from "./contract/claiming.ts";
+import { due } from "./contract/due.ts";
+import { entries } from "./contract/entries.ts";
 import { expiring } from "./contract/expiring.ts";
 import { extending } from "./contract/extending.ts";
 import { finding } from "./contract/finding.ts";
 import { holding } from "./contract/holding.ts";
 import { housekeeping } from "./contract/housekeeping.ts";
 import { memories } from "./contract/memories.ts";
+import { moving } from "./contract/moving.ts";
 import { order } from "./contract/order.ts";
+import { parked } from "./contract/parked.ts";
+import { priorities } from "./contract/priorities.ts";
 import { processes } from "./contract/processes.ts";
+import { roles } from "./contract/roles.ts";
 import { type OpenStore, sceneTest } from "./contract/scene.ts";
 import { sending } from "./contract/sending.ts";
 import { sessions } from "./contract/sessions.ts";
@@ -36,9 +44,17 @@ export function storeContract(name: string, open: OpenStore): void {
     order(it);
     holding(it);
     settling(it);
+    due(it);
+    moving(it);
     expiring(it);
     processes(it);
     sessions(it);
+    entries(it);
+    breakers(it);
+    broadcasting(it);
+    roles(it);
+    priorities(it);
+    parked(it);
     housekeeping(it);
   });
 }

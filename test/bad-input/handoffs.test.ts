@@ -141,6 +141,7 @@ describe("a handoff", () => {
       payload: "bare",
       refs: ["mem_1"],
       task: " spaces around ",
+      to: 42,
       tpyo: true,
     };
     const expected = { code: "invalid_envelope" } as const;
@@ -224,8 +225,8 @@ describe("a handoff", () => {
   });
 
   it.each([
-    ["role:reviewer", "unsupported_receiver"],
-    ["channel:news", "unsupported_receiver"],
+    ["role:reviewer", "unknown_role"],
+    ["channel:news", "unknown_channel"],
     ["robot:x", "invalid_envelope"],
     ["agent:", "invalid_envelope"],
     [":", "invalid_envelope"],

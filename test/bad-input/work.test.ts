@@ -115,15 +115,11 @@ describe("a note", () => {
 describe("handing on", () => {
   it("with a bad draft is refused, and the work is still held", async () => {
     const { file, work } = await accepted();
-    for (const draft of [
-      {},
-      { to: 42 },
-      { to: "planner", next: "no list" },
-      { to: "planner", x: 1 },
-    ]) {
+    for (const draft of [{ to: 42 }, { to: "planner", next: "no list" }, { to: "planner", x: 1 }]) {
       const act = () => work.handoff(draft as never);
       await refusedWithoutTrace(file, act, { code: "invalid_envelope" });
     }
+    await refusedWithoutTrace(file, () => work.handoff({}), { code: "no_route", path: "to" });
     await refusedWithoutTrace(file, () => work.handoff({ to: "nobody" }), {
       code: "unknown_agent",
     });

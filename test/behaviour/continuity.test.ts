@@ -21,7 +21,13 @@ describe("a fresh process", () => {
     const written = await inProcess(file, "2026-03-01T09:00:00Z", "write");
 
     const resumed = await inProcess(file, "2026-03-06T08:00:00Z", "resume");
-    expect(resumed.envelope).toEqual(written.envelope);
+    // The same handoff, with what its holder had written down when it was last heard of.
+    const { id, history, metadata, parents, reconstructed, refs, ...said } = resumed.envelope;
+    expect(written.envelope).toMatchObject(said);
+    expect(parents).toEqual([written.envelope.id]);
+    expect(history).toMatchObject([{ did: written.note.content, ref: written.note.id }]);
+    expect(refs.map((ref: { id: string }) => ref.id)).toEqual([written.plan.id, written.note.id]);
+    expect(reconstructed).toMatchObject({ attempt: 1, holder: "coder", notes: 1 });
     expect(resumed.attempt).toBe(2);
     expect(resumed.plan).toEqual(written.plan);
     const { text, omitted } = resumed.caught;
@@ -48,6 +54,6 @@ describe("a fresh process", () => {
     ]) {
       expect(joined.caught.text).toContain(known);
     }
-    expect(joined.report).toMatchObject({ envelopes: 1, deliveries: 1, problems: [] });
+    expect(joined.report).toMatchObject({ envelopes: 2, deliveries: 1, problems: [] });
   });
 });

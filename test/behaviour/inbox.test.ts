@@ -1,5 +1,6 @@
 /** The inbox: offers in order, woken by what happens, ended by whoever reads it. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { DeliveryRow } from "../../src/index.ts";
 import { openFresh, refusal, STORES } from "./support.ts";
 
 afterEach(() => {
@@ -151,12 +152,12 @@ describe.each(STORES)("an inbox on %s", (store) => {
     for (const task of ["one", "two", "three"]) await send(task);
     await critic.handoff({ to: "coder", task: "two", intent: "Once more" });
     const pages: string[][] = [];
-    for (let after = 0; ; ) {
+    for (let after: DeliveryRow | undefined; ; ) {
       const page = await coder.waiting({ limit: 3, after });
       pages.push(page.map(({ envelope }) => envelope.intent));
       const last = page.at(-1);
       if (last === undefined) break;
-      after = last.delivery.place;
+      after = last.delivery;
     }
     expect(pages).toEqual([["About one", "About two", "About three"], ["Once more"], []]);
     const two = await coder.waiting({ task: "two" });

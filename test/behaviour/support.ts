@@ -5,15 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
 import {
   type Agent,
   type BatonError,
-  type Hub,
+  Hub,
   type HubOptions,
   isBatonError,
   openHub,
   type Work,
 } from "../../src/index.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 
 /** All stores of the library: what a hub does, it does on each. */
@@ -49,6 +51,21 @@ export async function open(address: string, options: HubOptions = {}): Promise<H
 
 export function openFresh(store: StoreName = "sqlite", options: HubOptions = {}): Promise<Hub> {
   return open(freshAddress(store), options);
+}
+
+/** Two hubs on one store, as two processes are: what one does, the other learns from the store. */
+export async function openTwo(
+  store: StoreName,
+  options: HubOptions = {},
+  second: HubOptions = options,
+): Promise<readonly [Hub, Hub]> {
+  if (store !== "memory") {
+    const address = freshAddress(store);
+    return [await open(address, options), await open(address, second)];
+  }
+  const shared = openReferenceStore({ clock: options.clock ?? systemClock });
+  onTestFinished(() => shared.close());
+  return [new Hub(shared, options), new Hub(shared, second)];
 }
 
 /** The error a call was refused with; fails when it was not refused, or with anything else. */

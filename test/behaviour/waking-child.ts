@@ -58,7 +58,7 @@ async function exchange(): Promise<void> {
 
 async function waiting(receiver: string): Promise<number> {
   const states = ["ready"] as const;
-  const inbox = { workspace: "default", receiver, states, limit: 10_000 };
+  const inbox = { workspace: "default", receivers: [receiver], states, limit: 10_000 };
   return (await store.listDeliveries(inbox)).length;
 }
 

@@ -44,3 +44,13 @@ export async function withHandoff(store: TestStore): Promise<void> {
     refs: [plan.id],
   });
 }
+
+/** A sender, two coders and a person, and a channel. */
+export async function team(store: TestStore): Promise<void> {
+  await using hub = await store.open();
+  await hub.agent("ada", { role: "planner" });
+  await hub.agent("ben", { role: "coder" });
+  await hub.agent("cyd", { role: "coder" });
+  await hub.agent("pat", { kind: "person" });
+  await hub.channel("news");
+}

@@ -14,6 +14,12 @@ const MISTAKE = ERROR_CODES.invalid_input.exit;
 /** A module for `node --import`. */
 const preload = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
 
+/** Tells on stderr what is loaded. */
+const LISTING = preload(
+  `import { registerHooks } from "node:module";
+   registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`,
+);
+
 describe("baton", () => {
   it.each([[], ["help"], ["--help"], ["-h"]])("shows every command: %s", async (...words) => {
     const { code, stdout, stderr } = await baton(words);
@@ -21,12 +27,20 @@ describe("baton", () => {
     for (const { name } of COMMANDS) expect(stdout).toContain(`baton ${name}`);
   });
 
+  it("shows the commands of a word, and loads no others", async () => {
+    const { code, stdout } = await baton(["dead"], { node: ["--import", LISTING] });
+    expect(code).toBe(0);
+    for (const verb of ["list", "show", "redrive", "discard"]) {
+      expect(stdout).toContain(`baton dead ${verb}`);
+    }
+    expect((await baton(["help", "dead"])).stdout).toBe(stdout);
+    const { stderr } = await baton(["dead", "list", "--help"], { node: ["--import", LISTING] });
+    expect(stderr).toContain("commands/dead.ts");
+    expect(stderr).not.toMatch(/node_modules|open-hub|commands\/(?!dead)/);
+  });
+
   it("says its version without loading the library", async () => {
-    const listing = preload(
-      `import { registerHooks } from "node:module";
-       registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`,
-    );
-    const { code, stdout, stderr } = await baton(["--version"], { node: ["--import", listing] });
+    const { code, stdout, stderr } = await baton(["--version"], { node: ["--import", LISTING] });
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
     expect(stderr).toContain("src/cli/main.ts");
@@ -46,6 +60,11 @@ describe("a mistake on the command line", () => {
   it.each([
     [["verfy"], "verfy", "Did you mean verify?"],
     [["demmo"], "demmo", "Did you mean demo?"],
+    [["handoff", "sned"], "handoff sned", "handoff send"],
+    [["help", "dead", "lst"], "dead lst", "dead list"],
+    [["accept"], "--as", "--as <agent>"],
+    [["accept", "--as", "a", "--wait", "5"], "--wait", "15s, 5m"],
+    [["cancel", "--as", "a", "--reason", "b"], "delivery", "--task <task>"],
     [["help", "inbx"], "inbx", "Did you mean inbox?"],
     [["--versoin"], "--versoin", "Did you mean --version?"],
     [["recent", "--limt", "3"], "--limt", "Did you mean --limit?"],

@@ -9,7 +9,18 @@ import { dumpStore } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
 
-const LOOKING = [["line", "auth"], ["inbox", "coder"], ["recent"], ["agents"], ["verify"]];
+const LOOKING = [
+  ["line", "auth"],
+  ["inbox", "coder"],
+  ["questions", "--as", "planner"],
+  ["dead", "list"],
+  ["channel", "list"],
+  ["route", "list"],
+  ["breaker", "list"],
+  ["recent"],
+  ["agents"],
+  ["verify"],
+];
 
 describe("baton line", () => {
   it("shows a task's handoffs with rules, steps and state", async () => {
@@ -220,12 +231,13 @@ describe("every command", () => {
   });
 
   it.each(COMMANDS)("says what it takes: $name", async ({ name, args, options, summary }) => {
-    const { code, stdout } = await baton([name, "--help"]);
+    const words = name.split(" ");
+    const { code, stdout } = await baton([...words, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(summary);
     for (const argument of args) expect(stdout).toContain(`<${argument.name}>`);
     for (const option of Object.keys(options)) expect(stdout).toContain(`--${option}`);
-    expect((await baton(["help", name])).stdout).toBe(stdout);
+    expect((await baton(["help", ...words])).stdout).toBe(stdout);
   });
 
   it("that shows data knows --json", () => {

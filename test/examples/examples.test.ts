@@ -1,37 +1,75 @@
 /** The examples, run as processes on a store of their own; their effects are read from that store. */
 import { globSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { type Agent, type Hub, openHub } from "../../src/index.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import {
+  type Agent,
+  type DeliveryState,
+  type Hub,
+  type LineStep,
+  openHub,
+} from "../../src/index.ts";
 import { ROOT, type Run, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const EXAMPLES = globSync("*.ts", { cwd: join(ROOT, "examples") }).map((file) =>
-  file.replace(/\.ts$/, ""),
-);
+/** Every example, and how many deliveries it leaves in which state: none is open, none is forgotten. */
+const LEAVES: Readonly<Record<string, Partial<Record<DeliveryState, number>>>> = {
+  approval: { completed: 1 },
+  breaker: { completed: 2, dead: 3 },
+  broadcast: { completed: 3 },
+  choreography: { completed: 10, dead: 1 },
+  "dead-letter": { completed: 1 },
+  "dead-man": { completed: 1 },
+  direct: { completed: 1 },
+  fallback: { completed: 1 },
+  "fan-in": { completed: 4 },
+  "planner-executor-critic": { completed: 2 },
+  "quick-start": { completed: 1 },
+  retry: { completed: 1 },
+};
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const addressOf = (example: string): string => `sqlite:${folder.file(`${example}.db`)}`;
+const runs = new Map<string, Promise<Run>>();
+
+/** Each is run once, however many tests look at what it left. */
+function run(example: string): Promise<Run> {
+  const env = { BATON_STORE: addressOf(example) };
+  const running = runs.get(example) ?? runScript("scripts/example.ts", [example], { env });
+  runs.set(example, running);
+  return running;
+}
 
 /** Runs an example, then lets the test look at what it left. */
 async function afterRunning(
   example: string,
   look: (hub: Hub, run: Run) => Promise<void>,
 ): Promise<void> {
-  using folder = temporaryFolder();
-  const address = `sqlite:${folder.file("hub.db")}`;
-  const run = await runScript("scripts/example.ts", [example], { env: { BATON_STORE: address } });
-  expect(run).toMatchObject({ code: 0, stderr: "" });
-  await using hub = await openHub(address);
-  await look(hub, run);
+  const said = await run(example);
+  expect(said).toMatchObject({ code: 0, stderr: "" });
+  await using hub = await openHub(addressOf(example), { create: false });
+  await look(hub, said);
 }
 
 describe("examples", () => {
-  it.each(EXAMPLES)("%s leaves a store that verifies, with no open work", async (example) => {
-    await afterRunning(example, async (hub) => {
-      expect((await hub.verify()).problems).toEqual([]);
-      const { deliveries, byState } = await hub.books();
-      expect(byState.completed).toBe(deliveries);
-      expect(deliveries).toBeGreaterThan(0);
-    });
+  it("are all listed here", () => {
+    const examples = globSync("*.ts", { cwd: join(ROOT, "examples") });
+    expect(examples.map((file) => file.replace(/\.ts$/, "")).sort()).toEqual(Object.keys(LEAVES));
   });
+
+  it.each(Object.entries(LEAVES))(
+    "%s leaves a store that verifies, and %j",
+    async (example, left) => {
+      await afterRunning(example, async (hub) => {
+        expect((await hub.verify()).problems).toEqual([]);
+        const { byState } = await hub.books();
+        const states = Object.entries(byState).filter(([, count]) => count > 0);
+        expect(Object.fromEntries(states)).toEqual(left);
+      });
+    },
+  );
 
   it("quick-start: the coder completes what the planner handed over", async () => {
     await afterRunning("quick-start", async (hub, run) => {
@@ -89,7 +127,242 @@ describe("examples", () => {
       expect(printed.map((text) => text.split(/ +/).slice(0, 2))).toEqual(path);
     });
   });
+
+  it("direct: the sender hears who has it, then the result, each criterion confirmed", async () => {
+    await afterRunning("direct", async (hub, { stdout }) => {
+      expect(stdout).toMatch(/^accepted by coder\nresult: Three tries.* \{ patch: /);
+      const { envelope, delivery } = only(await hub.line("payment-retries"));
+      expect(envelope.policy).toEqual({ acceptMs: 15_000, attempts: 3 });
+      expect(delivery).toMatchObject({ holder: "coder", attempt: 1 });
+      expect(delivery.acceptedAt).toBeGreaterThanOrEqual(delivery.sentAt);
+      expect((await hub.read(delivery.settledBy)).data).toEqual({
+        criteria: { patch: ["The tests pass"] },
+        outputs: { patch: "+ await retry(charge)" },
+      });
+    });
+  });
+
+  it("broadcast: each subscriber has a delivery of its own, the late one a copy of the envelope", async () => {
+    await afterRunning("broadcast", async (hub, { stdout }) => {
+      expect(stdout).toMatch(/coder is completed\ntester is ready\n.*late, and gets 1\n/);
+      expect(await hub.subscribers("oauth-migration")).toEqual(["coder", "tester", "writer"]);
+      const [original, copy, ...more] = await hub.line("oauth-2.1");
+      expect(more).toEqual([]);
+      expect(original?.deliveries.map(({ receiver }) => receiver).sort()).toEqual([
+        "coder",
+        "tester",
+      ]);
+      expect(copy?.deliveries).toMatchObject([{ receiver: "writer", holder: "writer" }]);
+      expect(copy?.envelope.parents).toEqual([original?.envelope.id]);
+      expect(copy?.envelope.done).toEqual(original?.envelope.done);
+      const [coder, tester] = [...(original?.deliveries ?? [])].sort((a, b) =>
+        a.receiver < b.receiver ? -1 : 1,
+      );
+      expect(coder?.settledAt).toBeLessThanOrEqual(tester?.acceptedAt ?? 0);
+    });
+  });
+
+  it("choreography: the table of routes leads on, and a line that goes round is stopped and says why", async () => {
+    await afterRunning("choreography", async (hub, { stdout }) => {
+      const path = async (task: string) =>
+        (await hub.line(task)).map(({ envelope, deliveries }) => [
+          envelope.hop,
+          envelope.from.agent,
+          deliveries[0]?.receiver,
+        ]);
+      const round = [
+        [0, "planner", "coder"],
+        [1, "coder", "role:critic"],
+        [2, "critic", "coder"],
+        [3, "coder", "role:critic"],
+      ];
+      expect(await path("fix-login")).toEqual([...round, [4, "critic", "role:publisher"]]);
+      expect(await path("never-good-enough")).toEqual([
+        ...round,
+        [4, "critic", "coder"],
+        [5, "coder", "role:critic"],
+      ]);
+      expect(stdout).toMatch(/fix-login is completed[\s\S]*never-good-enough is dead/);
+      const [stopped, ...others] = await hub.dead();
+      expect(others).toEqual([]);
+      expect(stopped?.attempts).toMatchObject([{ outcome: "stopped", holder: "" }]);
+      const { path: walked, ...why } = JSON.parse(stopped?.attempts[0]?.reason ?? "{}");
+      expect(why).toEqual({ reason: "hop_limit", hop: 5, limit: 4 });
+      expect(walked.at(-1)).toMatchObject({ from: "critic", to: "coder" });
+    });
+  });
+
+  it("retry: two tries fail and leave their reason, the third completes the same delivery", async () => {
+    await afterRunning("retry", async (hub, { stdout }) => {
+      const { delivery } = only(await hub.line("deploy-42"));
+      expect(delivery).toMatchObject({ attempt: 3, maxAttempts: 3, state: "completed" });
+      expect(await hub.attempts(delivery.id)).toMatchObject([
+        { attempt: 1, outcome: "failed", holder: "deployer" },
+        { attempt: 2, outcome: "failed", holder: "deployer" },
+      ]);
+      expect(stdout).toMatch(/^try 1: failed, .*503\ntry 2: failed, .*503\ntry 3: completed\n$/);
+    });
+  });
+
+  it("fallback: who does not accept in time, twice, loses it to the next in line; no hop is added", async () => {
+    await afterRunning("fallback", async (hub, { stdout }) => {
+      const { delivery, envelope } = only(await hub.line("review-17"));
+      expect(envelope).toMatchObject({ hop: 0, to: { kind: "agent", agent: "reviewer" } });
+      expect(delivery).toMatchObject({ receiver: "backup", holder: "backup", attempt: 3 });
+      expect(await hub.attempts(delivery.id)).toMatchObject([
+        { attempt: 1, outcome: "unaccepted", holder: "" },
+        { attempt: 2, outcome: "unaccepted", holder: "" },
+      ]);
+      expect(stdout).toMatch(/^accepted by backup at try 3\n/);
+    });
+  });
+
+  it("dead-letter: what was parked is redriven with a new envelope, whose parent stays as it was", async () => {
+    await afterRunning("dead-letter", async (hub, { stdout }) => {
+      const [first, second, ...more] = await hub.line("import-june");
+      expect(more).toEqual([]);
+      expect(first).toMatchObject({
+        deliveries: [],
+        envelope: { payload: { data: { file: "juen.csv" } } },
+      });
+      expect(second?.envelope).toMatchObject({
+        payload: { data: { file: "june.csv" } },
+        parents: [first?.envelope.id],
+        hop: 0,
+      });
+      const [delivery] = second?.deliveries ?? [];
+      expect(delivery).toMatchObject({ attempt: 2, state: "completed" });
+      const [failed] = await hub.attempts(delivery?.id ?? "");
+      expect(failed).toMatchObject({ attempt: 1, outcome: "failed" });
+      expect(await hub.dead()).toEqual([]);
+      expect(await kindsOf(hub)).toEqual([
+        "sent",
+        "accepted",
+        "dead",
+        "redriven",
+        "accepted",
+        "completed",
+      ]);
+      expect(stdout).toMatch(/import-june is dead: There is no juen.csv[\s\S]*is completed/);
+    });
+  });
+
+  it("breaker: opens after three, refuses the fourth, and closes when its probe is completed", async () => {
+    await afterRunning("breaker", async (hub, { stdout }) => {
+      expect(stdout.trimEnd().split("\n")).toEqual([
+        "one dead",
+        "two dead",
+        "three dead",
+        "four circuit_open",
+        "the coder's breaker is open",
+        "five completed",
+        "the coder's breaker is closed",
+        "six completed",
+      ]);
+      const dead = (await hub.dead()).map(({ delivery }) => delivery.task);
+      expect(dead.sort()).toEqual(["one", "three", "two"]);
+      expect(await hub.line("four")).toEqual([]);
+      expect(await hub.breakers()).toEqual([]);
+      expect(await kindsOf(hub)).toContain("breaker_opened");
+    });
+  });
+
+  it("fan-in: opens with the results of all three, and their envelopes as parents", async () => {
+    await afterRunning("fan-in", async (hub, { stdout }) => {
+      expect(stdout).toMatch(/^the report is scheduled\nthe report is ready\n/);
+      const [sent, opened, ...more] = await hub.line("report");
+      expect(more).toEqual([]);
+      const tasks = ["cost", "speed", "licence"];
+      const parts = await Promise.all(tasks.map(async (task) => only(await hub.line(task))));
+      expect(sent?.envelope.joins).toEqual({
+        deliveries: parts.map(({ delivery }) => delivery.id),
+        need: 3,
+      });
+      expect(opened?.envelope.parents).toEqual([
+        sent?.envelope.id,
+        ...parts.map(({ envelope }) => envelope.id),
+      ]);
+      expect(opened?.envelope.results).toMatchObject(
+        parts.map(({ delivery }) => ({
+          task: delivery.task,
+          agent: delivery.holder,
+          memory: delivery.settledBy,
+          outputs: { finding: `all about ${delivery.task}` },
+        })),
+      );
+      const opening = parts.map(({ delivery }) => delivery.settledAt);
+      expect(opened?.deliveries[0]?.acceptedAt).toBeGreaterThanOrEqual(Math.max(...opening));
+    });
+  });
+
+  it("approval: a person asks, is answered within the same delivery, and approves", async () => {
+    await afterRunning("approval", async (hub, { stdout }) => {
+      expect(await hub.agents()).toContainEqual(
+        expect.objectContaining({ id: "maria", kind: "person", role: "approver" }),
+      );
+      const [asked, answered, ...more] = await hub.line("release-42");
+      expect(more).toEqual([]);
+      expect(answered?.envelope.parents).toEqual([asked?.envelope.id]);
+      expect(answered?.envelope.history.at(-1)).toMatchObject({
+        agent: "deployer",
+        did: "answered: Is there a way back?",
+      });
+      const [delivery] = answered?.deliveries ?? [];
+      expect(delivery).toMatchObject({ receiver: "role:approver", holder: "maria" });
+      expect((await hub.read(delivery?.settledBy ?? "")).data).toMatchObject({
+        outcome: "approved",
+        outputs: { approval: { approved: true, comment: "Go, but not before 10." } },
+      });
+      expect(await kindsOf(hub)).toEqual([
+        "sent",
+        "accepted",
+        "asked",
+        "answered",
+        "accepted",
+        "completed",
+      ]);
+      expect(stdout).toMatch(/approved: true[\s\S]* Go, but not before 10\.\n$/);
+    });
+  });
+
+  it("dead-man: the next holder has the notes of the silent one, whose late answer is refused", async () => {
+    await afterRunning("dead-man", async (hub, { stdout }) => {
+      const [sent, reconstructed, ...more] = await hub.line("leak");
+      expect(more).toEqual([]);
+      expect(reconstructed?.envelope).toMatchObject({
+        hop: 0,
+        intent: sent?.envelope.intent,
+        next: sent?.envelope.next,
+        parents: [sent?.envelope.id],
+        reconstructed: { attempt: 1, holder: "coder", notes: 2 },
+        history: [
+          { agent: "coder", did: "The heap grows by 2 MB for each reconnect." },
+          { agent: "coder", did: "The listener in pool.ts is never removed." },
+        ],
+      });
+      const [delivery] = reconstructed?.deliveries ?? [];
+      expect(delivery).toMatchObject({ attempt: 2, instance: "terminal-2", state: "completed" });
+      expect(await hub.attempts(delivery?.id ?? "")).toMatchObject([
+        { attempt: 1, outcome: "expired", instance: "terminal-1" },
+      ]);
+      expect(stdout).toMatch(/late answer: lease_lost\n$/);
+    });
+  });
 });
+
+/** The only step of a line, with its only delivery. */
+function only(line: readonly LineStep[]): LineStep & { delivery: LineStep["deliveries"][number] } {
+  const [step, ...more] = line;
+  const [delivery, ...others] = step?.deliveries ?? [];
+  expect([...more, ...others]).toEqual([]);
+  if (step === undefined || delivery === undefined) throw new Error("nothing was handed over");
+  return { ...step, delivery };
+}
+
+/** What happened, in order. */
+async function kindsOf(hub: Hub): Promise<string[]> {
+  return (await hub.events(0, 1_000)).map(({ kind }) => kind);
+}
 
 /** Type and author of each record from the beginning to `id`, breadth first over what it rests on. */
 async function trail(reader: Agent, id: string): Promise<[type: string, agent: string][]> {

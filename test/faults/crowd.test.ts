@@ -19,7 +19,9 @@ describe("a crowd on one SQLite file", { timeout: 60_000 }, () => {
     const report = await hub.verify();
     expect(report).toMatchObject({ memories: CROWD, agents: CROWD, problems: [] });
     const steps = dumpStore(folder.file("hub.db"))["migrations"] ?? [];
-    expect(steps.map((step) => step["version"])).toEqual([1, 2]);
+    const versions = steps.map((step) => step["version"]);
+    expect(versions).toEqual(versions.map((_, i) => i + 1)); // Each step was made once.
+    expect(versions.length).toBeGreaterThan(1);
   });
 
   it("twenty processes append at once: no record lost, no sequence doubled or left out, no error [MEM-1 DLV-1]", async () => {

@@ -97,7 +97,7 @@ function authoredOf(row: StoreRow | undefined): Authored {
 /** The deliveries a record completed. */
 function completedBy(row: StoreRow | undefined): string[] {
   const trail = authoredOf(row).trail ?? [];
-  return trail.filter(({ verb }) => verb === "complete").map(({ delivery }) => delivery);
+  return trail.flatMap((step) => (step.verb === "complete" ? [step.delivery] : []));
 }
 
 function digestOf(row: StoreRow | undefined): string | undefined {

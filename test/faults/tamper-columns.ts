@@ -14,15 +14,15 @@ export interface Uncheckable {
 }
 
 /**
- * States that no record tells apart: a retry falls due without one, and no verb leads to the last
- * three yet.
+ * States that no record tells apart: a retry falls due without one, a question that was answered
+ * stands behind an open one, and what nobody took in time leaves as little as what failed too often.
  */
 export const LOOKS_ALIKE: Readonly<Record<string, readonly DeliveryState[]>> = {
-  scheduled: ["ready"],
-  ready: ["scheduled"],
-  claimed: ["waiting"],
-  accepted: ["waiting"],
-  dead: ["cancelled", "expired"],
+  scheduled: ["ready", "waiting"],
+  ready: ["scheduled", "waiting"],
+  waiting: ["scheduled", "ready"],
+  dead: ["expired"],
+  expired: ["dead"],
 } satisfies Partial<Record<DeliveryState, readonly DeliveryState[]>>;
 
 const stateOf = (row: StoreRow): DeliveryState =>
@@ -79,10 +79,20 @@ export const UNCHECKABLE: Readonly<Record<string, Uncheckable>> = {
   "deliveries.place": uncheckable("the order of an inbox, which no record speaks of"),
   "deliveries.max_attempts": uncheckable("policy of whoever sent it; on no record"),
   "deliveries.lease_until": uncheckable("changes with every heartbeat; a lease leaves no record"),
+  "deliveries.hold_until": uncheckable(
+    "how long it can be held is policy; a lease leaves no record",
+  ),
+  "deliveries.lapse_at": uncheckable("when somebody has to decide is policy; on no record"),
   "deliveries.ready_at": uncheckable("when a retry falls due is chance (jitter)"),
   "deliveries.seen_at": uncheckable("being shown leaves no record"),
 
   "attempts.key": uncheckable("a row number nothing refers to"),
+
+  "entries.workspace": uncheckable(
+    "operational: one that is gone looks like one nobody has put yet",
+  ),
+  "entries.at": uncheckable("for people who look at it; nothing is decided by it"),
+
   ...Object.fromEntries(
     ["ended_at", "outcome", "holder", "instance", "reason"].map((column) => [
       `attempts.${column}`,

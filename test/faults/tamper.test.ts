@@ -6,9 +6,12 @@ import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/canonical.ts";
+import { systemClock } from "../../src/clock.ts";
 import { openHub, type Problem } from "../../src/index.ts";
+import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { genesis, nextLink } from "../../src/store/chain.ts";
 import { agentDigest, DELIVERY_STATES, type MemoryRow } from "../../src/store/rows.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { Audit, type VerifySource } from "../../src/store/verify/audit.ts";
 import { follow } from "../../src/store/verify/chains.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
@@ -29,6 +32,7 @@ const random = randomFrom(seed);
 const folder = temporaryFolder();
 const file = folder.file("hub.db");
 const { hub, other } = await openRichStore(file);
+await putEntries();
 const tampering = new Tampering(file);
 
 afterAll(async () => {
@@ -426,6 +430,17 @@ function recordsOf(problems: readonly Problem[]): string[] {
   return [...new Set(problems.map(({ record }) => record))];
 }
 
+/** Facts that agents share, of every workspace; one was changed since. */
+async function putEntries(): Promise<void> {
+  const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
+  for (const workspace of ["default", "other"]) {
+    for (const basedOn of [0, 1]) {
+      await store.putEntry(workspace, { kind: "probe", name: "kept", value: "{}", basedOn });
+    }
+  }
+  await store.close();
+}
+
 function problemsAfter(damage: () => unknown): Promise<Problem[]> {
   return tampering.during(
     () => void damage(),
@@ -513,6 +528,8 @@ function names({ table, column }: Column, row: StoreRow): string[] {
       return [`agent ${row["agent"]}`];
     case "chains":
       return [`branch ${row["branch"]}`, idAt(1), ...firstOf(row), ...counted(column)];
+    case "entries":
+      return [String(row[column === "kind" ? "name" : "kind"])];
     case "relations":
       return [idAt(Number(row["source"])), idAt(Number(row["source"]) + 1)];
     default:

@@ -32,8 +32,8 @@ const THROWING: ClaimDeliveries = {
   publicKey: "",
   limit: 1,
   leaseMs: 60_000,
+  holdMs: 60_000,
   process: "",
-  gone: [],
   accept: () => {
     throw new Error("a bug of the caller");
   },

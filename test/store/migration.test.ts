@@ -5,8 +5,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DeliveryRow, type Hub, openHub } from "../../src/index.ts";
-import { isOpen } from "../../src/store/rows.ts";
+import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { isHeld, isOpen } from "../../src/store/rows.ts";
 import { migrate } from "../../src/store/sqlite/migrations.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { openRichStore } from "../support/rich-store.ts";
 import { rowsOf, tablesOf } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -14,7 +16,13 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const LEASE_MS = 1_000_000;
 const TASKS = ["auth-refactor", "in-line", "both-held", "second-try", "fails-once"];
 
-describe("a file of version 1", () => {
+/** Columns of deliveries that a version did not have yet. */
+const NOT_YET = {
+  1: ["turn", "process", "hold_until", "deadline", "lapse_at", "followers"],
+  2: ["hold_until", "deadline", "lapse_at", "followers"],
+} as const;
+
+describe.each([1, 2] as const)("a file of version %i", (version) => {
   const folder = temporaryFolder();
   const newest = folder.file("newest.db");
   const old = folder.file("old.db");
@@ -24,7 +32,7 @@ describe("a file of version 1", () => {
     await hub.close();
     await other.close();
     await holdBoth(newest);
-    makeVersionOne(old, newest);
+    makeOld(old, { from: newest, version });
   });
 
   afterAll(() => folder[Symbol.dispose]());
@@ -37,12 +45,13 @@ describe("a file of version 1", () => {
     return copy;
   };
 
-  it("is what version 1 made: no turns, no processes", () => {
+  it("is what that version made: it lacks what came later", () => {
     const db = new DatabaseSync(old, { readOnly: true });
-    expect(rowsOf(db, "migrations").map((row) => row["version"])).toEqual([1]);
+    const versions = rowsOf(db, "migrations").map((row) => row["version"]);
+    expect(versions).toEqual([1, 2].slice(0, version));
     const [delivery = {}] = rowsOf(db, "deliveries");
-    expect(Object.keys(delivery)).not.toContain("turn");
-    expect(Object.keys(delivery)).not.toContain("process");
+    for (const column of NOT_YET[version]) expect(Object.keys(delivery)).not.toContain(column);
+    expect(tablesOf(db)).not.toContain("entries");
     db.close();
   });
 
@@ -56,9 +65,7 @@ describe("a file of version 1", () => {
     for (const task of TASKS) {
       const [is, was] = await Promise.all([upgraded, made].map((hub) => deliveriesOf(hub, task)));
       expect(is?.length, task).toBeGreaterThan(0);
-      // What had ended before there were turns counts as having been in turn.
-      const inTurn = (row: DeliveryRow) => row.inTurn || !isOpen(row.state);
-      expect(is).toEqual(was?.map((row) => ({ ...row, process: "", inTurn: inTurn(row) })));
+      expect(is).toEqual(was?.map((row) => sinceUpgraded(row, version)));
       for (const { id } of is ?? []) {
         expect(await upgraded.attempts(id)).toEqual(await made.attempts(id));
       }
@@ -87,6 +94,22 @@ describe("a file of version 1", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("lets a holder keep what it held, however long that was", async () => {
+    const file = copyOfOld("held.db");
+    const clock = { now: () => 1_800_000_100_000 }; // The leases are good.
+    const store = await openSqliteStore({ file, clock, limits: DEFAULT_LIMITS });
+    const envelopes = await store.readLine("default", "stays-accepted");
+    const [held] = envelopes.flatMap(({ deliveries }) => deliveries);
+    expect(held?.state).toBe("accepted");
+    const { id: delivery = "", fence = 0, envelope = "" } = held ?? {};
+    const lease = { delivery, fence, envelope, leaseMs: LEASE_MS };
+    expect(await store.renewLease("default", lease)).toMatchObject({
+      kind: "renewed",
+      delivery: { leaseUntil: clock.now() + LEASE_MS },
+    });
+    await store.close();
+  });
+
   it("may be opened by several at once", async () => {
     const file = copyOfOld("crowd.db");
     const hubs = await Promise.all([1, 2, 3].map(() => openHub(`sqlite:${file}`)));
@@ -94,6 +117,15 @@ describe("a file of version 1", () => {
     await Promise.all(hubs.map((hub) => hub.close()));
   });
 });
+
+/** What a row has instead of what its version could not say. */
+function sinceUpgraded(row: DeliveryRow, version: 1 | 2): DeliveryRow {
+  // There was no longest hold: whoever had it then can keep it.
+  const held = { ...row, holdUntil: isHeld(row.state) ? Number.MAX_SAFE_INTEGER : 0 };
+  if (version > 1) return held;
+  // What had ended before there were turns counts as having been in turn.
+  return { ...held, process: "", inTurn: row.inTurn || !isOpen(row.state) };
+}
 
 async function deliveriesOf(hub: Hub, task: string): Promise<DeliveryRow[]> {
   return (await hub.line(task)).flatMap(({ deliveries }) => deliveries);
@@ -118,9 +150,12 @@ async function holdBoth(file: string): Promise<void> {
 }
 
 /** The tables as they were then, with the columns they had, filled from a newer file. */
-function makeVersionOne(file: string, from: string): void {
+function makeOld(
+  file: string,
+  { from, version }: { readonly from: string; readonly version: number },
+): void {
   const db = new DatabaseSync(file);
-  migrate(db, file, { now: 1, to: 1 });
+  migrate(db, file, { now: 1, to: version });
   db.prepare("attach ? as newer").run(from);
   for (const table of tablesOf(db).filter((name) => name !== "migrations")) {
     const columns = db.prepare(`pragma table_info("${table}")`).all();

@@ -6,7 +6,11 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, type Hub, openHub } from "../../src/index.ts";
+import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { type StatementName, statementsIn } from "../../src/store/postgres/statements.ts";
+import type { Store } from "../../src/store/store.ts";
+import { Scene } from "../../src/testing/contract/scene.ts";
 import { postgresUrl, testSchema } from "../support/postgres/schema.ts";
 
 const HISTORY = 3_000;
@@ -29,12 +33,12 @@ async function cast(): Promise<Cast> {
 }
 
 /** Rows read from tables and entries read from indexes so far, by all sessions that have ended. */
-async function touched(): Promise<number> {
-  const [row] = await schema.query(
+async function touched({ schema: name, query } = schema): Promise<number> {
+  const [row] = await query(
     `select (select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) from pg_stat_user_tables
          where schemaname = $1)
        + (select sum(idx_tup_read) from pg_stat_user_indexes where schemaname = $1) as rows`,
-    [schema.schema],
+    [name],
   );
   return Number(row?.["rows"]);
 }
@@ -99,7 +103,7 @@ const READS_EVERYTHING: readonly StatementName[] = [
 ];
 /** The tables that hold history. */
 const HISTORIES =
-  /Seq Scan on (memories|relations|envelopes|deliveries|attempts|events|facets|words)/;
+  /Seq Scan on (memories|relations|envelopes|deliveries|attempts|events|entries|facets|words)/;
 
 /** The statements that read, each with the index that finds its rows. */
 const FOUND_BY: Partial<Record<StatementName, string>> = {
@@ -119,6 +123,11 @@ const FOUND_BY: Partial<Record<StatementName, string>> = {
   openWork: "deliveries_open",
   openDeliveries: "deliveries_inbox",
   openOfTask: "deliveries_open",
+  countOpen: "deliveries_inbox",
+  parked: "deliveries_parked",
+  due: "deliveries_lapsing",
+  entry: "entries_pkey",
+  entries: "entries_pkey",
   processes: "deliveries_held",
   line: "envelopes_task",
   envelope: "envelopes_pkey",
@@ -169,7 +178,7 @@ describe("rows touched on PostgreSQL", () => {
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   };
   const reading = (Object.keys(sql) as StatementName[]).filter(
-    (name) => sql[name].text.startsWith("select") && !READS_EVERYTHING.includes(name),
+    (name) => /^(select|with)/.test(sql[name].text) && !READS_EVERYTHING.includes(name),
   );
 
   it.each(reading)("%s scans no history [OPS-10]", async (name) => {
@@ -178,5 +187,67 @@ describe("rows touched on PostgreSQL", () => {
 
   it.each(Object.entries(FOUND_BY))("%s finds its rows by %s", async (name, index) => {
     expect(await planOf(name as StatementName)).toContain(index);
+  });
+});
+
+describe("rows touched on PostgreSQL, for many", () => {
+  const many = testSchema();
+  const open = () =>
+    openPostgresStore({ address: many.address, clock: scene.clock, limits: DEFAULT_LIMITS });
+  const team = Array.from({ length: 1_000 }, (_, n) => `agent-${n}`);
+  let scene: Scene;
+
+  /** By a store of its own, whose counts are complete when it is closed. */
+  async function rowsTouchedOn(act: (store: Store) => Promise<unknown>): Promise<number> {
+    const before = await touched(many);
+    const store = await open();
+    await act(store);
+    await store.close();
+    return (await touched(many)) - before;
+  }
+
+  beforeAll(async () => {
+    scene = await Scene.open(async ({ clock }) => ({
+      store: await openPostgresStore({ address: many.address, clock, limits: DEFAULT_LIMITS }),
+    }));
+    await Promise.all(team.map((id) => scene.register(id, { role: "crew" })));
+  });
+
+  afterAll(async () => {
+    await scene.end();
+    await many[Symbol.asyncDispose]();
+  });
+
+  it("publishing to a thousand costs no more for each than publishing to ten", async () => {
+    const each: number[] = [];
+    for (const count of [10, 1_000]) {
+      const publication = scene.publication(team.slice(0, count), { task: `to ${count}` });
+      const rows = await rowsTouchedOn(async (store) => {
+        expect(await store.sendHandoff(publication)).toMatchObject({ kind: "sent" });
+      });
+      each.push(rows / count);
+    }
+    const [few = 0, lots = 0] = each;
+    expect(lots).toBeLessThanOrEqual(1.5 * few);
+  });
+
+  it("claiming from two inboxes costs the same however long they are", async () => {
+    const claim = scene.claimOf("agent-7");
+    const rows: number[] = [];
+    for (const length of [1, 500]) {
+      for (let n = 0; n < length; n++) {
+        await Promise.all([
+          scene.send({ to: "agent-7", task: `own ${length} ${n}` }),
+          scene.send({ to: "role:crew", task: `shared ${length} ${n}` }),
+        ]);
+      }
+      rows.push(
+        await rowsTouchedOn(async (store) => {
+          expect(await store.claimDeliveries(claim)).toMatchObject({ kind: "claimed" });
+        }),
+      );
+    }
+    const [short = 0, long = 0] = rows;
+    expect(long).toBeLessThanOrEqual(short + SLACK);
   });
 });

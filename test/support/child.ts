@@ -18,6 +18,7 @@ export interface Child {
   /** After the process has ended and everything it wrote was read. */
   readonly ended: Promise<ChildEnd>;
   kill(): void;
+  signal(name: NodeJS.Signals): void;
 }
 
 /** Starts `script` (a URL, so that it is found from any folder) with arguments. */
@@ -40,6 +41,7 @@ export function startChild(
     pid: child.pid ?? 0,
     ended: endOf(child, () => stderr),
     kill: () => void child.kill("SIGKILL"),
+    signal: (name) => void child.kill(name),
   };
 }
 

@@ -1,6 +1,9 @@
-import type { DeliveryRow } from "../../store/rows.ts";
+import type { Waiting } from "../../delivery/waiting.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
+import { notBefore } from "../delivery.ts";
+import { expectedOf } from "../envelope.ts";
 import { OK } from "../exit.ts";
+import { given } from "../given.ts";
 import { openExisting } from "../store.ts";
 import { bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
 
@@ -8,24 +11,41 @@ export const inbox = command({
   name: "inbox",
   summary: "what waits for an agent or is under way; looking never consumes",
   args: [{ name: "agent", help: "the agent's name or alias" }],
-  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+  options: {
+    task: { type: "text", value: "<task>", help: "only of this task" },
+    limit: { type: "number", value: "<n>", help: "how many" },
+    after: { type: "text", value: "<delivery>", help: "only behind this one: the next page" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
 
-  async run({ args: [name = ""], options }) {
-    await using hub = await openExisting(options);
+  async run({ args: [name = ""], options: { task, limit, after, json, ...choice } }) {
+    await using hub = await openExisting(choice);
     const agent = await hub.agent(name);
-    const waiting = await agent.waiting();
-    if (options.json) sayJson(waiting);
+    const last = after === undefined ? undefined : (await hub.delivery(after)).delivery;
+    const waiting = await agent.waiting(given({ task, limit, after: last }));
+    if (json) sayJson(waiting);
     else if (waiting.length === 0) say(dim(`Nothing waits for ${agent.id}.`));
-    else for (const { delivery, envelope } of waiting) sayDelivery(delivery, envelope.intent);
+    else {
+      for (const each of waiting) sayWaiting(each, agent.id);
+      if (waiting.length === limit) say(dim(`More: --after ${waiting.at(-1)?.delivery.id}`));
+    }
     return OK;
   },
 });
 
-function sayDelivery(row: DeliveryRow, intent: string): void {
+function sayWaiting({ delivery: row, envelope }: Waiting, agent: string): void {
   const tries = row.attempt === 0 ? "" : `, attempt ${row.attempt} of ${row.maxAttempts}`;
+  const shared = row.receiver === agent ? "" : ` for ${row.receiver}`;
+  const until = row.deadline === 0 ? "" : `, until ${localTime(row.deadline)}`;
+  const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
+  const sent = dim(`, sent ${localTime(row.sentAt)}`);
   say(
-    `${bold(row.state)}  ${row.task} from ${row.sender}${tries}${dim(`, sent ${localTime(row.sentAt)}`)}`,
+    `${bold(row.state)}  ${row.task} from ${row.sender}${shared}${priority}${tries}${notBefore(row)}${until}${sent}`,
   );
-  say(`  ${oneLine(intent, 2)}`);
+  say(`  ${oneLine(envelope.intent, 2)}`);
+  if (envelope.expects.length > 0) {
+    say(`  ${oneLine(`asks for ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
+  }
   say(dim(`  ${row.id}`));
 }

@@ -1,6 +1,6 @@
-import { BatonError } from "../../errors.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
+import { given } from "../given.ts";
 import { openExisting } from "../store.ts";
 import { dim, say, sayJson } from "../terminal.ts";
 
@@ -9,7 +9,12 @@ export const remember = command({
   summary: "writes one memory down, for everybody in the workspace",
   args: [{ name: "text", help: "what to remember, in quotes" }],
   options: {
-    agent: { type: "text", value: "<name>", help: "who remembers it; must be registered" },
+    agent: {
+      type: "text",
+      value: "<name>",
+      help: "who remembers it; must be registered",
+      required: true,
+    },
     task: { type: "text", value: "<task>", help: "what it is about" },
     type: { type: "text", value: "<type>", help: "decision, finding, lesson, …; else fact" },
     ...STORE_OPTIONS,
@@ -17,19 +22,11 @@ export const remember = command({
   },
 
   async run({ args: [content = ""], options: { agent, task, type, json, ...choice } }) {
-    if (agent === undefined) {
-      throw new BatonError("invalid_input", {
-        message: "baton remember needs --agent: a memory has an author.",
-        path: "--agent",
-        hint: "Write --agent <name>; baton agents shows who is registered.",
-      });
-    }
     await using hub = await openExisting(choice);
     const author = await hub.agent(agent);
     const memory = await author.remember({
       content,
-      ...(task === undefined ? {} : { task }),
-      ...(type === undefined ? {} : { type }),
+      ...given({ task, type }),
     });
     if (json) sayJson(memory);
     else say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);

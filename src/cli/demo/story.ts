@@ -149,7 +149,8 @@ async function review({ critic, task }: Stage): Promise<void> {
 async function lookBack({ hub, planner, task }: Stage): Promise<void> {
   say();
   say(bold("What the store can show afterwards"));
-  const line = await hub.line(task);
+  // Without the envelope that a reconstructed one has replaced.
+  const line = (await hub.line(task)).filter(({ deliveries }) => deliveries.length > 0);
   const receivers = line.map(({ envelope: { to } }) => (to.kind === "agent" ? to.agent : to.kind));
   const tries = line.flatMap(({ deliveries }) => deliveries.map((delivery) => delivery.attempt));
   const total = tries.reduce((sum, attempt) => sum + attempt, 0);

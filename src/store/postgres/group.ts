@@ -4,7 +4,17 @@
  */
 import { genesis } from "../chain.ts";
 import { deliveryOf, envelopeOf, stateNumber } from "../codecs.ts";
-import { type DeliveryRow, type DeliveryState, HELD_STATES, type NewMemory } from "../rows.ts";
+import {
+  type DeliveryRow,
+  type DeliveryState,
+  type EntryRow,
+  entryDigest,
+  HELD_STATES,
+  type NewDelivery,
+  type NewEnvelope,
+  type NewMemory,
+} from "../rows.ts";
+import { delayAfter, isFree, lapseAfter, stateAfter } from "../settlement.ts";
 import type {
   AcceptDelivery,
   AppendMemories,
@@ -12,24 +22,32 @@ import type {
   Claimed,
   ClaimOutcome,
   Lease,
+  Move,
+  MoveDeliveries,
   Place,
+  PutEntry,
   SendHandoff,
   SettleDelivery,
   Settlement,
 } from "../store.ts";
-import type { Operation, Outcome, Take } from "./operations.ts";
+import type { Operation, Outcome, Put, Take } from "./operations.ts";
 import { encoded, PART_NAMES, type Part, type PartName } from "./parts.ts";
 
 /** What the database answers (functions/write.ts). */
 export interface Answer {
+  /** When it was written. */
+  readonly at: number;
   readonly places: readonly (readonly [number, number, string])[] | null;
   readonly settled: Readonly<Record<number, unknown>> | null;
-  readonly sent: Readonly<Record<number, unknown>> | null;
+  /** By operation, in the order asked for. */
+  readonly sent: readonly (readonly [number, unknown])[] | null;
   /** By delivery, as taken. */
   readonly accepted: Readonly<Record<string, unknown>> | null;
   readonly taken: Readonly<Record<string, unknown>> | null;
   readonly renewed: Readonly<Record<number, unknown>> | null;
+  readonly moved: readonly unknown[] | null;
   readonly claimed: readonly (readonly [number, unknown, unknown])[] | null;
+  /** Null: nothing will fall due. */
   readonly due: number | null;
   readonly wakes: readonly string[] | null;
 }
@@ -44,7 +62,6 @@ type Parts = { [Name in PartName]?: Part<Name>[] };
 export class Group {
   readonly #parts: Parts = {};
   readonly #texts: Buffer[] = [];
-  readonly #gone = new Set<string>();
   readonly #geneses = new Map<string, string>();
   /** Operations that claim the same way claim together; what comes is dealt out in their order. */
   readonly #claims = new Map<string, { readonly n: number; most: number }>();
@@ -52,15 +69,24 @@ export class Group {
   readonly #ids = new Set<string>();
   /** What was claimed and not dealt out yet. */
   #unclaimed: Map<number, (readonly [number, unknown, unknown])[]> | undefined;
-  #sweep = false;
+  /** Where each handoff went. */
+  #sent: Map<number, (readonly [number, unknown])[]> | undefined;
+  #matures = false;
+  /** Whether anybody will be told when something falls due. */
+  #due = false;
   #bytes = 0;
   #records = 0;
   /** Records of the group, by the operation that brings them: the first one's number. */
   readonly #recordOf = new Map<number, number>();
+  /** Whether it has to be looked up which ids are taken. */
+  careful = false;
   /** Ids of all its records, in order. */
   readonly recordIds: string[] = [];
   /** The delivery each operation is about, or those it takes. */
   readonly deliveries = new Map<number | string, string>();
+  /** The deliveries each handoff leads to, and those that are moved. */
+  readonly posts: (readonly [operation: number, delivery: string])[] = [];
+  readonly moves: string[] = [];
 
   add(i: number, operation: Operation, takes: readonly Take[] = []): void {
     switch (operation.kind) {
@@ -78,7 +104,13 @@ export class Group {
         break;
       case "claim":
         if (operation.of.accept === undefined) this.#claim(i, operation.of);
-        else for (const take of takes) this.#take(i, operation.of, take);
+        else this.#take(i, operation.of, takes);
+        break;
+      case "move":
+        this.#moveAll(i, operation.of);
+        break;
+      case "put":
+        this.#put(i, operation.of.entry, operation.of.event);
         break;
       case "renew":
         this.#hold(i, operation.of.lease, { newest: false });
@@ -92,17 +124,16 @@ export class Group {
     }
   }
 
-  /** Lets what is due become ready first, and takes from processes that are gone what they hold. */
-  sweep(gone: readonly string[]): void {
-    this.#sweep = true;
-    for (const process of gone) this.#gone.add(process);
+  /** Lets retries whose time has come become ready first. */
+  mature(): void {
+    this.#matures = true;
   }
 
   /** The arguments that carry the group. */
   encoded(): readonly unknown[] {
     const texts = Buffer.concat(this.#texts, this.#bytes);
     const parts = PART_NAMES.map((name) => encoded(name, this.#parts[name]));
-    return [this.#sweep, [...this.#gone], texts, ...parts];
+    return [this.#matures, this.#due, texts, ...parts];
   }
 
   #part<Name extends PartName>(name: Name, entry: Part<Name>): void {
@@ -175,26 +206,83 @@ export class Group {
   }
 
   #send(i: number, operation: SendHandoff): void {
-    const { envelope, delivery, extend, settles, parent } = operation;
+    const { envelope, deliveries, settles, entry } = operation;
     const ord = this.#record(i, operation, operation.memory);
-    const joined = extend?.held ? extend.delivery : delivery.id;
     if (settles !== undefined) {
       this.#hold(i, settles, { newest: true, states: bits(["accepted"]) });
       const { id: record } = operation.memory;
-      this.#end(i, settles, { ord, record, settlement: { kind: "completed" }, reason: "" });
+      const settlement = { kind: "completed" } as const;
+      this.#end(i, settles, { ord, record, settlement, reason: "", handed: true });
     }
-    for (const [n, id] of envelope.parents.entries()) {
-      this.#part("parent", { i, n, envelope: id });
+    this.#envelope(i, ord, envelope);
+    if (entry !== undefined) this.#put(i, entry);
+    for (const [n, delivery] of deliveries.entries()) {
+      this.#post({ i, n, ord }, operation, delivery);
     }
-    this.deliveries.set(i, joined);
-    this.#part("send", {
-      ...{ i, ord, id: envelope.id, task: envelope.task, sender: envelope.sender, parent },
-      ...{ delivery: delivery.id, receiver: delivery.receiver, attempts: delivery.maxAttempts },
-      settles: settles?.delivery ?? null,
+  }
+
+  #envelope(i: number, ord: number, { id, task, sender, text, parents }: NewEnvelope): void {
+    for (const [n, parent] of parents.entries()) this.#part("parent", { i, n, envelope: parent });
+    this.#part("envelope", { i, ord, id, task, sender, ...this.#text(text) });
+  }
+
+  #post(
+    where: { readonly i: number; readonly n: number; readonly ord: number },
+    operation: SendHandoff,
+    delivery: NewDelivery,
+  ): void {
+    const { envelope, parent, settles, breaker, memory, extend } = operation;
+    const single = operation.deliveries.length === 1;
+    const { id, receiver, maxAttempts, ahead, state, delayMs, deadline, lapseMs } = delivery;
+    this.posts.push([where.i, extend?.held ? extend.delivery : id]);
+    // What stays gets no row that would run into a taken id.
+    if (extend?.held) this.careful = true;
+    this.#part("post", {
+      ...where,
+      ...{ author: memory.agent, delivery: id, envelope: envelope.id, task: envelope.task },
+      ...{ sender: envelope.sender, receiver, parent, attempts: maxAttempts, ahead, deadline },
+      ...{ state: stateNumber(state), delay: delayMs, lapse: lapseMs, reason: delivery.reason },
+      ...{ single, breaker, settles: settles?.delivery ?? null },
       extend: extend?.delivery ?? null,
       extended: extend?.envelope ?? null,
       held: extend?.held ?? null,
-      ...this.#text(envelope.text),
+    });
+  }
+
+  #put(i: number, entry: PutEntry, event?: Put["event"]): void {
+    const { kind, name, value, basedOn } = entry;
+    this.#part("put", {
+      ...{ i, kind, name, value: value ?? null, based_on: basedOn },
+      digest: value === undefined ? null : entryDigest({ ...entry, value, revision: basedOn + 1 }),
+      ...{ event: event?.kind ?? null, agent: event?.agent ?? null },
+    });
+  }
+
+  #moveAll(i: number, operation: MoveDeliveries): void {
+    const { memory, envelope, moves } = operation;
+    const ord = memory && this.#record(i, operation, memory);
+    if (envelope !== undefined && ord !== undefined) this.#envelope(i, ord, envelope);
+    for (const [n, move] of moves.entries())
+      this.#move({ i, n, ord: ord ?? null }, operation, move);
+  }
+
+  #move(
+    where: { readonly i: number; readonly n: number; readonly ord: number | null },
+    { memory, envelope, agent }: MoveDeliveries,
+    move: Move,
+  ): void {
+    const { delivery, seen, event, ends } = move;
+    this.moves.push(delivery);
+    this.#part("move", {
+      ...where,
+      ...{ record: memory?.id ?? null, agent, event, delivery },
+      ...{ was: stateNumber(seen.state), fence: seen.fence, envelope: seen.envelope },
+      ...{ lease: seen.leaseUntil ?? null, state: stateNumber(move.to) },
+      ...{ receiver: move.receiver ?? null, delay: move.delayMs ?? null },
+      ...{ lapse: move.lapseMs ?? null, attempts: move.maxAttempts ?? null },
+      ...{ deadline: move.deadline ?? null, followers: move.followers ?? null },
+      ...{ goes_on: envelope?.id ?? null },
+      ...{ outcome: ends?.outcome ?? null, reason: ends?.reason ?? null },
     });
   }
 
@@ -202,7 +290,7 @@ export class Group {
     const { lease, memory, settlement, reason } = operation;
     this.#hold(i, lease, { newest: true, states: bits(operation.from) });
     const ord = memory && this.#record(i, operation, memory);
-    this.#end(i, lease, { ord, record: memory?.id, settlement, reason });
+    this.#end(i, lease, { ord, record: memory?.id, settlement, reason, handed: false });
   }
 
   #end(
@@ -213,13 +301,16 @@ export class Group {
       record: string | undefined;
       settlement: Settlement;
       reason: string;
+      handed: boolean;
     },
   ): void {
-    const { settlement, reason, ord = null, record = null } = end;
+    const { settlement, reason, handed, ord = null, record = null } = end;
     this.#part("settle", {
-      ...{ i, ord, record, delivery, fence, reason, outcome: settlement.kind },
+      ...{ i, ord, record, delivery, fence, reason, handed, outcome: settlement.kind },
       state: stateNumber(stateAfter(settlement)),
-      delay: "delayMs" in settlement ? settlement.delayMs : null,
+      free: isFree(settlement),
+      delay: delayAfter(settlement) ?? null,
+      lapse: lapseAfter(settlement),
       n: this.#parts.settle?.length ?? 0,
     });
   }
@@ -233,11 +324,12 @@ export class Group {
   }
 
   #claim(i: number, operation: ClaimDeliveries): void {
-    const { receiver, publicKey: key, instance, process, leaseMs: lease, limit } = operation;
-    const { task = null, delivery = null } = operation;
-    this.sweep(operation.gone);
+    const { receiver, publicKey: key, instance, process, limit } = operation;
+    const { task = null, delivery = null, leaseMs: lease, holdMs: hold } = operation;
+    this.mature();
+    this.#due = true;
     this.#part("author", { i, agent: receiver, key });
-    const wanted = { receiver, key, instance, process, lease, task, delivery };
+    const wanted = { receiver, key, instance, process, lease, hold, task, delivery };
     const alike = JSON.stringify(wanted);
     const known = this.#claims.get(alike);
     if (known !== undefined) {
@@ -251,15 +343,18 @@ export class Group {
     this.#part("claim", claim);
   }
 
-  #take(i: number, operation: ClaimDeliveries, { candidate, memory }: Take): void {
-    const ord = this.#record(i, operation, memory);
-    const { receiver, instance, process, leaseMs } = operation;
-    const { id: delivery, fence, envelope } = candidate.delivery;
-    this.deliveries.set(delivery, delivery);
-    this.#part("take", {
-      ...{ i, ord, record: memory.id, delivery, fence, envelope },
-      ...{ receiver, instance, process, lease: leaseMs },
-    });
+  #take(i: number, operation: ClaimDeliveries, takes: readonly Take[]): void {
+    const { receiver, instance, process, leaseMs: lease, holdMs: hold, limit } = operation;
+    if (takes.length < limit) this.#due = true;
+    for (const { candidate, memory } of takes) {
+      const ord = this.#record(i, operation, memory);
+      const { id: delivery, fence, envelope } = candidate.delivery;
+      this.deliveries.set(delivery, delivery);
+      this.#part("take", {
+        ...{ i, ord, record: memory.id, delivery, fence, envelope },
+        ...{ receiver, instance, process, lease, hold },
+      });
+    }
   }
 
   /** Its share of what was claimed for all that claim alike. */
@@ -294,8 +389,10 @@ export class Group {
       case "send": {
         const { memory, extend } = operation.of;
         const [place = missing()] = this.#places(i, [memory.id], answer);
-        const superseded = extend !== undefined && !extend.held ? extend.delivery : "";
-        return { kind: "sent", place, delivery: deliveryOf(answer.sent?.[i]), superseded };
+        const superseded = extend?.held === false ? extend.delivery : "";
+        this.#sent ??= Map.groupBy(answer.sent ?? [], ([of]) => of);
+        const deliveries = (this.#sent.get(i) ?? []).map(([, row]) => deliveryOf(row));
+        return { kind: "sent", place, deliveries, superseded };
       }
       case "settle":
         return { kind: "settled", delivery: deliveryOf(answer.settled?.[i]) };
@@ -313,10 +410,14 @@ export class Group {
       }
       case "session":
         return undefined;
+      case "move":
+        return { kind: "moved", deliveries: (answer.moved ?? []).map(deliveryOf) };
+      case "put":
+        return { kind: "put", entry: entryPut(operation.of.entry, answer) };
       case "claim":
         return operation.of.accept === undefined
-          ? claimOutcome(operation.of, this.#dealt(i, operation.of, answer), answer.due ?? 0)
-          : claimOutcome(operation.of, takenBy(takes, answer), operation.of.leaseMs);
+          ? claimOutcome(operation.of, this.#dealt(i, operation.of, answer), answer.due)
+          : claimOutcome(operation.of, takenBy(takes, answer), answer.due);
     }
   }
 }
@@ -324,9 +425,16 @@ export class Group {
 export function claimOutcome(
   { limit }: ClaimDeliveries,
   claimed: readonly Claimed[],
-  due: number,
+  due: number | null,
 ): ClaimOutcome {
-  return { kind: "claimed", claimed, nextDueMs: claimed.length < limit ? due : 0 };
+  const known = claimed.length < limit ? due : null;
+  return { kind: "claimed", claimed, nextDueMs: known ?? Number.POSITIVE_INFINITY };
+}
+
+function entryPut({ kind, name, value, basedOn }: PutEntry, { at }: Answer): EntryRow | undefined {
+  if (value === undefined) return undefined;
+  const entry = { kind, name, value, revision: basedOn + 1 };
+  return { ...entry, at, digest: entryDigest(entry) };
 }
 
 function takenBy(takes: readonly Take[], { taken }: Answer): Claimed[] {
@@ -343,10 +451,6 @@ function takenBy(takes: readonly Take[], { taken }: Answer): Claimed[] {
  */
 export function stillHeld({ fence, state }: DeliveryRow, given: number): boolean {
   return fence === given && HELD_STATES.some((held) => held === state);
-}
-
-function stateAfter(settlement: Settlement): DeliveryState {
-  return "becomes" in settlement ? settlement.becomes : settlement.kind;
 }
 
 function missing(): never {

@@ -5,42 +5,55 @@
 import type pg from "pg";
 import { BatonError } from "../../errors.ts";
 import type { PostgresAddress } from "./address.ts";
-import { functionsIn } from "./functions/index.ts";
-import { BALLAST, INDEX_TABLES, TABLES } from "./schema.ts";
+import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
+import { BALLAST, DECISIONS, INDEX_TABLES, TABLES } from "./schema.ts";
 
+/** What is stored. Functions and their types are code: they are made anew after every step. */
 interface Migration {
   readonly version: number;
   readonly name: string;
-  sql(schema: string): string;
+  readonly sql: string;
 }
 
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     name: "memories, envelopes, deliveries, events",
-    sql: (schema) => [TABLES, INDEX_TABLES, BALLAST, functionsIn(schema)].join("\n"),
+    sql: [TABLES, INDEX_TABLES, BALLAST].join("\n"),
+  },
+  {
+    version: 2,
+    name: "deadlines, times to decide, entries, inboxes of roles",
+    sql: DECISIONS,
   },
 ];
 
 const NEWEST = MIGRATIONS.length;
 const OLDEST_SERVER = 150_000;
 
+export interface MigrateOptions {
+  /** False: an error where there is no store yet. */
+  readonly create: boolean;
+  /** For tests: an earlier version than the newest, with nothing that could write to it. */
+  readonly to?: number;
+}
+
 /** Brings the store to the newest version. Refuses other programs' schemas and newer stores. */
 export async function migrate(
   client: pg.Client,
   address: PostgresAddress,
-  create: boolean,
+  { create, to = NEWEST }: MigrateOptions,
 ): Promise<void> {
   await refuseServer(client, address);
   const version = await versionOf(client, address);
-  if (version === NEWEST) return;
+  if (version >= to) return;
   if (version === 0 && !create) throw missing(address);
   await client.query("begin");
   try {
     const lock = `baton migrations of ${address.schema}`;
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lock]);
     await client.query("set local synchronous_commit = on");
-    await bringUpToDate(client, address);
+    await bringUpToDate(client, address, to);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -48,7 +61,11 @@ export async function migrate(
   }
 }
 
-async function bringUpToDate(client: pg.Client, address: PostgresAddress): Promise<void> {
+async function bringUpToDate(
+  client: pg.Client,
+  address: PostgresAddress,
+  to: number,
+): Promise<void> {
   const { schema } = address;
   const version = await versionOf(client, address);
   if (version === 0 && !(await hasSchema(client, schema))) {
@@ -60,13 +77,16 @@ async function bringUpToDate(client: pg.Client, address: PostgresAddress): Promi
       "create table baton_migrations (version int primary key, name text, at timestamptz)",
     );
   }
-  for (const step of MIGRATIONS.slice(version)) {
-    await client.query(step.sql(schema));
+  if (version >= to) return; // Somebody else was quicker.
+  for (const step of MIGRATIONS.slice(version, to)) {
+    await client.query(step.sql);
     await client.query("insert into baton_migrations values ($1, $2, now())", [
       step.version,
       step.name,
     ]);
   }
+  await client.query(DROP_FUNCTIONS);
+  if (to === NEWEST) await client.query(functionsIn(schema));
 }
 
 function missing({ name }: PostgresAddress): BatonError {

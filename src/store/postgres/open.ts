@@ -13,6 +13,7 @@ import {
   attemptOf,
   deliveryOf,
   edgeOf,
+  entryOf,
   envelopeOf,
   eventOf,
   memoryOf,
@@ -24,6 +25,8 @@ import type {
   AppendOutcome,
   Books,
   ClaimOutcome,
+  MoveOutcome,
+  PutOutcome,
   RegisterOutcome,
   RenewOutcome,
   SendOutcome,
@@ -62,7 +65,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       client.on("error", () => {}); // Met again by whoever waits for an answer.
       try {
         await client.connect();
-        await migrate(client, address, options.create ?? true);
+        await migrate(client, address, { create: options.create ?? true });
       } catch (error) {
         // A host of that name will not turn up by waiting.
         throw isUnknownHost(error) ? storeFailure(error, address.name) : error;
@@ -75,6 +78,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   return new PostgresStore(address, options);
 }
 
+/** Before everything: what is urgent may have a place below 0. */
+const FIRST = { place: Number.MIN_SAFE_INTEGER, id: "" };
 /** How long opening waits for a server that is just starting. */
 const OPEN_MS = 2_000;
 
@@ -163,6 +168,9 @@ class PostgresStore implements Store {
     this.#write<AcceptOutcome>({ kind: "accept", of });
   settleDelivery: Store["settleDelivery"] = (of) =>
     this.#write<SettleOutcome>({ kind: "settle", of });
+  moveDeliveries: Store["moveDeliveries"] = (of) => this.#write<MoveOutcome>({ kind: "move", of });
+  putEntry: Store["putEntry"] = (workspace, entry, event) =>
+    this.#write<PutOutcome>({ kind: "put", of: { workspace, entry, event } });
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write<RenewOutcome>({ kind: "renew", of: { workspace, lease } });
   renewSession: Store["renewSession"] = (session, leaseMs) =>
@@ -201,13 +209,43 @@ class PostgresStore implements Store {
   };
 
   listDeliveries: Store["listDeliveries"] = async (operation) => {
-    const { workspace, receiver, states, task = null, limit, after = -1 } = operation;
-    const values = [workspace, receiver, states.map(stateNumber), after, limit];
-    const rows = await (task === null
+    const { workspace, receivers, states, task, limit, after = FIRST } = operation;
+    const where = [states.map(stateNumber), after.place, after.id, limit];
+    const values = [workspace, receivers, ...where];
+    const rows = await (task === undefined
       ? this.#read(this.#sql.openDeliveries, values)
       : this.#read(this.#sql.openOfTask, [...values, task]));
     return rows.map(claimedOf);
   };
+
+  listParked: Store["listParked"] = async (operation) => {
+    const { workspace, state, sender, receiver, task, limit, after = FIRST } = operation;
+    const where = [stateNumber(state), after.place, after.id, limit];
+    const values = [workspace, ...where, sender, receiver, task];
+    return (await this.#read(this.#sql.parked, values)).map(claimedOf);
+  };
+
+  listDue: Store["listDue"] = async ({ workspace, gone, limit }) => {
+    const rows = await this.#read(this.#sql.due, [workspace, this.#now(), gone, limit]);
+    const now = rows[0]?.[0] as number;
+    return {
+      now,
+      due: rows.filter(([, state]) => state !== null).map((row) => claimedOf(row.slice(1))),
+    };
+  };
+
+  countOpen: Store["countOpen"] = async (workspace, receiver, most) => {
+    const [row] = await this.#read(this.#sql.countOpen, [workspace, receiver, most]);
+    return row?.[0] as number;
+  };
+
+  findEntry: Store["findEntry"] = async (workspace, kind, name) => {
+    const [row] = await this.#read(this.#sql.entry, [workspace, kind, name]);
+    return row && entryOf(row);
+  };
+
+  listEntries: Store["listEntries"] = async ({ workspace, kind, limit, prefix = "", after = "" }) =>
+    (await this.#read(this.#sql.entries, [workspace, kind, prefix, after, limit])).map(entryOf);
 
   readLine: Store["readLine"] = async (workspace, task) => {
     const envelopes = (await this.#read(this.#sql.line, [workspace, task])).map(envelopeOf);

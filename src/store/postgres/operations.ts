@@ -2,7 +2,7 @@
  * What the hub asks of the database: the operations, what each touches, and a submitted one on its
  * way to its answer.
  */
-import type { DeliveryRow, NewMemory } from "../rows.ts";
+import type { DeliveryRow, EventKind, NewMemory } from "../rows.ts";
 import type {
   AcceptDelivery,
   AcceptOutcome,
@@ -12,6 +12,10 @@ import type {
   Claimed,
   ClaimOutcome,
   Lease,
+  MoveDeliveries,
+  MoveOutcome,
+  PutEntry,
+  PutOutcome,
   RenewOutcome,
   SendHandoff,
   SendOutcome,
@@ -26,8 +30,16 @@ export type Operation =
   | { readonly kind: "settle"; readonly of: SettleDelivery }
   | { readonly kind: "accept"; readonly of: AcceptDelivery }
   | { readonly kind: "claim"; readonly of: ClaimDeliveries }
+  | { readonly kind: "move"; readonly of: MoveDeliveries }
+  | { readonly kind: "put"; readonly of: Put }
   | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
   | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
+
+export interface Put {
+  readonly workspace: string;
+  readonly entry: PutEntry;
+  readonly event: { readonly kind: EventKind; readonly agent: string } | undefined;
+}
 
 export type Outcome =
   | AppendOutcome
@@ -35,6 +47,8 @@ export type Outcome =
   | SettleOutcome
   | AcceptOutcome
   | ClaimOutcome
+  | MoveOutcome
+  | PutOutcome
   | RenewOutcome
   | undefined;
 
@@ -55,13 +69,22 @@ function touches(operation: Operation): string[] {
       return [...memories.map((memory) => memory.id), ...(lease ? [lease.delivery] : [])];
     }
     case "send": {
-      const { memory, envelope, delivery, extend, settles } = operation.of;
+      const { memory, envelope, deliveries, extend, settles, entry } = operation.of;
       return [
-        ...[memory.id, envelope.id, delivery.id, `${delivery.receiver} ${envelope.task}`],
+        ...[memory.id, envelope.id],
+        ...deliveries.flatMap(({ id, receiver }) => [id, `${receiver} ${envelope.task}`]),
         ...(extend ? [extend.delivery] : []),
         ...(settles ? [settles.delivery] : []),
+        ...(entry ? [`${entry.kind} ${entry.name}`] : []),
       ];
     }
+    case "move": {
+      const { memory, envelope, moves } = operation.of;
+      const made = [memory?.id, envelope?.id].filter((id) => id !== undefined);
+      return [...made, ...moves.map((move) => move.delivery)];
+    }
+    case "put":
+      return [`${operation.of.entry.kind} ${operation.of.entry.name}`];
     case "settle":
     case "accept":
     case "renew":
@@ -98,7 +121,17 @@ export class Write {
   }
 
   get weight(): number {
-    return this.operation.kind === "append" ? this.operation.of.memories.length : 1;
+    const { kind, of } = this.operation;
+    if (kind === "append") return of.memories.length;
+    return kind === "send" ? of.deliveries.length : 1;
+  }
+
+  /**
+   * A group of its own: it changes what the others of a group would stand on (a line, a breaker),
+   * and comes so seldom that nothing is gained by sorting that out.
+   */
+  get alone(): boolean {
+    return this.operation.kind === "move" || this.operation.kind === "put";
   }
 
   /** Claims and accepts in one operation. */

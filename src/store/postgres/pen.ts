@@ -43,7 +43,7 @@ export interface PenOptions {
 
 /** A row of functions/claim.ts, pick. */
 type PickRow = [
-  ...[bucket: number, fault: string | null, due: number, overdue: boolean],
+  ...[bucket: number, fault: string | null, due: number | null, late: boolean],
   delivery: unknown,
   ...envelope: unknown[],
 ];
@@ -62,8 +62,9 @@ interface Bucket {
 
 interface Look {
   readonly buckets: readonly Bucket[];
-  readonly due: number;
-  readonly overdue: boolean;
+  readonly due: number | null;
+  /** Retries have come due that nobody has let become ready. */
+  readonly late: boolean;
 }
 
 /** A group whose answer was lost, or who knows whether it reached the disk. */
@@ -201,7 +202,8 @@ export class Pen {
   /** A pooler may give each statement another session: there the write itself waits for the disk. */
   async #call(client: pg.Client, call: Call): Promise<Called> {
     const { sql, now, address } = this.#options;
-    const { workspace, group, token, careful } = call;
+    const { workspace, group, token } = call;
+    const careful = call.careful || group.careful;
     const later = !address.pgbouncer;
     const values = [workspace, now(), this.#id, token, careful, later, ...group.encoded()];
     const [writing, committing, synced] = atOnce(client, () => [
@@ -238,12 +240,10 @@ export class Pen {
     const taking = writes.filter((write) => write.taking !== undefined);
     if (taking.length === 0) return false;
     let picked = await this.#look(client, taking);
-    const able = picked.buckets.filter((bucket) => bucket.fault === null);
-    const gone = able.flatMap(({ writes }) => writes.flatMap((write) => write.taking?.gone ?? []));
     // Nothing is changed for those who are refused.
-    if (able.length > 0 && (picked.overdue || gone.length > 0)) {
+    if (picked.late && picked.buckets.some((bucket) => bucket.fault === null)) {
       await client.query("commit");
-      await this.#sweep(client, taking[0]?.workspace ?? "", gone);
+      await this.#mature(client, taking[0]?.workspace ?? "");
       picked = await this.#look(client, taking);
     }
     for (const bucket of picked.buckets) await this.#deal(bucket, picked.due);
@@ -264,30 +264,30 @@ export class Pen {
     const looks = [...buckets.values()];
     const claims = looks.map(({ receiver, key, task, delivery, most }, n) => ({
       ...{ n, receiver, key, task, delivery, most },
-      ...{ instance: null, process: null, lease: null },
+      ...{ instance: null, process: null, lease: null, hold: null },
     }));
     const workspace = taking[0]?.workspace;
     const values = [workspace, this.#options.now(), encoded("claim", claims)];
     const [, rows] = await atOnce(client, () =>
       Promise.all([client.query("begin"), this.#run(client, this.#options.sql.pick, values)]),
     );
-    let due = 0;
-    let overdue = false;
+    let due: number | null = null;
+    let late = false;
     for (const row of rows) {
-      const [i, fault, next, late, delivery, ...envelope] = row as PickRow;
+      const [i, fault, next, isLate, delivery, ...envelope] = row as PickRow;
       const bucket = looks[i] as Bucket;
-      due = next;
-      overdue = late;
+      due = next ?? due;
+      late = isLate;
       bucket.fault = fault;
       if (delivery !== null) {
         bucket.found.push({ delivery: deliveryOf(delivery), envelope: envelopeOf(envelope) });
       }
     }
-    return { buckets: looks, due, overdue };
+    return { buckets: looks, due, late };
   }
 
   /** Deals out what was found, and writes the records that accept it. */
-  async #deal({ writes, found, fault }: Bucket, due: number): Promise<void> {
+  async #deal({ writes, found, fault }: Bucket, due: number | null): Promise<void> {
     for (const write of writes) {
       const claim = write.taking as ClaimDeliveries;
       const candidates = found.splice(0, claim.limit);
@@ -301,14 +301,12 @@ export class Pen {
     }
   }
 
-  /** Lets what is due become ready, before looking for it. */
-  async #sweep(client: pg.Client, workspace: string, gone: readonly string[]): Promise<void> {
+  /** Lets retries whose time has come become ready, before looking for them. */
+  async #mature(client: pg.Client, workspace: string): Promise<void> {
     const group = new Group();
-    group.sweep(gone);
+    group.mature();
     const token = ++this.#token;
-    const call = { workspace, group, token, careful: false, commit: false };
-    const { answer } = await this.#call(client, call);
-    if (!("refused" in answer)) this.#options.committed(workspace, answer.wakes ?? [], 0);
+    await this.#call(client, { workspace, group, token, careful: false, commit: false });
   }
 
   /** Was it kept? If so its answer is read from what it left; if not it goes again. */

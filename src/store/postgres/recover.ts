@@ -3,16 +3,17 @@
  * and the answer to a group that was kept although the connection broke before it came.
  */
 
-import { deliveryOf, envelopeOf } from "../codecs.ts";
-import type { DeliveryRow } from "../rows.ts";
+import { deliveryOf, entryOf, envelopeOf } from "../codecs.ts";
+import { BREAKER, type DeliveryRow, type EntryRow } from "../rows.ts";
 import type { Claimed, SendHandoff } from "../store.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
 import { type Answer, type Group, stillHeld } from "./group.ts";
-import type { Operation, Outcome } from "./operations.ts";
+import type { Operation, Outcome, Put } from "./operations.ts";
 import type { Refusal } from "./pen.ts";
 
-const DELIVERY_WIDTH = 23;
+const DELIVERY_WIDTH = 27;
+const DELIVERY_ID = 15;
 
 /** A delivery and, in the columns after it, its envelope. */
 export function claimedOf(row: Row): Claimed {
@@ -37,7 +38,19 @@ export async function explain(
       return { kind: "lease_lost", delivery: found?.delivery };
     }
     case "changed":
-      return { kind: "changed", open: await findOpen(reader, operation.of as SendHandoff) };
+      return explainChanged(reader, operation, what);
+    case "entry_changed": {
+      const { workspace, entry } = operation.of as SendHandoff | Put;
+      const found = entry && (await findEntry(reader, workspace, entry));
+      return operation.kind === "put"
+        ? { kind: "changed", entry: found }
+        : { kind: why, entry: found };
+    }
+    case "breaker_changed": {
+      const { workspace, deliveries } = operation.of as SendHandoff;
+      const name = deliveries[0]?.receiver ?? "";
+      return { kind: why, entry: await findEntry(reader, workspace, { kind: BREAKER, name }) };
+    }
     case "unknown_agent":
     case "agent_disabled":
     case "key_changed":
@@ -58,6 +71,27 @@ export async function explain(
   }
 }
 
+async function explainChanged(
+  reader: Reader,
+  operation: Operation,
+  what: string,
+): Promise<Outcome> {
+  if (operation.kind === "send") {
+    return { kind: "changed", open: await findOpen(reader, operation.of) };
+  }
+  const found = await findClaimed(reader, operation.of.workspace, what);
+  return { kind: "changed", delivery: found?.delivery };
+}
+
+async function findEntry(
+  { sql, read }: Reader,
+  workspace: string,
+  { kind, name }: Pick<EntryRow, "kind" | "name">,
+): Promise<EntryRow | undefined> {
+  const [row] = await read(sql.entry, [workspace, kind, name]);
+  return row && entryOf(row);
+}
+
 async function findClaimed(
   { sql, read }: Reader,
   workspace: string,
@@ -67,15 +101,19 @@ async function findClaimed(
   return row && claimedOf(row);
 }
 
-/** The open piece of work that a handoff would have to extend. */
+/** The open piece of work that a handoff would have to extend; what is published is always new. */
 async function findOpen({ sql, read }: Reader, operation: SendHandoff) {
-  const { workspace, delivery, envelope, parent, settles } = operation;
-  const work = [delivery.receiver, envelope.task, envelope.sender, parent];
+  const { workspace, deliveries, envelope, parent, settles } = operation;
+  if (deliveries.length > 1) return undefined;
+  const work = [deliveries[0]?.receiver, envelope.task, envelope.sender, parent];
   const [row] = await read(sql.openWork, [workspace, ...work, settles?.delivery ?? ""]);
   if (row === undefined) return undefined;
   const found = claimedOf(row);
   return { delivery: found.delivery, memory: found.envelope.memory };
 }
+
+/** A claim of a group: which, of what, with which fence. */
+type Kept = readonly [claim: number, delivery: string, fence: number];
 
 /** Reads the rows a kept group has left, as the answer it would have been given. */
 export async function recover(
@@ -90,28 +128,31 @@ export async function recover(
       return [id, [seq, storedAt, link] as const];
     }),
   );
-  const claims = (lost.claimed ?? []) as readonly (readonly [number, string, number])[];
-  const wanted = [...group.deliveries.values(), ...claims.map(([, id]) => id)];
+  const claims = (Array.isArray(lost.claimed) ? lost.claimed : []) as Kept[];
+  const named = [...group.posts, ...claims].map(([, id]) => id);
+  const wanted = [...group.deliveries.values(), ...group.moves, ...named];
   const rows = new Map(
-    (await read(sql.delivery, [workspace, wanted])).map((row) => [row[12] as string, row]),
+    (await read(sql.delivery, [workspace, wanted])).map((row) => [row[DELIVERY_ID] as string, row]),
   );
   const byOperation = Object.fromEntries([...group.deliveries].map(([i, id]) => [i, rows.get(id)]));
   return {
+    at: typeof lost.claimed === "number" ? lost.claimed : 0,
     places: group.recordIds.map((id) => places.get(id) as [number, number, string]),
     settled: byOperation,
-    sent: byOperation,
+    sent: group.posts.map(([i, id]) => [i, rows.get(id)]),
     renewed: byOperation,
+    moved: group.moves.map((id) => rows.get(id)),
     accepted: Object.fromEntries(rows),
     taken: Object.fromEntries(rows),
     claimed: claims
       .filter(([, id, fence]) => stillHeld(deliveryOf(rows.get(id)), fence))
       .map(([n, id]) => [n, rows.get(id), rows.get(id)?.slice(DELIVERY_WIDTH)]),
-    due: 1,
+    due: 0,
     wakes: [...new Set([...rows.values()].map(deliveryOf).flatMap(concerned))],
   };
 }
 
 /** Somebody too many is called rather than somebody too few. */
-function concerned({ sender, receiver }: DeliveryRow): string[] {
-  return [sender, receiver];
+function concerned({ sender, receiver, holder }: DeliveryRow): string[] {
+  return [sender, receiver, ...(holder === "" ? [] : [holder])];
 }

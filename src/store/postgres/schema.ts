@@ -163,6 +163,40 @@ export const TABLES = `
   ) with (fillfactor = 50);
 `;
 
+/**
+ * Times to decide, deadlines, longest holds, followers; entries; inboxes of roles. What is held when
+ * this comes may be held for as long as its holder renews it, as was promised then.
+ */
+export const DECISIONS = `
+  alter table deliveries
+    add column hold_until bigint not null default 0,
+    add column deadline bigint not null default 0,
+    add column lapse_at bigint not null default 0,
+    add column followers text collate "C" not null default '';
+  update deliveries set hold_until = 9007199254740991 where state in (2, 3);
+
+  -- The order of an inbox is place, then id: what was published to many has one place.
+  drop index deliveries_ready;
+  create index deliveries_ready on deliveries (workspace, receiver, place, id)
+    where state = 1 and turn = 1;
+  -- What has ended has no time to decide.
+  create index deliveries_lapsing on deliveries (workspace, lapse_at) where lapse_at > 0;
+  create index deliveries_parked on deliveries (workspace, state, place) where state in (4, 7);
+  create index agents_role on agents (workspace, role);
+
+  create table entries (
+    workspace bigint not null,
+    kind text collate "C" not null,
+    name text collate "C" not null,
+    revision int not null,
+    at bigint not null,
+    value text not null,
+    digest text not null,
+    primary key (workspace, kind, name)
+  );
+  analyze deliveries;
+`;
+
 /** Derived, filled after the acknowledgement up to a watermark, thrown away and made anew at will. */
 export const INDEX_TABLES = `
   create table indexed (

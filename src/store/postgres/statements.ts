@@ -4,6 +4,7 @@ import {
   ATTEMPT_COLUMNS,
   DELIVERY_COLUMNS,
   EDGE_COLUMNS,
+  ENTRY_COLUMNS,
   ENVELOPE_COLUMNS,
   EVENT_COLUMNS,
   MEMORY_COLUMNS,
@@ -21,9 +22,22 @@ const EDGES = `$schema.relations r
   join $schema.memories t on t.workspace = r.workspace and t.pos = r.target`;
 const ENVELOPES = `$schema.envelopes e
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
-const DELIVERIES = `$schema.deliveries d
-  join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
+const WITH_ENVELOPE = `join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
+const DELIVERIES = `$schema.deliveries d ${WITH_ENVELOPE}`;
+/** Some that are due, as (place in the answer: rank, at), then to be merged. */
+const due = (rank: number, at: string, which: string): string =>
+  `(select x.id, ${rank} as rank, ${at} as at, x.place from $schema.deliveries x
+      where x.workspace = ${HERE} and ${which} order by ${at}, x.place, x.id limit $4)`;
+/** Oldest deliveries of several inboxes: each by its index, so many of each as may be asked for. */
+const inboxes = (one: string): string => `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from (
+      select f.* from (select distinct unnest($2::text[]) as receiver) r
+      cross join lateral (select x.* from $schema.deliveries x
+        where x.workspace = ${HERE} and x.receiver = r.receiver and x.settled_at = 0 and ${one}
+          and x.state = any ($3::int[]) and (x.place, x.id) > ($4, $5)
+        order by x.place, x.id limit $6) f
+      order by f.place, f.id limit $6) d
+    ${WITH_ENVELOPE} order by d.place, d.id`;
 const POSITION = `(select pos from $schema.memories where workspace = ${HERE} and id = $2)`;
 const VALID = `($3::text[] is null or r.kind = any ($3))
   and ($4::bigint is null or (r.valid_from <= $4 and (r.valid_until = 0 or $4 < r.valid_until)))`;
@@ -101,24 +115,48 @@ const SQL = {
   openWork: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
     where d.workspace = ${HERE} and d.receiver = $2 and d.task = $3 and d.settled_at = 0
       and d.sender = $4 and d.parent = $5 and d.id <> $6 order by d.place limit 1`,
-  openDeliveries: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
-    where d.workspace = ${HERE} and d.receiver = $2 and d.settled_at = 0 and d.state < 5
-      and d.state = any ($3::int[]) and d.place > $4 order by d.place limit $5`,
-  openOfTask: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
-    where d.workspace = ${HERE} and d.receiver = $2 and d.task = $6 and d.settled_at = 0
-      and d.state = any ($3::int[]) and d.place > $4 order by d.place limit $5`,
+  openDeliveries: inboxes("x.state < 5"),
+  openOfTask: inboxes("x.task = $7"),
+  countOpen: `select count(*) from (select from $schema.deliveries
+    where workspace = ${HERE} and receiver = $2 and settled_at = 0 and state < 5 limit $3) x`,
+  parked: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from (
+      select x.* from $schema.deliveries x
+      where x.workspace = ${HERE} and x.state in (4, 7) and x.state = $2
+        and (x.place, x.id) > ($3, $4) and ($6::text is null or x.sender = $6)
+        and ($7::text is null or x.receiver = $7) and ($8::text is null or x.task = $8)
+      order by x.place, x.id limit $5) d
+    ${WITH_ENVELOPE} order by d.place, d.id`,
+  /** Always one row, for the time; each delivery once, where it comes first. */
+  due: `with clock as materialized (
+      select coalesce($2::bigint, (extract(epoch from clock_timestamp()) * 1000)::bigint) as now),
+    found as materialized (
+      ${due(0, "x.lapse_at", "x.lapse_at > 0 and x.lapse_at <= (select now from clock)")}
+      union all
+      ${due(1, "x.lease_until", "x.state in (2, 3) and x.lease_until <= (select now from clock)")}
+      union all
+      ${due(2, "0::bigint", "x.state in (2, 3) and x.process <> '' and x.process = any ($3::text[])")}),
+    each as materialized (
+      select * from (select distinct on (id) * from found order by id, rank) f
+      order by rank, at, place, id limit $4)
+    select clock.now, ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from clock
+    left join (each f
+      cross join lateral (select x.* from $schema.deliveries x
+        where x.workspace = ${HERE} and x.id = f.id limit 1) d ${WITH_ENVELOPE}) on true
+    order by f.rank, f.at, f.place, f.id`,
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
     where e.workspace = ${HERE} and e.task = $2 order by e.pos`,
-  /** Each handoff record tells (in its trail) which delivery it began or added to. */
+  /** Each record that vouches for an envelope tells (in its trail) which deliveries it is about. */
   deliveriesOf: `with told as materialized (
-      select distinct m.text::json -> 'trail' -> 0 ->> 'delivery' as id
+      select distinct coalesce(p.pair ->> 0, s.step ->> 'delivery') as id
       from unnest($2::text[]) as u(id)
       cross join lateral (select x.text from $schema.memories x
-        where x.workspace = ${HERE} and x.id = u.id limit 1) m)
+        where x.workspace = ${HERE} and x.id = u.id limit 1) m
+      cross join lateral json_array_elements(m.text::json -> 'trail') as s(step)
+      left join lateral json_array_elements(s.step -> 'deliveries') as p(pair) on true)
     select ${DELIVERY_COLUMNS} from told
     cross join lateral (select x.* from $schema.deliveries x
       where x.workspace = ${HERE} and x.id = told.id limit 1) d
-    order by d.sent_at, d.place`,
+    order by d.sent_at, d.id`,
   attempts: `select ${ATTEMPT_COLUMNS} from $schema.attempts
     where workspace = ${HERE} and delivery = $2 order by attempt`,
   /** A cursor never goes back, so nothing is shown that a crash could still take back. */
@@ -126,6 +164,14 @@ const SQL = {
     where workspace = ${HERE} and number > $2 order by number limit $3`,
   processes: `select distinct process from $schema.deliveries
     where workspace = ${HERE} and state in (2, 3) and process <> ''`,
+
+  // Entries
+  entry: `select ${ENTRY_COLUMNS} from $schema.entries
+    where workspace = ${HERE} and kind = $2 and name = $3`,
+  /** Names that begin so lie between the beginning itself and the last there can be. */
+  entries: `select ${ENTRY_COLUMNS} from $schema.entries
+    where workspace = ${HERE} and kind = $2 and name > $4 and name >= $3
+      and name <= $3 || chr(1114111) and starts_with(name, $3) order by name limit $5`,
 
   // Everything, for verify and the books
   countStates: `select state, count(*) from $schema.deliveries where workspace = ${HERE}
@@ -145,6 +191,8 @@ const SQL = {
     where e.workspace = ${HERE} and e.id = $2`,
   deliveriesAfter: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
     where d.workspace = ${HERE} and d.id > $2 order by d.id limit $3`,
+  entriesAfter: `select ${ENTRY_COLUMNS} from $schema.entries
+    where workspace = ${HERE} and (kind, name) > ($2, $3) order by kind, name limit $4`,
   deliveryRow: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
     where d.workspace = ${HERE} and d.id = $2`,
 } as const;

@@ -1,6 +1,14 @@
 /** Shows the database's rows to the common verification, page by page, all of one moment. */
 
-import { attemptOf, edgeOf, envelopeOf, memoryOf, rawAgentOf, rawDeliveryOf } from "../codecs.ts";
+import {
+  attemptOf,
+  edgeOf,
+  entryOf,
+  envelopeOf,
+  memoryOf,
+  rawAgentOf,
+  rawDeliveryOf,
+} from "../codecs.ts";
 import type { VerifySource } from "../verify/audit.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
@@ -56,6 +64,11 @@ export async function verifySource(
       }),
     delivery: (id) => one(read(sql.deliveryRow, [workspace, id]), rawDeliveryOf),
     attempts: async (delivery) => (await read(sql.attempts, [workspace, delivery])).map(attemptOf),
+    entries: () =>
+      paged(["", ""], async (after) => {
+        const rows = await read(sql.entriesAfter, [workspace, ...after, PAGE]);
+        return rows.map(entryOf).map((row) => [[row.kind, row.name], row] as const);
+      }),
   };
 }
 

@@ -68,8 +68,10 @@ export class Writer {
     const group: Write[] = [];
     const rest: Write[] = [];
     let weight = 0;
+    const alone = this.#queue[0]?.alone ?? false;
     for (const write of this.#queue) {
       const fits =
+        (group.length === 0 || !(alone || write.alone)) &&
         write.workspace === this.#queue[0]?.workspace &&
         group.length < MOST_OPERATIONS &&
         (group.length === 0 || weight + write.weight <= MOST_RECORDS) &&

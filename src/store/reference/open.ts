@@ -15,40 +15,51 @@ import {
   type AgentRow,
   type AttemptRow,
   agentDigest,
+  BREAKER,
   DELIVERY_STATES,
   type DeliveryRow,
   type DeliveryState,
+  type EntryRow,
   type EnvelopeRow,
   type EventKind,
   type EventRow,
+  entryDigest,
   isHeld,
   isOpen,
   type MemoryRow,
+  type NewDelivery,
+  type NewEnvelope,
   type NewMemory,
   type RelationEdge,
+  roleInbox,
+  soonest,
 } from "../rows.ts";
+import { delayAfter, isFree, lapseAfter, stateAfter } from "../settlement.ts";
 import type {
   Books,
   ClaimDeliveries,
   Claimed,
+  InboxCursor,
   Lease,
   LeaseLost,
   LeaseRefusal,
+  Move,
+  MoveDeliveries,
   Place,
+  PutEntry,
+  ReceiverRefusal,
   RecordRefusal,
   SendHandoff,
   Session,
   Settlement,
   Store,
 } from "../store.ts";
+import { NOT_MINDED } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
 import { wordsOf } from "../words.ts";
 
 type In<Row> = Row & { readonly workspace: string };
-
-/** Leases taken back in one claim; the next claim goes on with the rest. */
-const SWEEP = 100;
 
 /** All there is. A write works on a copy. */
 interface Shelf {
@@ -59,6 +70,7 @@ interface Shelf {
   deliveries: In<DeliveryRow>[];
   attempts: In<AttemptRow>[];
   events: In<EventRow>[];
+  entries: In<EntryRow>[];
 }
 
 export function openReferenceStore(options: { readonly clock: Clock }): Store {
@@ -78,6 +90,7 @@ class ReferenceStore implements Store {
     deliveries: [],
     attempts: [],
     events: [],
+    entries: [],
   };
 
   constructor(clock: Clock) {
@@ -118,34 +131,55 @@ class ReferenceStore implements Store {
       return { kind: "appended", places, envelope };
     });
 
+  putEntry: Store["putEntry"] = (workspace, entry, event) =>
+    this.#write(workspace, (write) => {
+      const current = write.entry(entry.kind, entry.name);
+      if ((current?.revision ?? 0) !== entry.basedOn) return { kind: "changed", entry: current };
+      const put = write.putEntry(entry);
+      if (event !== undefined) write.recordOf(event.kind, event.agent);
+      return { kind: "put", entry: put };
+    });
+
   sendHandoff: Store["sendHandoff"] = (operation) =>
     this.#write(operation.workspace, (write) => {
-      const { envelope, memory, branch, settles, extend } = operation;
-      const { receiver } = operation.delivery;
+      const { envelope, memory, branch, settles, extend, entry } = operation;
       const lost = settles && write.refuseLease(settles);
       if (lost !== undefined) return lost;
       const own = settles && write.held(settles);
       if (own !== undefined && own.state !== "accepted") {
         return { kind: "lease_lost", delivery: own };
       }
-      const known = write.agent(receiver);
-      if (known === undefined) return { kind: "unknown_receiver", receiver };
-      if (known.status === "disabled") return { kind: "receiver_disabled", receiver };
+      const [only, ...others] = operation.deliveries;
+      const single = others.length === 0 ? only : undefined;
+      for (const { receiver } of operation.deliveries) {
+        const refused = write.refuseReceiver(receiver);
+        if (refused !== undefined) return refused;
+      }
       const missing = envelope.parents.find((id) => write.envelope(id) === undefined);
       if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
       const refused = write.refuseRecord(memory);
       if (refused !== undefined) return refused;
-      const open = write.sameWork(operation);
+      const used = entry && write.entry(entry.kind, entry.name);
+      if (entry !== undefined && (used?.revision ?? 0) !== entry.basedOn) {
+        return { kind: "entry_changed", entry: used };
+      }
+      const open = single && write.sameWork(operation, single);
       if (!isAsSeen(open, extend)) {
         return {
           kind: "changed",
           open: open && { delivery: open, memory: write.envelopeOf(open).memory },
         };
       }
+      const breaker = single && write.entry(BREAKER, single.receiver);
+      const minded = single !== undefined && !open && operation.breaker !== NOT_MINDED;
+      if (minded && (breaker?.revision ?? 0) !== operation.breaker) {
+        return { kind: "breaker_changed", entry: breaker };
+      }
       const taken = write.takenId(operation);
       if (taken !== undefined) return { kind: "id_taken", id: taken };
       const place = write.append(branch, memory);
-      write.addEnvelope(operation, place);
+      write.addEnvelope(envelope, place);
+      if (entry !== undefined) write.putEntry(entry);
       if (own !== undefined) {
         write.finish(own, { kind: "completed" }, { place, reason: "" });
         write.wake(own.sender);
@@ -158,7 +192,7 @@ class ReferenceStore implements Store {
       const { receiver, accept, limit } = operation;
       const refused = write.refuseAuthor({ agent: receiver, publicKey: operation.publicKey });
       if (refused !== undefined) return refused;
-      write.sweep(operation.gone);
+      write.mature();
       const claimed: Claimed[] = [];
       for (const candidate of write.claimable(operation)) {
         const delivery = write.claim(candidate, operation);
@@ -178,7 +212,37 @@ class ReferenceStore implements Store {
           envelope,
         });
       }
-      return { kind: "claimed", claimed, nextDueMs: claimed.length < limit ? write.nextDue() : 0 };
+      const nextDueMs = claimed.length < limit ? write.nextDue() : Number.POSITIVE_INFINITY;
+      return { kind: "claimed", claimed, nextDueMs };
+    });
+
+  moveDeliveries: Store["moveDeliveries"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { moves, memory, envelope, branch } = operation;
+      for (const { delivery: id, seen } of moves) {
+        const now = write.delivery(id);
+        const asSeen =
+          now?.state === seen.state &&
+          now.fence === seen.fence &&
+          now.envelope === seen.envelope &&
+          now.leaseUntil === (seen.leaseUntil ?? now.leaseUntil);
+        if (!asSeen) return { kind: "changed", delivery: now };
+      }
+      for (const { receiver } of moves) {
+        const refused = receiver === undefined ? undefined : write.refuseReceiver(receiver);
+        if (refused !== undefined) return refused;
+      }
+      const missing = envelope?.parents.find((id) => write.envelope(id) === undefined);
+      if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
+      const refused = memory && write.refuseRecord(memory);
+      if (refused !== undefined) return refused;
+      if (envelope && write.envelope(envelope.id)) return { kind: "id_taken", id: envelope.id };
+      const place = memory && write.append(branch, memory);
+      if (envelope && place) write.addEnvelope(envelope, place);
+      return {
+        kind: "moved",
+        deliveries: moves.map((move) => write.move(operation, move, place)),
+      };
     });
 
   acceptDelivery: Store["acceptDelivery"] = (operation) =>
@@ -226,6 +290,39 @@ class ReferenceStore implements Store {
       const held = all.deliveries.filter((row) => isHeld(row.state) && row.process !== "");
       return [...new Set(held.map((row) => row.process))];
     });
+
+  listDue: Store["listDue"] = ({ workspace, gone, limit }) =>
+    this.#read(workspace, (all) => {
+      const now = this.#clock.now();
+      const lapsed = all.deliveries
+        .filter((row) => isOpen(row.state) && row.lapseAt !== 0 && row.lapseAt <= now)
+        .sort((a, b) => a.lapseAt - b.lapseAt || a.place - b.place);
+      const silent = all.deliveries
+        .filter((row) => isHeld(row.state) && row.leaseUntil <= now)
+        .sort((a, b) => a.leaseUntil - b.leaseUntil || a.place - b.place);
+      const orphaned = all.deliveries
+        .filter((row) => isHeld(row.state) && row.process !== "" && gone.includes(row.process))
+        .sort((a, b) => a.place - b.place);
+      const due = [...new Set([...lapsed, ...silent, ...orphaned])].slice(0, limit);
+      return {
+        now,
+        due: due.map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) })),
+      };
+    });
+
+  findEntry: Store["findEntry"] = (workspace, kind, name) =>
+    this.#read(workspace, (all) =>
+      all.entries.find((entry) => entry.kind === kind && entry.name === name),
+    );
+
+  listEntries: Store["listEntries"] = ({ workspace, kind, prefix = "", after = "", limit }) =>
+    this.#read(workspace, (all) =>
+      all.entries
+        .filter((entry) => entry.kind === kind)
+        .filter(({ name }) => name.startsWith(prefix) && byCodePoint(name, after) > 0)
+        .sort((a, b) => byCodePoint(a.name, b.name))
+        .slice(0, limit),
+    );
 
   findAgent: Store["findAgent"] = (workspace, name) =>
     this.#read(workspace, (all) =>
@@ -275,14 +372,33 @@ class ReferenceStore implements Store {
 
   listDeliveries: Store["listDeliveries"] = (operation) =>
     this.#read(operation.workspace, (all) => {
-      const { receiver, states, task, limit, after = 0 } = operation;
+      const { receivers, states, task, limit, after } = operation;
       return all.deliveries
-        .filter((row) => row.receiver === receiver && row.place > after)
+        .filter((row) => receivers.includes(row.receiver) && isAfter(row, after))
         .filter((row) => isOpen(row.state) && states.includes(row.state))
         .filter((row) => task === undefined || row.task === task)
-        .sort((a, b) => a.place - b.place)
+        .sort(inPlace)
         .slice(0, limit)
         .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
+    });
+
+  listParked: Store["listParked"] = (operation) =>
+    this.#read(operation.workspace, (all) => {
+      const { state, sender, receiver, task, limit, after } = operation;
+      return all.deliveries
+        .filter((row) => row.state === state && isAfter(row, after))
+        .filter((row) => sender === undefined || row.sender === sender)
+        .filter((row) => receiver === undefined || row.receiver === receiver)
+        .filter((row) => task === undefined || row.task === task)
+        .sort(inPlace)
+        .slice(0, limit)
+        .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
+    });
+
+  countOpen: Store["countOpen"] = (workspace, receiver, most) =>
+    this.#read(workspace, (all) => {
+      const open = all.deliveries.filter((row) => row.receiver === receiver && isOpen(row.state));
+      return Math.min(most, open.length);
     });
 
   readLine: Store["readLine"] = (workspace, task) =>
@@ -343,6 +459,7 @@ class ReferenceStore implements Store {
         deliveries: () => all.deliveries,
         delivery: (id) => all.deliveries.find((row) => row.id === id),
         attempts: (delivery) => all.attempts.filter((row) => row.delivery === delivery),
+        entries: () => all.entries,
       },
       onProgress,
     );
@@ -378,7 +495,8 @@ class ReferenceStore implements Store {
       rows
         .filter((row) => row.workspace === workspace)
         .map(({ workspace: _, ...row }) => row as Row);
-    const { agents, memories, relations, envelopes, deliveries, attempts, events } = this.#shelf;
+    const { agents, memories, relations, envelopes, deliveries, attempts, events, entries } =
+      this.#shelf;
     return run({
       agents: own(agents),
       memories: own(memories),
@@ -387,6 +505,7 @@ class ReferenceStore implements Store {
       deliveries: own(deliveries),
       attempts: own(attempts),
       events: own(events),
+      entries: own(entries),
     });
   }
 
@@ -403,11 +522,26 @@ const copy = (shelf: Shelf): Shelf => ({
   deliveries: [...shelf.deliveries],
   attempts: [...shelf.attempts],
   events: [...shelf.events],
+  entries: [...shelf.entries],
 });
 
 function envelopeIn(shelf: Shelf, delivery: DeliveryRow): EnvelopeRow {
   return shelf.envelopes.find((row) => row.id === delivery.envelope) as EnvelopeRow;
 }
+
+/** The order of UTF-8, in which databases sort: not that of JavaScript, beyond the basic plane. */
+const byCodePoint = (a: string, b: string): number =>
+  Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** The order of an inbox. */
+function inPlace(a: DeliveryRow, b: DeliveryRow): number {
+  return a.place - b.place || (a.id < b.id ? -1 : 1);
+}
+
+const isAfter = (row: DeliveryRow, cursor: InboxCursor | undefined): boolean =>
+  cursor === undefined ||
+  row.place > cursor.place ||
+  (row.place === cursor.place && row.id > cursor.id);
 
 function headOf(
   memories: readonly MemoryRow[],
@@ -512,14 +646,48 @@ class Write {
     return row;
   }
 
-  addEnvelope({ envelope }: SendHandoff, place: Place): void {
+  addEnvelope(envelope: NewEnvelope, place: Place): void {
     const { parents: _, ...row } = envelope;
     const { workspace } = this;
     this.shelf.envelopes.push({ ...row, memory: place.id, storedAt: place.storedAt, workspace });
   }
 
-  takenId({ envelope, delivery }: SendHandoff): string | undefined {
-    return this.envelope(envelope.id)?.id ?? this.delivery(delivery.id)?.id;
+  takenId({ envelope, deliveries }: SendHandoff): string | undefined {
+    const taken = deliveries.find(({ id }) => this.delivery(id) !== undefined);
+    return this.envelope(envelope.id)?.id ?? taken?.id;
+  }
+
+  /** Who can take it: the agent, or somebody who has the role. */
+  refuseReceiver(receiver: string): ReceiverRefusal | undefined {
+    const able = this.#own(this.shelf.agents).filter(
+      (agent) => agent.id === receiver || (agent.role !== "" && roleInbox(agent.role) === receiver),
+    );
+    if (able.length === 0) return { kind: "unknown_receiver", receiver };
+    if (able.every((agent) => agent.status === "disabled")) {
+      return { kind: "receiver_disabled", receiver };
+    }
+    return undefined;
+  }
+
+  entry(kind: string, name: string): EntryRow | undefined {
+    const found = this.#own(this.shelf.entries).find(
+      (entry) => entry.kind === kind && entry.name === name,
+    );
+    if (found === undefined) return undefined;
+    const { workspace: _, ...row } = found;
+    return row;
+  }
+
+  putEntry({ kind, name, value, basedOn }: PutEntry): EntryRow | undefined {
+    const { workspace } = this;
+    this.shelf.entries = this.shelf.entries.filter(
+      (row) => row.workspace !== workspace || row.kind !== kind || row.name !== name,
+    );
+    if (value === undefined) return undefined;
+    const entry = { kind, name, value, revision: basedOn + 1 };
+    const stored = { ...entry, at: this.now, digest: entryDigest(entry) };
+    this.shelf.entries.push({ ...stored, workspace });
+    return stored;
   }
 
   delivery(id: string): DeliveryRow | undefined {
@@ -556,6 +724,14 @@ class Write {
 
   record(kind: EventKind, agent: string, delivery: DeliveryRow): void {
     const { task, id, envelope, attempt } = delivery;
+    this.recordOf(kind, agent, { task, delivery: id, envelope, attempt });
+  }
+
+  recordOf(
+    kind: EventKind,
+    agent: string,
+    of = { task: "", delivery: "", envelope: "", attempt: 0 },
+  ): void {
     const number = this.shelf.events.length + 1;
     const { now: at, workspace } = this;
     this.shelf.events.push({
@@ -563,19 +739,20 @@ class Write {
       at,
       kind,
       agent,
-      task,
-      delivery: id,
-      envelope,
-      attempt,
+      ...of,
       workspace,
     });
   }
 
-  sameWork({ delivery, envelope, parent, settles }: SendHandoff): DeliveryRow | undefined {
+  sameWork(
+    { envelope, parent, settles }: SendHandoff,
+    delivery: NewDelivery,
+  ): DeliveryRow | undefined {
     const found = this.#own(this.shelf.deliveries)
       .filter((row) => row.id !== settles?.delivery) // What ends here is not open any more.
       .filter((row) => isOpen(row.state) && row.task === envelope.task)
       .filter((row) => row.receiver === delivery.receiver && row.sender === envelope.sender)
+      .sort(inPlace) // There can be two, after one was sent on to this receiver.
       .find((row) => row.parent === parent);
     return found && this.delivery(found.id);
   }
@@ -583,36 +760,49 @@ class Write {
   deliver(
     operation: SendHandoff,
     { open, at }: { open: DeliveryRow | undefined; at: number },
-  ): { delivery: DeliveryRow; superseded: string } {
+  ): { deliveries: DeliveryRow[]; superseded: string } {
     const { agent } = operation.memory;
     if (open !== undefined && operation.extend?.held) {
       const held = this.delivery(open.id) as DeliveryRow;
-      const delivery = this.#change(held, { envelope: operation.envelope.id });
+      const { deadline = 0, lapseMs = 0 } = operation.deliveries[0] ?? {};
+      // What the newest envelope says counts; what is accepted has only a deadline.
+      const soon = held.state === "claimed" && lapseMs > 0 ? this.now + lapseMs : 0;
+      const delivery = this.#change(held, {
+        envelope: operation.envelope.id,
+        deadline,
+        lapseAt: soonest(deadline, soon),
+      });
       this.record("extended", agent, delivery);
       this.wake(delivery.holder);
-      return { delivery, superseded: "" };
+      return { deliveries: [delivery], superseded: "" };
     }
     if (open !== undefined) {
       const replaced = this.delivery(open.id) as DeliveryRow;
-      this.#change(replaced, { state: "superseded", settledAt: at });
+      this.#change(replaced, { state: "superseded", settledAt: at, lapseAt: 0 });
       this.record("superseded", agent, replaced);
     }
-    const delivery = this.#addDelivery(operation, { place: open?.place, at });
-    this.record("sent", agent, delivery);
-    this.wake(delivery.receiver);
-    return { delivery, superseded: open?.id ?? "" };
+    const deliveries = operation.deliveries.map((delivery) => {
+      const added = this.#addDelivery(operation, delivery, { place: open?.place, at });
+      const dead = added.state === "dead";
+      if (dead) this.#endAttempt(added, { outcome: "stopped", reason: delivery.reason }, at);
+      this.record(dead ? "dead" : "sent", agent, added);
+      this.wake(added.receiver);
+      return added;
+    });
+    // What was parked at once takes nobody's turn.
+    if (open !== undefined) this.#passTurn(open);
+    return { deliveries, superseded: open?.id ?? "" };
   }
 
   #addDelivery(
-    operation: SendHandoff,
+    { envelope, parent }: SendHandoff,
+    delivery: NewDelivery,
     { place, at }: { place: number | undefined; at: number },
   ): DeliveryRow {
-    const { envelope, delivery, parent } = operation;
-    const { receiver } = delivery;
-    const chosen = place ?? this.shelf.memories.length;
-    const ahead = this.#queue({ receiver, task: envelope.task }).filter(
-      (row) => row.place < chosen,
-    );
+    const { receiver, state, delayMs, lapseMs, deadline } = delivery;
+    const dead = state === "dead";
+    const queue = this.#queue({ receiver, task: envelope.task });
+    const chosen = place ?? this.#placeBehind(queue, delivery.ahead);
     const row: DeliveryRow = {
       id: delivery.id,
       envelope: envelope.id,
@@ -620,26 +810,37 @@ class Write {
       sender: envelope.sender,
       receiver,
       parent,
-      state: "ready",
+      state,
       place: chosen,
-      inTurn: ahead.length === 0,
-      attempt: 0,
+      inTurn: dead || queue.every((row) => row.place > chosen),
+      attempt: dead ? 1 : 0,
       maxAttempts: delivery.maxAttempts,
-      fence: 0,
+      fence: dead ? 1 : 0,
       leaseUntil: 0,
-      readyAt: 0,
+      holdUntil: 0,
+      readyAt: state === "scheduled" ? this.now + delayMs : 0,
+      deadline,
+      lapseAt: dead ? 0 : soonest(deadline, lapseMs === 0 ? 0 : this.now + lapseMs),
       sentAt: at,
       seenAt: 0,
       acceptedAt: 0,
-      settledAt: 0,
+      settledAt: dead ? at : 0,
       holder: "",
       instance: "",
       process: "",
       acceptedBy: "",
       settledBy: "",
+      followers: "",
     };
     this.shelf.deliveries.push({ ...row, workspace: this.workspace });
     return row;
+  }
+
+  /** The last in line, or ahead of others; but behind what is open of its task, in any case. */
+  #placeBehind(queue: readonly DeliveryRow[], ahead: number): number {
+    const newest = this.shelf.memories.length;
+    const last = queue.at(-1);
+    return last === undefined ? newest - ahead : Math.max(newest, last.place + 1);
   }
 
   leaseLost(lease: Lease): LeaseLost | undefined {
@@ -666,7 +867,8 @@ class Write {
   }
 
   renew(lease: Lease): DeliveryRow {
-    return this.#change(this.held(lease), { leaseUntil: this.now + lease.leaseMs });
+    const held = this.held(lease);
+    return this.#change(held, { leaseUntil: Math.min(this.now + lease.leaseMs, held.holdUntil) });
   }
 
   renewSession({ agent, instance }: Session, leaseMs: number): void {
@@ -674,28 +876,34 @@ class Write {
       .filter((row) => isHeld(row.state) && row.leaseUntil > this.now)
       .filter((row) => row.holder === agent && row.instance === instance && row.process === "");
     for (const { id } of own) {
-      this.#change(this.delivery(id) as DeliveryRow, { leaseUntil: this.now + leaseMs });
+      const held = this.delivery(id) as DeliveryRow;
+      this.#change(held, { leaseUntil: Math.min(this.now + leaseMs, held.holdUntil) });
     }
   }
 
   claimable({ receiver, delivery, task, limit }: ClaimDeliveries): DeliveryRow[] {
+    const agent = this.agent(receiver) as AgentRow;
+    if (agent.status === "paused") return [];
+    const inboxes = [receiver, ...(agent.role === "" ? [] : [roleInbox(agent.role)])];
     return this.#own(this.shelf.deliveries)
-      .filter((row) => row.receiver === receiver && row.state === "ready" && row.inTurn)
+      .filter((row) => inboxes.includes(row.receiver) && row.state === "ready" && row.inTurn)
+      .filter((row) => row.deadline === 0 || row.deadline > this.now)
       .filter((row) => delivery === undefined || row.id === delivery)
       .filter((row) => task === undefined || row.task === task)
-      .sort((a, b) => a.place - b.place)
+      .sort(inPlace)
       .slice(0, delivery === undefined ? limit : 1)
       .map((row) => this.delivery(row.id) as DeliveryRow);
   }
 
   claim(delivery: DeliveryRow, operation: ClaimDeliveries): DeliveryRow {
-    const { receiver, instance, process, leaseMs } = operation;
+    const { receiver, instance, process, leaseMs, holdMs } = operation;
     return this.#change(delivery, {
       state: "claimed",
       attempt: delivery.attempt + 1,
       fence: delivery.fence + 1,
-      leaseUntil: this.now + leaseMs,
-      seenAt: this.now,
+      leaseUntil: this.now + Math.min(leaseMs, holdMs),
+      holdUntil: this.now + holdMs,
+      seenAt: delivery.seenAt || this.now,
       holder: receiver,
       instance,
       process,
@@ -703,9 +911,11 @@ class Write {
   }
 
   accept(lease: Lease, place: Place): DeliveryRow {
-    const delivery = this.#change(this.held(lease), {
+    const held = this.held(lease);
+    const delivery = this.#change(held, {
       state: "accepted",
-      leaseUntil: this.now + lease.leaseMs,
+      leaseUntil: Math.min(this.now + lease.leaseMs, held.holdUntil),
+      lapseAt: held.deadline,
       acceptedAt: place.storedAt,
       acceptedBy: place.id,
     });
@@ -719,85 +929,120 @@ class Write {
     settlement: Settlement,
     end: { place: Place | undefined; reason: string },
   ): DeliveryRow {
-    const state = "becomes" in settlement ? settlement.becomes : settlement.kind;
-    const open = state === "ready" || state === "scheduled";
+    const state = stateAfter(settlement);
+    const open = isOpen(state);
+    const lapseMs = lapseAfter(settlement);
+    const delayMs = delayAfter(settlement);
     const delivery = this.#change(held, {
       state,
       leaseUntil: 0,
-      readyAt: "delayMs" in settlement ? this.now + settlement.delayMs : 0,
+      holdUntil: 0,
+      maxAttempts: held.maxAttempts + (isFree(settlement) ? 1 : 0),
+      readyAt: delayMs === undefined ? 0 : this.now + delayMs,
+      lapseAt: open ? soonest(held.deadline, lapseMs === 0 ? 0 : this.now + lapseMs) : 0,
       settledAt: open ? 0 : (end.place?.storedAt ?? this.now),
       settledBy: end.place?.id ?? "",
     });
-    if (settlement.kind !== "completed") this.#endAttempt(held, settlement.kind, end);
+    if (settlement.kind === "completed") this.#closeBreaker(held.receiver);
+    else this.#endAttempt(held, { ...end, outcome: settlement.kind }, end.place?.storedAt);
     this.record(state === "dead" ? "dead" : settlement.kind, held.holder, delivery);
     if (!open) this.#passTurn(delivery);
     return delivery;
   }
 
+  #closeBreaker(receiver: string): void {
+    const entry = this.entry(BREAKER, receiver);
+    if (entry) this.putEntry({ ...entry, value: undefined, basedOn: entry.revision });
+  }
+
   #endAttempt(
-    held: DeliveryRow,
-    outcome: AttemptRow["outcome"],
-    end: { place: Place | undefined; reason: string },
+    tried: DeliveryRow,
+    end: { outcome: AttemptRow["outcome"]; reason: string },
+    at = this.now,
   ): void {
-    const { id: delivery, attempt, holder, instance } = held;
+    const { id: delivery, attempt } = tried;
+    const held = isHeld(tried.state);
     this.shelf.attempts.push({
       delivery,
       attempt,
-      holder,
-      instance,
-      endedAt: end.place?.storedAt ?? this.now,
-      outcome,
+      holder: held ? tried.holder : "",
+      instance: held ? tried.instance : "",
+      endedAt: at,
+      outcome: end.outcome,
       reason: end.reason,
       workspace: this.workspace,
     });
   }
 
-  /** Retries that are due become ready; work whose holder fell silent or died goes back. */
-  sweep(gone: readonly string[]): void {
-    for (const row of this.#own(this.shelf.deliveries)) {
-      const delivery = this.delivery(row.id) as DeliveryRow;
-      if (delivery.state === "scheduled" && delivery.readyAt <= this.now) {
-        this.#change(delivery, { state: "ready" });
-      }
-    }
-    const expired = this.#held()
-      .filter((row) => row.leaseUntil <= this.now)
-      .sort((a, b) => a.leaseUntil - b.leaseUntil || a.place - b.place);
-    for (const delivery of expired.slice(0, SWEEP)) this.#lose(delivery, "");
-    const orphaned = this.#held()
-      .filter((row) => row.process !== "" && gone.includes(row.process))
-      .sort((a, b) => a.place - b.place);
-    for (const delivery of orphaned.slice(0, SWEEP)) {
-      this.#lose(delivery, '{"reason":"process ended"}');
-    }
-  }
-
-  #held(): DeliveryRow[] {
-    const held = this.#own(this.shelf.deliveries).filter((row) => isHeld(row.state));
-    return held.map((row) => this.delivery(row.id) as DeliveryRow);
-  }
-
-  /** Its holder is gone: it can be tried again, or is parked after the last try. */
-  #lose(delivery: DeliveryRow, reason: string): void {
-    const dead = delivery.attempt >= delivery.maxAttempts;
-    this.#change(delivery, {
-      state: dead ? "dead" : "ready",
-      leaseUntil: 0,
-      readyAt: 0,
-      settledAt: dead ? this.now : 0,
-      settledBy: "",
+  move({ agent, envelope }: MoveDeliveries, move: Move, place: Place | undefined): DeliveryRow {
+    const before = this.delivery(move.delivery) as DeliveryRow;
+    const { to, ends } = move;
+    const named = {
+      maxAttempts: move.maxAttempts ?? before.maxAttempts,
+      deadline: move.deadline ?? before.deadline,
+      followers: move.followers ?? before.followers,
+      envelope: envelope?.id ?? before.envelope,
+    };
+    const open = isOpen(to);
+    const lapseAt = soonest(named.deadline, move.lapseMs ? this.now + move.lapseMs : 0);
+    const stays = to === before.state && move.receiver === undefined;
+    const readyAt = to === "scheduled" ? this.now + (move.delayMs ?? 0) : 0;
+    // A try that nobody claimed counts all the same.
+    const tries = ends !== undefined && !isHeld(before.state) ? 1 : 0;
+    const tried = { ...before, attempt: before.attempt + tries, fence: before.fence + tries };
+    if (ends !== undefined) this.#endAttempt(tried, ends, place?.storedAt);
+    const moved = this.#change(tried, {
+      ...named,
+      ...(move.lapseMs === undefined && stays ? {} : { lapseAt: open ? lapseAt : 0 }),
+      ...(stays
+        ? move.delayMs !== undefined && { readyAt }
+        : {
+            state: to,
+            receiver: move.receiver ?? before.receiver,
+            leaseUntil: 0,
+            holdUntil: 0,
+            readyAt,
+            settledAt: open ? 0 : (place?.storedAt ?? this.now),
+            settledBy: place?.id ?? "",
+          }),
     });
-    this.#endAttempt(delivery, "expired", { place: undefined, reason });
-    this.record(dead ? "dead" : "expired", delivery.holder, delivery);
-    this.wake(delivery.receiver);
-    if (dead) this.#passTurn(delivery);
+    this.record(move.event, agent, moved);
+    for (const concerned of [moved.sender, moved.receiver]) this.wake(concerned);
+    if (isHeld(before.state)) this.wake(before.holder);
+    return stays ? moved : this.#line(before, moved);
   }
 
-  /** In how many milliseconds; 0: nothing will fall due. */
+  /** Its place in line after a move: the last where it is new, and whoever was behind it is next. */
+  #line(before: DeliveryRow, moved: DeliveryRow): DeliveryRow {
+    const joins = moved.receiver !== before.receiver || !isOpen(before.state);
+    let row = moved;
+    if (isOpen(moved.state) && joins) {
+      const queue = this.#queue(moved).filter((each) => each.id !== moved.id);
+      const place = this.#placeBehind(queue, 0);
+      row = this.#change(moved, { place, inTurn: queue.length === 0 });
+    }
+    const left = isOpen(before.state) && (joins || !isOpen(moved.state));
+    if (left) this.#passTurn(before);
+    return row;
+  }
+
+  /** Retries whose time has come. */
+  mature(): void {
+    for (const row of this.#own(this.shelf.deliveries)) {
+      if (row.state !== "scheduled" || row.readyAt > this.now) continue;
+      this.#change(this.delivery(row.id) as DeliveryRow, { state: "ready" });
+    }
+  }
+
+  /** In how many milliseconds something falls due: 0 when it has, Infinity when nothing will. */
   nextDue(): number {
-    const due = this.#own(this.shelf.deliveries).flatMap((row) =>
-      row.state === "scheduled" ? row.readyAt : isHeld(row.state) ? row.leaseUntil : [],
-    );
-    return due.length === 0 ? 0 : Math.max(1, Math.min(...due) - this.now);
+    const due = this.#own(this.shelf.deliveries)
+      .filter((row) => isOpen(row.state))
+      .flatMap((row) => [
+        ...(row.state === "scheduled" ? [row.readyAt] : []),
+        ...(isHeld(row.state) ? [row.leaseUntil] : []),
+        ...(row.lapseAt === 0 ? [] : [row.lapseAt]),
+      ]);
+    return Math.max(0, Math.min(...due) - this.now);
   }
 }

@@ -3,7 +3,7 @@ import type { DeliveryRow } from "../rows.ts";
 import type { AcceptDelivery, AcceptOutcome } from "../store.ts";
 import { append, refuseRecord } from "./append.ts";
 import { record } from "./deliveries.ts";
-import { holdingNewest } from "./lease.ts";
+import { holdingNewest, renewedUntil } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): AcceptOutcome {
@@ -16,17 +16,18 @@ export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): Acce
   const refused = refuseRecord(tx, workspace, memory);
   if (refused !== undefined) return refused;
   const { place } = append(tx, { name: operation, workspace }, memory);
-  const leaseUntil = tx.now + lease.leaseMs;
+  const leaseUntil = renewedUntil(tx, claimed, lease.leaseMs);
   const { delivery: id, fence } = lease;
   tx.sql.accept.run(leaseUntil, place.storedAt, memory.id, workspace, id, fence);
   const delivery: DeliveryRow = {
     ...claimed,
     state: "accepted",
     leaseUntil,
+    lapseAt: claimed.deadline,
     acceptedAt: place.storedAt,
     acceptedBy: memory.id,
   };
-  record(tx, workspace, { kind: "accepted", agent: memory.agent, delivery });
+  record(tx, workspace, { kind: "accepted", agent: delivery.holder, delivery });
   tx.wake(operation.workspace, delivery.sender);
   return { kind: "accepted", place, delivery };
 }

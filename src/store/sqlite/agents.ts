@@ -1,8 +1,8 @@
 /** The registry: one row per agent, one name for one agent. */
 
 import { agentOf } from "../codecs.ts";
-import { type AgentRow, agentDigest } from "../rows.ts";
-import type { AuthorRefusal, RegisterAgent, RegisterOutcome } from "../store.ts";
+import { type AgentRow, agentDigest, roleInbox } from "../rows.ts";
+import type { AuthorRefusal, ReceiverRefusal, RegisterAgent, RegisterOutcome } from "../store.ts";
 import { single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
@@ -62,3 +62,21 @@ export function refuseAuthor(
   if (known.publicKey !== author.publicKey) return { kind: "key_changed", agent: author.agent };
   return undefined;
 }
+
+/** Whether there is somebody who can take it: the agent, or one who has the role. */
+export function refuseReceiver(
+  tx: Transaction,
+  workspace: number,
+  receiver: string,
+): ReceiverRefusal | undefined {
+  const status = tx.agent(workspace, receiver)?.status;
+  if (status !== undefined && status !== "disabled") return undefined;
+  const role = receiver.startsWith(ROLE) ? receiver.slice(ROLE.length) : "";
+  const able = role === "" ? undefined : single<number>(tx.sql.roleStatus.get(workspace, role));
+  if (able === 1) return undefined;
+  const known = status !== undefined || able !== undefined;
+  return { kind: known ? "receiver_disabled" : "unknown_receiver", receiver };
+}
+
+/** What the name of every role's inbox begins with. */
+const ROLE = roleInbox("");

@@ -49,6 +49,15 @@ export function refuseRecord(
   return undefined;
 }
 
+/** Its id is taken. Only asked where an answer depends on it: appending finds out by itself. */
+export function refuseTaken(
+  tx: Transaction,
+  workspace: number,
+  { id }: NewMemory,
+): RecordRefusal | undefined {
+  return tx.position(workspace, id) === undefined ? undefined : { kind: "id_taken", id };
+}
+
 /** Writes a record that was judged before. */
 export function append(
   tx: Transaction,

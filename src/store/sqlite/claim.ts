@@ -1,18 +1,19 @@
 /**
- * Claiming: the oldest deliveries of a receiver that are ready and in turn, each to exactly one
- * holder. Touches those only (they have a partial index of their own), so its cost grows neither
- * with what was completed nor with what waits behind an earlier delivery of its task.
+ * Claiming: the first deliveries of an agent's own inbox and of its role's that are ready and in
+ * turn, each to exactly one holder. Touches those only (they have a partial index of their own), so
+ * its cost grows neither with what was completed nor with what waits behind an earlier delivery of
+ * its task. Each inbox is read as far as there is room; the two are merged here.
  */
 
-import { deliveryOf } from "../codecs.ts";
-import type { DeliveryRow, NewMemory } from "../rows.ts";
+import { type DeliveryRow, type NewMemory, roleInbox } from "../rows.ts";
 import type { ClaimDeliveries, Claimed, ClaimOutcome } from "../store.ts";
 import { refuseAuthor } from "./agents.ts";
 import { append, refuseRecord } from "./append.ts";
-import { findDelivery, openDeliveries, readEnvelope, record } from "./deliveries.ts";
-import { sweep } from "./lease.ts";
+import { findDelivery, record } from "./deliveries.ts";
+import { mature, nextDue } from "./due.ts";
+import { readEnvelope, withEnvelope } from "./envelopes.ts";
+import { firstOf } from "./list.ts";
 import { Refusal } from "./refusal.ts";
-import { single } from "./scalar.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
@@ -20,13 +21,14 @@ export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): Cl
   const author = { agent: operation.receiver, publicKey: operation.publicKey };
   const refused = refuseAuthor(tx, workspace, author);
   if (refused !== undefined) return refused;
-  sweep(tx, workspace, operation);
+  mature(tx, workspace);
   const claimed = candidates(tx, workspace, operation).map((delivery) =>
     operation.accept === undefined
       ? claim(tx, { workspace, delivery }, operation)
       : take(tx, { workspace, delivery }, operation.accept, operation),
   );
-  const nextDueMs = claimed.length < operation.limit ? nextDue(tx, workspace) : 0;
+  const isFull = claimed.length >= operation.limit;
+  const nextDueMs = isFull ? Number.POSITIVE_INFINITY : nextDue(tx, workspace);
   return { kind: "claimed", claimed, nextDueMs };
 }
 
@@ -35,18 +37,30 @@ function candidates(
   workspace: number,
   { receiver, delivery, task, limit }: ClaimDeliveries,
 ): DeliveryRow[] {
-  const claimable = (one: DeliveryRow | undefined): DeliveryRow[] =>
-    one?.state === "ready" && one.inTurn ? [one] : [];
+  const inboxes = inboxesOf(tx, workspace, receiver);
   if (delivery !== undefined) {
     const one = findDelivery(tx.sql, workspace, delivery);
-    const fits = one?.receiver === receiver && (task === undefined || one.task === task);
-    return fits ? claimable(one) : [];
+    const fits =
+      one?.state === "ready" &&
+      one.inTurn &&
+      (one.deadline === 0 || one.deadline > tx.now) &&
+      inboxes.includes(one.receiver) &&
+      (task === undefined || one.task === task);
+    return fits ? [one] : [];
   }
-  if (task !== undefined) {
-    const [first] = openDeliveries(tx.sql, workspace, { receiver, task, limit: 1 });
-    return claimable(first);
-  }
-  return tx.sql.readyDeliveries.all(workspace, receiver, limit).map(deliveryOf);
+  const lists = inboxes.map((inbox) =>
+    task === undefined
+      ? tx.sql.readyDeliveries.all(workspace, inbox, tx.now, limit)
+      : tx.sql.readyOfTask.all(workspace, inbox, task, limit, tx.now),
+  );
+  return firstOf(lists, limit);
+}
+
+/** Where an agent takes its work from; nowhere while it is paused. */
+function inboxesOf(tx: Transaction, workspace: number, agent: string): readonly string[] {
+  const known = tx.agent(workspace, agent);
+  if (known === undefined || known.status === "paused") return [];
+  return known.role === "" ? [agent] : [agent, roleInbox(known.role)];
 }
 
 interface Candidate {
@@ -58,15 +72,16 @@ interface Candidate {
 function heldBy(
   tx: Transaction,
   delivery: DeliveryRow,
-  { receiver, instance, process, leaseMs }: ClaimDeliveries,
+  { receiver, instance, process, leaseMs, holdMs }: ClaimDeliveries,
 ): DeliveryRow {
   return {
     ...delivery,
     state: "claimed",
     attempt: delivery.attempt + 1,
     fence: delivery.fence + 1,
-    leaseUntil: tx.now + leaseMs,
-    seenAt: tx.now,
+    leaseUntil: tx.now + Math.min(leaseMs, holdMs),
+    holdUntil: tx.now + holdMs,
+    seenAt: delivery.seenAt || tx.now,
     holder: receiver,
     instance,
     process,
@@ -79,9 +94,10 @@ function claim(
   operation: ClaimDeliveries,
 ): Claimed {
   const claimed = heldBy(tx, delivery, operation);
-  const { leaseUntil, seenAt, holder, instance, process } = claimed;
+  const { leaseUntil, holdUntil, seenAt, holder, instance, process } = claimed;
   tx.sql.claim.run(
     leaseUntil,
+    holdUntil,
     seenAt,
     holder,
     instance,
@@ -91,7 +107,7 @@ function claim(
     delivery.fence,
   );
   record(tx, workspace, { kind: "claimed", agent: holder, delivery: claimed });
-  return { delivery: claimed, envelope: readEnvelope(tx.sql, workspace, delivery.envelope) };
+  return withEnvelope(tx.sql, workspace, claimed);
 }
 
 /** Claim and accept at once: one row update and one event instead of two of each. */
@@ -107,9 +123,11 @@ function take(
   const refused = refuseRecord(tx, workspace, memory);
   if (refused !== undefined) throw new Refusal(refused);
   const { place } = append(tx, { name: operation, workspace }, memory);
-  const taken = { ...held, acceptedAt: place.storedAt, acceptedBy: memory.id };
+  const lapseAt = held.deadline;
+  const taken = { ...held, lapseAt, acceptedAt: place.storedAt, acceptedBy: memory.id };
   tx.sql.takeAtOnce.run(
     taken.leaseUntil,
+    taken.holdUntil,
     taken.seenAt,
     taken.acceptedAt,
     taken.holder,
@@ -123,12 +141,4 @@ function take(
   record(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
   tx.wake(operation.workspace, taken.sender);
   return { delivery: taken, envelope };
-}
-
-/** In how many milliseconds; 0: nothing will fall due. */
-function nextDue(tx: Transaction, workspace: number): number {
-  const retry = single<number>(tx.sql.nextRetry.get(workspace));
-  const expiry = single<number>(tx.sql.nextExpiry.get(workspace));
-  const due = Math.min(retry ?? Number.POSITIVE_INFINITY, expiry ?? Number.POSITIVE_INFINITY);
-  return Number.isFinite(due) ? Math.max(1, due - tx.now) : 0;
 }

@@ -1,8 +1,9 @@
 /** Deliveries: the look-ups, the event each change leaves, and whose turn is next. */
 
-import { deliveryOf, envelopeOf, stateNumber } from "../codecs.ts";
-import { type DeliveryRow, type EnvelopeRow, type EventKind, OPEN_STATES } from "../rows.ts";
-import type { ListDeliveries } from "../store.ts";
+import { deliveryOf } from "../codecs.ts";
+import type { DeliveryRow, EventKind } from "../rows.ts";
+import type { Target } from "./append.ts";
+import { single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -15,49 +16,56 @@ export function findDelivery(
   return row && deliveryOf(row);
 }
 
-/** Open work of a receiver, in inbox order; reads no more of it than it answers with. */
-export function openDeliveries(
-  sql: Statements,
-  workspace: number,
-  which: Omit<ListDeliveries, "workspace" | "states"> & Partial<Pick<ListDeliveries, "states">>,
-): DeliveryRow[] {
-  const { receiver, task, limit, after = 0, states = OPEN_STATES } = which;
-  const bits = states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
-  const rows =
-    task === undefined
-      ? sql.openDeliveries.all(workspace, receiver, after, bits, limit)
-      : sql.openOfTask.all(workspace, receiver, task, after, bits, limit);
-  return rows.map(deliveryOf);
+export interface Numbered {
+  readonly delivery: DeliveryRow;
+  /** Grows with every delivery that was made. */
+  readonly position: number;
 }
 
-export function readEnvelope(sql: Statements, workspace: number, id: string): EnvelopeRow {
-  return envelopeOf(sql.envelope.get(workspace, id));
+/** A row of a statement that answers with the position after the columns. */
+export function numbered(row: unknown): Numbered {
+  return { delivery: deliveryOf(row), position: (row as readonly number[]).at(-1) ?? 0 };
 }
 
-/** A delivery has ended: the next of its receiver and task can be claimed now, if there is one. */
+/** The order of an inbox. */
+export function inPlace(a: DeliveryRow, b: DeliveryRow): number {
+  return a.place - b.place || (a.id < b.id ? -1 : 1);
+}
+
+/** A delivery has ended or left: the next of its receiver and task can be claimed now. */
 export function passTurn(
   tx: Transaction,
-  workspace: number,
+  { name, workspace }: Target,
   { receiver, task }: DeliveryRow,
-): boolean {
-  return tx.sql.passTurn.run(workspace, receiver, task).changes > 0;
+): void {
+  const { changes } = tx.sql.passTurn.run(workspace, receiver, task);
+  if (changes > 0) tx.wake(name.workspace, receiver);
 }
+
+/** The last in line: behind all that is open of the receiver and task, whatever places they have. */
+export function placeBehind(
+  { sql }: Transaction,
+  queue: {
+    readonly workspace: number;
+    readonly receiver: string;
+    readonly task: string;
+    /** The newest record's. */
+    readonly position: number;
+  },
+): number {
+  const { workspace, receiver, task, position } = queue;
+  const last = single<number>(sql.lastInQueue.get(workspace, receiver, task));
+  return last === undefined ? position : Math.max(position, last + 1);
+}
+
+const NONE = { task: "", id: "", envelope: "", attempt: 0 } as const;
 
 /** Numbered by SQLite under the write lock: a reader with a cursor never skips one. */
 export function record(
   tx: Transaction,
   workspace: number,
-  event: { readonly kind: EventKind; readonly agent: string; readonly delivery: DeliveryRow },
+  event: { readonly kind: EventKind; readonly agent: string; readonly delivery?: DeliveryRow },
 ): void {
-  const { delivery } = event;
-  tx.sql.addEvent.run(
-    workspace,
-    tx.now,
-    delivery.attempt,
-    event.kind,
-    event.agent,
-    delivery.task,
-    delivery.id,
-    delivery.envelope,
-  );
+  const { task, id, envelope, attempt } = event.delivery ?? NONE;
+  tx.sql.addEvent.run(workspace, tx.now, attempt, event.kind, event.agent, task, id, envelope);
 }

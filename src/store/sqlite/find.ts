@@ -25,7 +25,7 @@ interface Search {
   /** Empty: there is nothing the index could help with. */
   readonly query: string;
   readonly limit: number;
-  readonly fits: (row: MemoryRow) => boolean;
+  readonly fits: (row: PositionedMemory) => boolean;
 }
 
 export function recentMemories(
@@ -63,17 +63,21 @@ export function searchCandidates(
   });
 }
 
-/** Positions of the handoff records of a task, oldest first. */
-export function handoffsOf(finder: Finder, workspace: number, task: string): number[] {
-  const chains = finder.sql.chains.all(workspace) as unknown as [number, string][];
+/**
+ * Positions of the envelopes of a task, oldest first: each has that of the record that vouches for
+ * it, whatever that record calls itself. Asked of the number first: most records vouch for none.
+ */
+export function envelopesOf(finder: Finder, workspace: number, task: string): number[] {
+  const { sql } = finder;
+  const chains = sql.chains.all(workspace) as unknown as [number, string][];
   const found = chains.flatMap(([chain, branch]) => {
-    const filter = { branch, task, type: "handoff" };
+    const filter = { branch, task };
     return find(finder, {
       chain,
       before: Number.MAX_SAFE_INTEGER,
       query: facetQuery(workspace, filter),
       limit: Number.MAX_SAFE_INTEGER,
-      fits: (row) => passes(row, filter),
+      fits: (row) => sql.isEnvelope.get(row.pos) !== undefined && passes(row, filter),
     });
   });
   return found.map((row) => row.pos).sort((a, b) => a - b);

@@ -248,6 +248,46 @@ const MIGRATIONS: readonly Migration[] = [
       create index events_workspace on events (workspace);
     `,
   },
+  {
+    version: 3,
+    name: "deadlines, longest holds, entries, inboxes of roles",
+    sql: `
+      -- At the end of the row, where a column can be added without writing every row anew: a row
+      -- never reaches beyond its page, so an update costs the same wherever in it the column is.
+      alter table deliveries add column hold_until integer not null default 0;
+      alter table deliveries add column deadline integer not null default 0;
+      alter table deliveries add column lapse_at integer not null default 0;
+      alter table deliveries add column followers text not null default '';
+      -- Whoever holds something now was promised no end: renewing goes on.
+      update deliveries set hold_until = 9007199254740991 where state in (2, 3);
+
+      -- Two can have one place: what is urgent goes ahead to where another is. Then the id decides.
+      drop index deliveries_ready;
+      create index deliveries_ready on deliveries (workspace, receiver, place, id)
+        where state = 1 and turn = 1;
+      drop index deliveries_inbox;
+      create index deliveries_inbox on deliveries (workspace, receiver, place, id)
+        where settled_at = 0;
+      -- Empty where nobody sets times: what has ended has none.
+      create index deliveries_lapses on deliveries (workspace, lapse_at, place) where lapse_at > 0;
+      -- Dead letters and open questions.
+      create index deliveries_parked on deliveries (workspace, state, place, id)
+        where state in (4, 7);
+
+      create index agents_role on agents (workspace, role);
+
+      create table entries (
+        workspace integer not null,
+        kind text not null,
+        name text not null,
+        revision integer not null,
+        at integer not null,
+        value text not null,
+        digest text not null,
+        primary key (workspace, kind, name)
+      ) strict, without rowid;
+    `,
+  },
 ];
 
 const NEWEST = MIGRATIONS.length;

@@ -21,22 +21,27 @@ import {
   memoryOf,
 } from "../codecs.ts";
 import { holdsFor } from "../filter.ts";
-import type { RelationEdge } from "../rows.ts";
-import type { Claimed, FindRelations, ListDeliveries, Store } from "../store.ts";
+import type { DeliveryRow, RelationEdge } from "../rows.ts";
+import type { FindRelations, Store } from "../store.ts";
 import { acceptDelivery } from "./accept.ts";
 import { findAgent, registerAgent } from "./agents.ts";
 import { appendMemories } from "./append.ts";
 import { claimDeliveries } from "./claim.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
-import { findDelivery, openDeliveries, readEnvelope } from "./deliveries.ts";
+import { findDelivery } from "./deliveries.ts";
 import { Doorbell } from "./doorbell.ts";
+import { dueDeliveries } from "./due.ts";
+import { findEntry, listEntries, putEntry } from "./entries.ts";
+import { withEnvelope } from "./envelopes.ts";
 import { isBusy } from "./failures.ts";
-import { type Finder, handoffsOf, recentMemories, searchCandidates, watermark } from "./find.ts";
+import { envelopesOf, type Finder, recentMemories, searchCandidates, watermark } from "./find.ts";
 import { Housekeeper } from "./housekeeper.ts";
 import { IndexFile } from "./index-file.ts";
 import { renewLease, renewSession } from "./lease.ts";
+import { countOpen, openDeliveries, parkedDeliveries } from "./list.ts";
 import { isCurrent, migrate } from "./migrations.ts";
+import { moveDeliveries } from "./move.ts";
 import { single } from "./scalar.ts";
 import { sendHandoff } from "./send.ts";
 import { settleDelivery } from "./settle.ts";
@@ -130,6 +135,10 @@ class SqliteStore implements Store {
     this.#write((tx) => acceptDelivery(tx, operation));
   settleDelivery: Store["settleDelivery"] = (operation) =>
     this.#write((tx) => settleDelivery(tx, operation));
+  moveDeliveries: Store["moveDeliveries"] = (operation) =>
+    this.#write((tx) => moveDeliveries(tx, operation));
+  putEntry: Store["putEntry"] = (workspace, entry, event) =>
+    this.#write((tx) => putEntry(tx, { workspace, entry, event }));
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write((tx) => renewLease(tx, workspace, lease));
 
@@ -185,27 +194,39 @@ class SqliteStore implements Store {
     });
   }
 
+  findEntry: Store["findEntry"] = (workspace, kind, name) =>
+    this.#read(workspace, (key) => findEntry(this.#sql, key, { kind, name }));
+
+  listEntries: Store["listEntries"] = (operation) =>
+    this.#read(operation.workspace, (key) => listEntries(this.#sql, key, operation));
+
   findDelivery: Store["findDelivery"] = (workspace, id) =>
     this.#read(workspace, (key) => {
       const delivery = findDelivery(this.#sql, key, id);
-      return delivery && { delivery, envelope: readEnvelope(this.#sql, key, delivery.envelope) };
+      return delivery && withEnvelope(this.#sql, key, delivery);
     });
 
-  listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]> {
-    return this.#read(operation.workspace, (key) =>
-      openDeliveries(this.#sql, key, operation).map((delivery) => ({
-        delivery,
-        envelope: readEnvelope(this.#sql, key, delivery.envelope),
-      })),
+  listDeliveries: Store["listDeliveries"] = (operation) =>
+    this.#look(operation.workspace, (key) => openDeliveries(this.#sql, key, operation));
+
+  listParked: Store["listParked"] = (operation) =>
+    this.#look(operation.workspace, (key) => parkedDeliveries(this.#sql, key, operation));
+
+  listDue: Store["listDue"] = async ({ workspace, gone, limit }) => {
+    const now = this.#options.clock.now();
+    const due = await this.#look(workspace, (key) =>
+      dueDeliveries(this.#sql, key, { gone, limit, now }),
     );
-  }
+    return { now, due };
+  };
+
+  countOpen: Store["countOpen"] = (workspace, receiver, most) =>
+    this.#read(workspace, (key) => countOpen(this.#sql, key, { receiver, most }));
 
   readLine: Store["readLine"] = (workspace, task) =>
     this.#read(workspace, (key) =>
-      this.#find((finder) => handoffsOf(finder, key, task)).flatMap((position) => {
-        const row = this.#sql.envelopeAt.get(position);
-        if (row === undefined) return []; // A memory that merely calls itself a handoff.
-        const envelope = envelopeOf(row);
+      this.#find((finder) => envelopesOf(finder, key, task)).map((position) => {
+        const envelope = envelopeOf(this.#sql.envelopeAt.get(position));
         const deliveries = this.#sql.deliveriesOf.all(key, envelope.id).map(deliveryOf);
         return { envelope, deliveries };
       }),
@@ -260,6 +281,13 @@ class SqliteStore implements Store {
       file,
       busyMs: limits.busyMs,
     });
+  }
+
+  /** Deliveries with their envelopes. */
+  #look(workspace: string, find: (workspace: number) => readonly DeliveryRow[]) {
+    return this.#read(workspace, (key) =>
+      find(key).map((delivery) => withEnvelope(this.#sql, key, delivery)),
+    );
   }
 
   /** 0 stands for a workspace nobody has written to: no row has it. */

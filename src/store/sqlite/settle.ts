@@ -1,10 +1,11 @@
 /** Settling: the holder's part ends, and the delivery gets the state that the settlement says. */
-import { assertNever } from "../../errors.ts";
 import { stateNumber } from "../codecs.ts";
-import type { DeliveryRow, DeliveryState, EventKind } from "../rows.ts";
+import { type DeliveryRow, type EventKind, isOpen, soonest } from "../rows.ts";
+import { delayAfter, isFree, lapseAfter, stateAfter } from "../settlement.ts";
 import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../store.ts";
 import { append, refuseRecord, type Target } from "./append.ts";
 import { passTurn, record } from "./deliveries.ts";
+import { closeBreaker } from "./entries.ts";
 import { endAttempt, holdingNewest } from "./lease.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -34,46 +35,49 @@ interface End {
 }
 
 /** Writes the end of a hold that was checked before. */
-export function finish(tx: Transaction, { name, workspace }: Target, end: End): DeliveryRow {
+export function finish(tx: Transaction, target: Target, end: End): DeliveryRow {
+  const { workspace } = target;
   const { held, settlement, settledBy } = end;
-  const next = stateAfter(settlement);
-  const open = next === "ready" || next === "scheduled";
-  const delivery: DeliveryRow = {
-    ...held,
-    state: next,
-    leaseUntil: 0,
-    readyAt: "delayMs" in settlement ? tx.now + settlement.delayMs : 0,
-    settledAt: open ? 0 : (settledBy?.storedAt ?? tx.now),
-    settledBy: settledBy?.id ?? "",
-  };
+  const delivery = settled(tx, end);
+  const { state, maxAttempts, readyAt, lapseAt, settledAt } = delivery;
   tx.sql.settle.run(
-    stateNumber(next),
-    delivery.readyAt,
-    delivery.settledAt,
+    stateNumber(state),
+    maxAttempts,
+    readyAt,
+    lapseAt,
+    settledAt,
     delivery.settledBy,
     workspace,
     held.id,
     held.fence,
   );
-  if (settlement.kind !== "completed") {
+  if (state === "scheduled") tx.scheduled(workspace);
+  if (settlement.kind === "completed") closeBreaker(tx, workspace, held.receiver);
+  else {
     const outcome = settlement.kind;
     endAttempt(tx, workspace, held, { outcome, reason: end.reason, at: settledBy?.storedAt });
   }
-  const kind: EventKind = next === "dead" ? "dead" : settlement.kind;
+  const kind: EventKind = state === "dead" ? "dead" : settlement.kind;
   record(tx, workspace, { kind, agent: held.holder, delivery });
-  if (!open && passTurn(tx, workspace, held)) tx.wake(name.workspace, held.receiver);
+  if (!isOpen(state)) passTurn(tx, target, held);
   return delivery;
 }
 
-function stateAfter(settlement: Settlement): DeliveryState {
-  switch (settlement.kind) {
-    case "completed":
-    case "declined":
-      return settlement.kind;
-    case "failed":
-    case "released":
-      return settlement.becomes;
-    default:
-      return assertNever(settlement);
-  }
+/** The delivery as the settlement leaves it. */
+function settled({ now }: Transaction, { held, settlement, settledBy }: End): DeliveryRow {
+  const state = stateAfter(settlement);
+  const open = isOpen(state);
+  const delayMs = delayAfter(settlement);
+  const lapseMs = lapseAfter(settlement);
+  return {
+    ...held,
+    state,
+    leaseUntil: 0,
+    holdUntil: 0,
+    maxAttempts: held.maxAttempts + (isFree(settlement) ? 1 : 0),
+    readyAt: delayMs === undefined ? 0 : now + delayMs,
+    lapseAt: open ? soonest(held.deadline, lapseMs === 0 ? 0 : now + lapseMs) : 0,
+    settledAt: open ? 0 : (settledBy?.storedAt ?? now),
+    settledBy: settledBy?.id ?? "",
+  };
 }

@@ -12,6 +12,7 @@ import {
   ATTEMPT_COLUMNS,
   DELIVERY_COLUMNS,
   EDGE_COLUMNS,
+  ENTRY_COLUMNS,
   ENVELOPE_COLUMNS,
   EVENT_COLUMNS,
   MEMORY_COLUMNS,
@@ -33,7 +34,11 @@ const SQL = {
   chains: "select key, branch, seq, stored_at, link from chains where workspace = ? order by key",
 
   // Agents
-  agentStatus: "select status, public_key from agents where workspace = ? and id = ?",
+  agentStatus: "select status, public_key, role from agents where workspace = ? and id = ?",
+  // No row when there are none; else whether one of them is not disabled. By its index also where the
+  // file has never been analyzed: the primary key looks just as good then.
+  roleStatus: `select max(status <> 'disabled') from agents indexed by agents_role
+    where workspace = ? and role = ? group by role`,
   agentByName: `select ${AGENT_COLUMNS} from agent_names n
     join agents a on a.workspace = n.workspace and a.id = n.agent
     where n.workspace = ? and n.name = ?`,
@@ -74,15 +79,17 @@ const SQL = {
     values (?, ?, ?, ?, ?, ?) on conflict (workspace, id) do nothing`,
   envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? and e.id = ?`,
   envelopeAt: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.pos = ?`,
+  isEnvelope: "select 1 from envelopes where pos = ?",
   envelopeExists: "select 1 from envelopes where workspace = ? and id = ?",
   envelopes: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? order by e.pos`,
   countEnvelopes: "select count(*) from envelopes where workspace = ?",
 
   // Deliveries
   addDelivery: `insert into deliveries (workspace, state, turn, place, attempt, max_attempts, fence,
-      lease_until, ready_at, sent_at, seen_at, accepted_at, settled_at, id, envelope, parent, task,
-      sender, receiver, holder, instance, process, accepted_by, settled_by)
-    values (?, ?, ?, ?, 0, ?, 0, 0, 0, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, '', '', '', '', '')
+      lease_until, hold_until, ready_at, deadline, lapse_at, sent_at, seen_at, accepted_at,
+      settled_at, id, envelope, parent, task, sender, receiver, holder, instance, process,
+      accepted_by, settled_by, followers)
+    values (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', '')
     on conflict (workspace, id) do nothing`,
   delivery: `select ${DELIVERY_COLUMNS} from deliveries d where d.workspace = ? and d.id = ?`,
   deliveriesOf: `select ${DELIVERY_COLUMNS} from deliveries d
@@ -90,23 +97,49 @@ const SQL = {
   deliveries: `select ${DELIVERY_COLUMNS} from deliveries d where d.workspace = ? order by d.pos`,
   // The states wanted are bits: 1 << state.
   openDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.receiver = ? and d.settled_at = 0 and d.place > ?
-      and ? >> d.state & 1 order by d.place limit (? + 0)`,
+    where d.workspace = ? and d.receiver = ? and d.settled_at = 0 and (d.place, d.id) > (?, ?)
+      and ? >> d.state & 1 order by d.place, d.id limit (? + 0)`,
+  // The plus: sorted among those of one place only, rather than found in order in the whole inbox.
   openOfTask: `select ${DELIVERY_COLUMNS} from deliveries d
-    where d.workspace = ? and d.receiver = ? and d.task = ? and d.settled_at = 0 and d.place > ?
-      and ? >> d.state & 1 order by d.place limit (? + 0)`,
-  queuedWork: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.receiver = ? and d.task = ? and d.settled_at = 0
+      and (d.place, +d.id) > (?, ?) and ? >> d.state & 1 order by d.place, +d.id limit (? + 0)`,
+  countOpen: `select count(*) from (select 1 from deliveries
+    where workspace = ? and receiver = ? and settled_at = 0 limit (? + 0))`,
+  parkedDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.state = ? and d.state in (4, 7) and (d.place, d.id) > (?, ?)
+      and d.sender = coalesce(?, d.sender) and d.receiver = coalesce(?, d.receiver)
+      and d.task = coalesce(?, d.task) order by d.place, d.id limit (? + 0)`,
+  queue: `select ${DELIVERY_COLUMNS}, d.pos from deliveries d
+    where d.workspace = ? and d.receiver = ? and d.task = ? and d.settled_at = 0
+    order by d.place limit (? + 0)`,
+  firstInQueue: `select place from deliveries
+    where workspace = ? and receiver = ? and task = ? and settled_at = 0 order by place limit 1`,
+  lastInQueue: `select place from deliveries
+    where workspace = ? and receiver = ? and task = ? and settled_at = 0
+    order by place desc limit 1`,
+  queuedWork: `select ${DELIVERY_COLUMNS}, d.pos from deliveries d
     where d.workspace = ? and d.receiver = ? and d.task = ? and d.sender = ? and d.parent = ?
-      and d.settled_at = 0 and d.turn = 0`,
+      and d.settled_at = 0 and d.turn = 0 order by d.pos`,
   readyDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
     where d.workspace = ? and d.receiver = ? and d.state = 1 and d.turn = 1
-    order by d.place limit (? + 0)`,
+      and (d.deadline = 0 or d.deadline > ?)
+    order by d.place, d.id limit (? + 0)`,
+  readyOfTask: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ?1 and d.receiver = ?2 and d.task = ?3 and d.settled_at = 0
+      and d.place = (select place from deliveries
+        where workspace = ?1 and receiver = ?2 and task = ?3 and settled_at = 0
+        order by place limit 1)
+      and d.state = 1 and d.turn = 1 and (d.deadline = 0 or d.deadline > ?5)
+    order by +d.id limit (?4 + 0)`,
+  lapsed: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.lapse_at > 0 and d.lapse_at <= ?
+    order by d.lapse_at, d.place limit (? + 0)`,
   expiredLeases: `select ${DELIVERY_COLUMNS} from deliveries d
     where d.workspace = ? and d.state in (2, 3) and d.lease_until <= ?
     order by d.lease_until, d.place limit (? + 0)`,
-  heldByProcess: `select ${DELIVERY_COLUMNS} from deliveries d
+  heldByProcess: `select ${DELIVERY_COLUMNS}, d.pos from deliveries d
     where d.workspace = ? and d.state in (2, 3) and d.process = ? and d.process <> ''
-    order by d.place limit (? + 0)`,
+    order by d.place, d.pos limit (? + 0)`,
   processes: `select distinct process from deliveries
     where workspace = ? and state in (2, 3) and process <> ''`,
   heldBySession: `select 1 from deliveries
@@ -115,28 +148,36 @@ const SQL = {
   makeDue: `update deliveries set state = 1 where workspace = ? and state = 0 and ready_at <= ?`,
   nextRetry: `select min(ready_at) from deliveries where workspace = ? and state = 0`,
   nextExpiry: `select min(lease_until) from deliveries where workspace = ? and state in (2, 3)`,
+  nextLapse: "select min(lapse_at) from deliveries where workspace = ? and lapse_at > 0",
   passTurn: `update deliveries set turn = 1 where turn = 0 and pos = (
     select pos from deliveries where workspace = ? and receiver = ? and task = ? and settled_at = 0
     order by place limit 1)`,
-  renewSession: `update deliveries set lease_until = ? where workspace = ? and state in (2, 3)
-    and lease_until > ? and holder = ? and instance = ? and process = ''`,
+  renewSession: `update deliveries set lease_until = min(?, hold_until)
+    where workspace = ? and state in (2, 3) and lease_until > ? and holder = ? and instance = ?
+      and process = ''`,
   // Guarded: each names the state and fence it starts from, and reports whether it applied.
   claim: `update deliveries set state = 2, attempt = attempt + 1, fence = fence + 1,
-      lease_until = ?, seen_at = ?, holder = ?, instance = ?, process = ?
+      lease_until = ?, hold_until = ?, seen_at = ?, holder = ?, instance = ?, process = ?
     where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
   takeAtOnce: `update deliveries set state = 3, attempt = attempt + 1, fence = fence + 1,
-      lease_until = ?, seen_at = ?, accepted_at = ?, holder = ?, instance = ?, process = ?,
-      accepted_by = ?
+      lease_until = ?, hold_until = ?, lapse_at = deadline, seen_at = ?, accepted_at = ?,
+      holder = ?, instance = ?, process = ?, accepted_by = ?
     where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
-  accept: `update deliveries set state = 3, lease_until = ?, accepted_at = ?, accepted_by = ?
+  accept: `update deliveries set state = 3, lease_until = ?, lapse_at = deadline, accepted_at = ?,
+      accepted_by = ?
     where workspace = ? and id = ? and state = 2 and fence = ?`,
-  settle: `update deliveries set state = ?, lease_until = 0, ready_at = ?, settled_at = ?,
-      settled_by = ? where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
+  settle: `update deliveries set state = ?, max_attempts = ?, lease_until = 0, hold_until = 0,
+      ready_at = ?, lapse_at = ?, settled_at = ?, settled_by = ?
+    where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
+  move: `update deliveries set state = ?, turn = ?, place = ?, attempt = ?, max_attempts = ?,
+      fence = ?, lease_until = ?, hold_until = ?, ready_at = ?, deadline = ?, lapse_at = ?,
+      settled_at = ?, envelope = ?, receiver = ?, settled_by = ?, followers = ?
+    where workspace = ? and id = ? and state = ? and fence = ?`,
   renew: `update deliveries set lease_until = ?
     where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
-  supersede: `update deliveries set state = 10, settled_at = ?
+  supersede: `update deliveries set state = 10, lapse_at = 0, settled_at = ?
     where workspace = ? and id = ? and state in (0, 1) and envelope = ?`,
-  extendHeld: `update deliveries set envelope = ?
+  extendHeld: `update deliveries set envelope = ?, deadline = ?, lapse_at = ?
     where workspace = ? and id = ? and state in (2, 3, 4) and envelope = ?`,
   countStates: "select state, count(*) from deliveries where workspace = ? group by state",
   countDeliveries: "select count(*) from deliveries where workspace = ?",
@@ -151,6 +192,19 @@ const SQL = {
     values (?, ?, ?, ?, ?, ?, ?, ?)`,
   events: `select ${EVENT_COLUMNS} from events where workspace = ? and number > ?
     order by number limit (? + 0)`,
+
+  // Entries
+  entry: `select ${ENTRY_COLUMNS} from entries where workspace = ? and kind = ? and name = ?`,
+  // From the first that could begin with the prefix; the plus keeps the cursor from being the start.
+  entriesFrom: `select ${ENTRY_COLUMNS} from entries
+    where workspace = ?1 and kind = ?2 and name >= max(?3, ?4) and +name > ?4
+    order by name limit (?5 + 0)`,
+  entries: `select ${ENTRY_COLUMNS} from entries where workspace = ? order by kind, name`,
+  putEntry: `insert into entries (workspace, kind, name, revision, at, value, digest)
+      values (?, ?, ?, ?, ?, ?, ?)
+    on conflict do update set revision = excluded.revision, at = excluded.at,
+      value = excluded.value, digest = excluded.digest`,
+  dropEntry: "delete from entries where workspace = ? and kind = ? and name = ?",
 } as const;
 
 export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;

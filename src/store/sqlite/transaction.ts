@@ -22,6 +22,7 @@ export interface Head {
 export interface KnownAgent {
   readonly status: AgentStatus;
   readonly publicKey: string;
+  readonly role: string;
 }
 
 /** What was read of one workspace in this transaction. */
@@ -29,7 +30,7 @@ interface Seen {
   readonly heads: Map<string, Head>;
   readonly agents: Map<string, KnownAgent | undefined>;
   readonly positions: Map<string, number>;
-  swept: boolean;
+  matured: boolean;
 }
 
 export class Transaction {
@@ -92,8 +93,8 @@ export class Transaction {
     const { agents } = this.#of(workspace);
     if (agents.has(id)) return agents.get(id);
     const row = this.sql.agentStatus.get(workspace, id) as unknown;
-    const found = row as readonly [AgentStatus, string] | undefined;
-    const agent = found && { status: found[0], publicKey: found[1] };
+    const found = row as readonly [AgentStatus, string, string] | undefined;
+    const agent = found && { status: found[0], publicKey: found[1], role: found[2] };
     agents.set(id, agent);
     return agent;
   }
@@ -113,12 +114,17 @@ export class Transaction {
     return found;
   }
 
-  /** True the first time in this transaction: expired leases are swept once for all claims. */
-  sweepOnce(workspace: number): boolean {
+  /** True the first time in this transaction: what has fallen due is looked for once for all claims. */
+  matureOnce(workspace: number): boolean {
     const seen = this.#of(workspace);
-    if (seen.swept) return false;
-    seen.swept = true;
+    if (seen.matured) return false;
+    seen.matured = true;
     return true;
+  }
+
+  /** Something was scheduled just now: it may be due at once, so the next claim looks again. */
+  scheduled(workspace: number): void {
+    this.#of(workspace).matured = false;
   }
 
   wake(workspace: string, agent: string): void {
@@ -152,7 +158,7 @@ export class Transaction {
   #of(workspace: number): Seen {
     const known = this.#seen.get(workspace);
     if (known !== undefined) return known;
-    const seen = { heads: new Map(), agents: new Map(), positions: new Map(), swept: false };
+    const seen = { heads: new Map(), agents: new Map(), positions: new Map(), matured: false };
     this.#seen.set(workspace, seen);
     return seen;
   }

@@ -1,6 +1,14 @@
 /** Shows the file's rows to the common verification. Runs in the housekeeper's thread. */
 
-import { attemptOf, edgeOf, envelopeOf, memoryOf, rawAgentOf, rawDeliveryOf } from "../codecs.ts";
+import {
+  attemptOf,
+  edgeOf,
+  entryOf,
+  envelopeOf,
+  memoryOf,
+  rawAgentOf,
+  rawDeliveryOf,
+} from "../codecs.ts";
 import type { VerifySource } from "../verify/audit.ts";
 import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
@@ -50,5 +58,8 @@ export function verifySource(sql: Statements, workspace: string): VerifySource {
       return row && rawDeliveryOf(row);
     },
     attempts: (delivery) => sql.attempts.all(key, delivery).map(attemptOf),
+    *entries() {
+      for (const row of sql.entries.iterate(key)) yield entryOf(row);
+    },
   };
 }

@@ -3,6 +3,7 @@ import type {
   AgentRow,
   AttemptRow,
   DeliveryRow,
+  EntryRow,
   EnvelopeRow,
   MemoryRow,
   RelationEdge,
@@ -44,6 +45,7 @@ export interface VerifySource {
   deliveries(): Rows<DeliveryRow>;
   delivery(id: string): Maybe<DeliveryRow>;
   attempts(delivery: string): Some<AttemptRow>;
+  entries(): Rows<EntryRow>;
 }
 
 /** The fields of a record that other rows must agree with. */
@@ -66,6 +68,8 @@ export class Audit {
   readonly agents = new Map<string, AgentRow>();
   /** Deliveries whose place another one took, as the chain tells. */
   readonly replaced = new Set<string>();
+  /** Whom a delivery goes to, where the chain says something else than its envelope. */
+  readonly receivers = new Map<string, string>();
   readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
   readonly problems: Problem[] = [];
   readonly #onProgress: (progress: VerifyProgress) => void;

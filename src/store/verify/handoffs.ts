@@ -4,25 +4,35 @@ import {
   DELIVERY_STATES,
   type DeliveryRow,
   type DeliveryState,
+  type DeliveryStep,
   type EnvelopeRow,
   isHeld,
   isOpen,
+  publicationMark,
+  roleInbox,
   type TrailStep,
 } from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";
 
 /** States that only a record of this verb leads to. */
-const ENDINGS: ReadonlyMap<DeliveryState, TrailStep["verb"]> = new Map([
-  ["completed", "complete"],
-  ["declined", "decline"],
+const ENDINGS: ReadonlyMap<DeliveryState, readonly TrailStep["verb"][]> = new Map([
+  ["completed", ["complete"]],
+  ["declined", ["decline"]],
+  ["cancelled", ["cancel", "discard"]],
 ]);
+
+/** Records that leave a delivery open, or leave it to its policy. */
+const PASSING: readonly TrailStep["verb"][] = [
+  ...(["fail", "ask", "answer", "redrive", "reroute", "reconstruct", "open"] as const),
+];
 
 interface Sealed {
   readonly id: string;
   readonly task: string;
   readonly from: { readonly agent: string };
-  readonly to: { readonly agent?: string };
+  readonly to: { readonly agent?: string; readonly role?: string; readonly channel?: string };
   readonly parents: readonly string[];
+  readonly policy?: { readonly deadline?: number };
 }
 
 export async function auditEnvelopes(audit: Audit): Promise<void> {
@@ -78,14 +88,31 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
   const sealed = audit.read<Sealed>(envelope);
   audit.equal(row.id, "task", { is: row.task, was: envelope.task });
   audit.equal(row.id, "sender", { is: row.sender, was: envelope.sender });
-  audit.equal(row.id, "receiver", { is: row.receiver, was: sealed?.to.agent });
-  const step = (await handoffRecord(audit, envelope))?.trail?.find(
-    (each) => each.verb === "send" || each.verb === "extend",
-  );
-  audit.equal(row.id, "id", { is: row.id, was: step?.delivery });
+  const role = sealed?.to.role;
+  const addressed = sealed?.to.agent ?? (role === undefined ? undefined : roleInbox(role));
+  const receiver = audit.receivers.get(row.id) ?? addressed;
+  audit.equal(row.id, "receiver", { is: row.receiver, was: receiver });
+  // A deadline may be lifted, never moved.
+  if (row.deadline !== 0) {
+    audit.equal(row.id, "deadline", { is: row.deadline, was: sealed?.policy?.deadline ?? 0 });
+  }
+  const trail = (await handoffRecord(audit, envelope))?.trail ?? [];
+  const step = trail.find((each) => concerns(each, row.id));
+  if (step === undefined) return audit.found(row.id, "id", `${envelope.memory} does not know it`);
+  if (!JOINING.includes(step.verb)) return; // It was put in line long before this envelope.
   // An envelope that joined open work names that first, and where it comes from after it.
-  const joined = step?.verb === "extend" || step?.instead !== undefined;
-  audit.equal(row.id, "parent", { is: row.parent, was: sealed?.parents[joined ? 1 : 0] ?? "" });
+  const joined = step.verb === "extend" || (step.verb === "send" && step.instead !== undefined);
+  const parent =
+    step.verb === "publish" ? publicationMark(row.envelope) : sealed?.parents[joined ? 1 : 0];
+  audit.equal(row.id, "parent", { is: row.parent, was: parent ?? "" });
+}
+
+/** Verbs whose envelope says where the delivery comes from. */
+const JOINING: readonly TrailStep["verb"][] = ["send", "extend", "publish"];
+
+function concerns(step: TrailStep, delivery: string): boolean {
+  if (step.verb === "publish") return step.deliveries.some(([id]) => id === delivery);
+  return step.delivery === delivery && (JOINING.includes(step.verb) || PASSING.includes(step.verb));
 }
 
 /** Every claim is a try: ended ones have a row, the last may be under way or have completed. */
@@ -94,15 +121,19 @@ async function auditTries(audit: Audit, row: DeliveryRow): Promise<void> {
   for (const [i, { attempt }] of ended.entries()) {
     audit.equal(row.id, `attempts[${i}]`, { is: attempt, was: i + 1 });
   }
-  const last = isHeld(row.state) || row.state === "waiting" || row.state === "completed" ? 1 : 0;
+  const last = isHeld(row.state) || row.state === "completed" ? 1 : 0;
   audit.equal(row.id, "attempt", { is: row.attempt, was: ended.length + last });
   audit.equal(row.id, "fence", { is: row.fence, was: row.attempt });
-  if (row.attempt > 0 && !audit.agents.has(row.holder)) {
+  if (row.holder !== "" && !audit.agents.has(row.holder)) {
     audit.found(row.id, "holder", `"${row.holder}" is not registered`);
   }
   if (row.attempt === 0) {
     audit.equal(row.id, "holder", { is: row.holder, was: "" });
     audit.equal(row.id, "instance", { is: row.instance, was: "" });
+  }
+  for (const follower of row.followers.split(" ").filter(Boolean)) {
+    const known = await audit.source.delivery(follower);
+    if (known === undefined) audit.found(row.id, "followers", `${follower} is missing`);
   }
 }
 
@@ -110,7 +141,9 @@ async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
   const record = row.acceptedBy === "" ? undefined : await audit.source.memory(row.acceptedBy);
   audit.equal(row.id, "acceptedAt", { is: row.acceptedAt, was: record?.storedAt ?? 0 });
   const authored = record && audit.read<Authored>(record);
-  const step = authored?.trail?.find((each) => each.delivery === row.id);
+  const step = authored?.trail?.find(
+    (each): each is DeliveryStep => each.verb !== "publish" && each.delivery === row.id,
+  );
   if (row.acceptedBy !== "" && step?.verb !== "accept") {
     audit.found(row.id, "acceptedBy", `${row.acceptedBy} accepted something else`);
   }
@@ -127,15 +160,15 @@ async function auditSettlement(audit: Audit, row: DeliveryRow): Promise<void> {
   else if (row.settledAt === 0) audit.found(row.id, "settledAt", "is missing");
   const replaced = row.state === "superseded";
   if (replaced && !audit.replaced.has(row.id)) audit.found(row.id, "state", "nothing replaced it");
-  const ending = ENDINGS.get(row.state);
+  const endings = ENDINGS.get(row.state);
   if (row.settledBy === "") {
-    if (ending !== undefined) audit.found(row.id, "settledBy", "is missing");
+    if (endings !== undefined) audit.found(row.id, "settledBy", "is missing");
     return;
   }
   const record = await audit.source.memory(row.settledBy);
   const trail = (record && audit.read<Authored>(record))?.trail;
-  const step = trail?.find((each) => each.delivery === row.id);
-  if (step?.verb !== (ending ?? "fail")) {
+  const step = trail?.find((each) => each.verb !== "publish" && each.delivery === row.id);
+  if (step === undefined || !(endings ?? PASSING).includes(step.verb)) {
     audit.found(row.id, "settledBy", `${row.settledBy} settled something else`);
   }
   // What was replaced while it waited for another try keeps the record of the failed one.

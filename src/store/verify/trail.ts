@@ -4,29 +4,45 @@
  */
 import { canonicalJson } from "../../canonical.ts";
 import { assertNever } from "../../errors.ts";
-import type { DeliveryRow, MemoryRow, TrailStep } from "../rows.ts";
+import type { DeliveryRow, DeliveryStep, MemoryRow, PublishStep } from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";
 
 export async function auditTrail(audit: Audit, row: MemoryRow, authored: Authored): Promise<void> {
   for (const step of authored.trail ?? []) {
-    const delivery = await audit.source.delivery(step.delivery);
-    if (delivery === undefined) {
-      audit.found(step.delivery, "delivery", `is missing; ${row.id} says: ${step.verb}`);
-      continue;
-    }
-    await auditStep(audit, { row, authored, step, delivery });
+    if (step.verb === "publish") await auditPublication(audit, row, step);
+    else await auditStep(audit, { row, authored, step });
   }
+}
+
+async function auditPublication(audit: Audit, row: MemoryRow, step: PublishStep): Promise<void> {
+  for (const [id, receiver] of step.deliveries) {
+    const delivery = await known(audit, row, { delivery: id, verb: step.verb });
+    audit.receivers.set(id, receiver);
+    if (delivery) audit.equal(id, "sentAt", { is: delivery.sentAt, was: row.storedAt });
+  }
+}
+
+async function known(
+  audit: Audit,
+  row: MemoryRow,
+  { delivery, verb }: { readonly delivery: string; readonly verb: string },
+): Promise<DeliveryRow | undefined> {
+  const found = await audit.source.delivery(delivery);
+  if (!found) audit.found(delivery, "delivery", `is missing; ${row.id} says: ${verb}`);
+  return found;
 }
 
 interface Taken {
   readonly row: MemoryRow;
   readonly authored: Authored;
-  readonly step: TrailStep;
-  readonly delivery: DeliveryRow;
+  readonly step: DeliveryStep;
 }
 
 async function auditStep(audit: Audit, taken: Taken): Promise<void> {
-  const { row, step, delivery } = taken;
+  const { row, step } = taken;
+  const delivery = await known(audit, row, step);
+  if (delivery === undefined) return;
+  if (step.to !== undefined) audit.receivers.set(delivery.id, step.to);
   switch (step.verb) {
     case "send":
       audit.equal(delivery.id, "sentAt", { is: delivery.sentAt, was: row.storedAt });
@@ -34,6 +50,11 @@ async function auditStep(audit: Audit, taken: Taken): Promise<void> {
       return;
     case "extend":
     case "release":
+    case "answer":
+    case "redrive":
+    case "reroute":
+    case "reconstruct":
+    case "open":
       return;
     case "accept":
       if (delivery.attempt > step.attempt) return; // A later try has written over it.
@@ -45,12 +66,19 @@ async function auditStep(audit: Audit, taken: Taken): Promise<void> {
       audit.equal(delivery.id, "state", { is: delivery.state, was: "completed" });
       audit.equal(delivery.id, "settledBy", { is: delivery.settledBy, was: row.id });
       return;
+    case "cancel":
+    case "discard":
+      audit.equal(delivery.id, "state", { is: delivery.state, was: "cancelled" });
+      audit.equal(delivery.id, "settledBy", { is: delivery.settledBy, was: row.id });
+      return;
     case "decline":
       audit.equal(delivery.id, "state", { is: delivery.state, was: "declined" });
       audit.equal(delivery.id, "settledBy", { is: delivery.settledBy, was: row.id });
       return auditAttempt(audit, taken, "declined");
     case "fail":
       return auditAttempt(audit, taken, "failed");
+    case "ask":
+      return auditAttempt(audit, taken, "asked");
     default:
       return assertNever(step.verb);
   }
@@ -67,7 +95,7 @@ async function auditReplaced(audit: Audit, id: string, by: MemoryRow): Promise<v
 async function auditAttempt(
   audit: Audit,
   { row, authored, step }: Taken,
-  outcome: "failed" | "declined",
+  outcome: "failed" | "declined" | "asked",
 ): Promise<void> {
   const attempts = await audit.source.attempts(step.delivery);
   const attempt = attempts.find((each) => each.attempt === step.attempt);

@@ -8,6 +8,7 @@ import type { VerifyProgress, VerifyReport } from "../store.ts";
 import { auditAgents } from "./agents.ts";
 import { Audit, type VerifySource } from "./audit.ts";
 import { auditChains } from "./chains.ts";
+import { auditEntries } from "./entries.ts";
 import { auditDeliveries, auditEnvelopes } from "./handoffs.ts";
 
 export async function verifyWorkspace(
@@ -19,5 +20,6 @@ export async function verifyWorkspace(
   await auditChains(audit);
   await auditEnvelopes(audit);
   await auditDeliveries(audit);
+  await auditEntries(audit);
   return { ...audit.counts, agents: audit.agents.size, problems: audit.problems };
 }

@@ -1,11 +1,9 @@
 /** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../keys.ts";
-import { LEASE_MS, only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
+import { failedFor, HOLD_MS, LEASE_MS, only, type Scene, type SceneTest } from "./scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
-/** More than a store may look at in one go. */
-const MANY = 150;
 
 export function claiming(it: SceneTest): void {
   describe("claiming", () => {
@@ -28,6 +26,7 @@ export function claiming(it: SceneTest): void {
         attempt: 1,
         fence: 1,
         leaseUntil: scene.now + LEASE_MS,
+        holdUntil: scene.now + HOLD_MS,
         seenAt: scene.now,
         holder: "ben",
         instance: "ben-2",
@@ -73,10 +72,7 @@ export function claiming(it: SceneTest): void {
       ["completed", (scene) => settleAs(scene, { kind: "completed" })],
       ["declined", (scene) => settleAs(scene, { kind: "declined" })],
       ["dead", (scene) => settleAs(scene, { kind: "failed", becomes: "dead" })],
-      [
-        "scheduled",
-        (scene) => settleAs(scene, { kind: "failed", becomes: "scheduled", delayMs: 1_000 }),
-      ],
+      ["scheduled", (scene) => settleAs(scene, failedFor(1_000))],
     ])("what is %s is not offered [DLV-6]", async ([state, make], { scene }) => {
       const { delivery } = await scene.send();
       await make(scene);
@@ -167,6 +163,7 @@ export function claiming(it: SceneTest): void {
         attempt: 1,
         fence: 1,
         leaseUntil: scene.now + LEASE_MS,
+        holdUntil: scene.now + HOLD_MS,
         seenAt: scene.now,
         acceptedAt: scene.now,
         holder: "ben",
@@ -247,7 +244,12 @@ export function claiming(it: SceneTest): void {
 
   describe("what falls due next", () => {
     it("is nothing while nothing is held or scheduled", async ({ scene }) => {
-      expect(await scene.claim("ben")).toEqual({ kind: "claimed", claimed: [], nextDueMs: 0 });
+      await scene.send({ to: "cyd" });
+      expect(await scene.claim("ben")).toEqual({
+        kind: "claimed",
+        claimed: [],
+        nextDueMs: Number.POSITIVE_INFINITY,
+      });
     });
 
     it("is the end of the first lease to run out", async ({ scene }) => {
@@ -258,44 +260,64 @@ export function claiming(it: SceneTest): void {
       expect((await scene.claim("ben")).nextDueMs).toBe(400);
     });
 
-    it("is a duration of at least a millisecond, also when it is overdue", async ({ scene }) => {
-      await sendAll(
-        scene,
-        Array.from({ length: MANY }, (_, i) => `task ${i}`),
-      );
-      await scene.claim("ben", { limit: MANY });
-      scene.clock.advance(2 * LEASE_MS);
-      // More ran out than one claim takes back: the rest is due now.
+    it("is now for as long as something is overdue, whoever asks", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      await scene.claimOne("ben");
+      scene.clock.advance(1);
+      await scene.claimOne("ben");
+      scene.clock.advance(LEASE_MS - 2);
       expect((await scene.claim("cyd")).nextDueMs).toBe(1);
+      for (const late of [1, 1, LEASE_MS]) {
+        scene.clock.advance(late);
+        expect((await scene.claim("cyd")).nextDueMs).toBe(0);
+      }
+      await scene.takeBack();
+      expect((await scene.claim("cyd")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+    });
+
+    it("is the time to decide about something, held or not", async ({ scene }) => {
+      await scene.send({ lapseMs: 700 });
+      expect((await scene.claim("cyd")).nextDueMs).toBe(700);
+      await scene.send({ task: "sooner", deadline: scene.now + 600, lapseMs: 900 });
+      expect((await scene.claim("cyd")).nextDueMs).toBe(600);
+      await scene.claim("ben", { limit: 2 });
+      expect((await scene.claim("cyd")).nextDueMs).toBe(600);
+      scene.clock.advance(600);
+      expect((await scene.claim("cyd")).nextDueMs).toBe(0);
+    });
+
+    it("is not looked for when as many were claimed as asked for", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+      expect((await scene.claim("ben", { limit: 2 })).nextDueMs).toBe(LEASE_MS);
+    });
+
+    it("is that of its own workspace", async ({ scene }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
+      await scene.send({ where: { workspace: "elsewhere" }, lapseMs: 5 });
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
     });
 
     it("is the first retry that comes before it", async ({ scene }) => {
       await sendAll(scene, ["one", "two", "three"]);
       for (const delayMs of [400, 300]) {
         const held = await scene.acceptOne("ben");
-        await scene.settle(held, { kind: "failed", becomes: "scheduled", delayMs });
+        await scene.settle(held, failedFor(delayMs));
       }
       const { claimed, nextDueMs } = await scene.claim("ben", { limit: 2 });
       expect(only(claimed).delivery.task).toBe("three");
       expect(nextDueMs).toBe(300);
     });
 
-    it("is told again once the due time has passed without anything else to wait for", async ({
-      scene,
-    }) => {
+    it("is nothing again once all of it has ended", async ({ scene }) => {
       await scene.send();
-      const claimed = await scene.claimOne("ben");
-      scene.clock.set(claimed.delivery.leaseUntil);
+      const { delivery } = await scene.claimOne("ben");
+      scene.clock.set(delivery.leaseUntil);
+      await scene.takeBack();
       const again = await scene.claim("ben", { limit: 2 });
-      expect(only(again.claimed).delivery.attempt).toBe(2);
       expect(again.nextDueMs).toBe(LEASE_MS);
-      outcomeOf(
-        await scene.store.settleDelivery(
-          scene.settlement(only(again.claimed), { kind: "declined" }),
-        ),
-        "settled",
-      );
-      expect((await scene.claim("ben")).nextDueMs).toBe(0);
+      await scene.settle(only(again.claimed), { kind: "declined" });
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
     });
   });
 }
@@ -315,7 +337,12 @@ async function tasks(
 
 async function waiting(scene: Scene, receiver: string): Promise<string[]> {
   const { store, workspace } = scene;
-  const listed = await store.listDeliveries({ workspace, receiver, states: ["ready"], limit: 10 });
+  const listed = await store.listDeliveries({
+    workspace,
+    receivers: [receiver],
+    states: ["ready"],
+    limit: 10,
+  });
   return listed.map(({ delivery }) => delivery.id);
 }
 

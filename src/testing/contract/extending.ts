@@ -1,7 +1,15 @@
 /** Handing the same work over again: it is extended, never doubled. */
 import { describe, expect } from "vitest";
 import type { Claimed } from "../../store/store.ts";
-import { type Handover, only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
+import {
+  failedFor,
+  type Handover,
+  only,
+  outcomeOf,
+  RELEASED,
+  type Scene,
+  type SceneTest,
+} from "./scene.ts";
 
 /** Two ways to hold work: offered by the inbox, or accepted. */
 const HELD: readonly [string, (scene: Scene) => Promise<Claimed>][] = [
@@ -35,11 +43,26 @@ export function extending(it: SceneTest): void {
       scene,
     }) => {
       const held = await scene.underWay();
-      const failed = { kind: "failed", becomes: "scheduled", delayMs: 1_000 } as const;
-      const again = await scene.send({ extend: scene.extending(await scene.settle(held, failed)) });
+      const failed = await scene.settle(held, failedFor(1_000));
+      const again = await scene.send({ extend: scene.extending(failed) });
       expect(again).toMatchObject({ superseded: held.delivery.id, delivery: { state: "ready" } });
       expect(await scene.books()).toEqual({ ready: 1, superseded: 1 });
     });
+
+    it.for(HELD)(
+      "once it is %s, the deadline of the new envelope counts [ENV-11]",
+      async ([state, hold], { scene }) => {
+        await scene.send({ deadline: scene.now + 5_000 });
+        const first = await hold(scene);
+        const sooner = { deadline: scene.now + 2_000, lapseMs: 700 };
+        const again = await scene.send({ extend: scene.extending(first), ...sooner });
+        const lapseAt = state === "claimed" ? scene.now + 700 : sooner.deadline;
+        expect(again.delivery).toMatchObject({ deadline: sooner.deadline, lapseAt });
+        const lifted = await scene.send({ extend: scene.extending(again) });
+        expect(lifted.delivery).toMatchObject({ deadline: 0, lapseAt: 0 });
+        expect(await scene.deliveryNow(first.delivery.id)).toEqual(lifted.delivery);
+      },
+    );
 
     it.for(HELD)(
       "once it is %s, its delivery moves on to the new envelope [ENV-11]",
@@ -207,7 +230,7 @@ export function extending(it: SceneTest): void {
       const early = scene.handoff({ extend: scene.extending(ready) });
       const claimed = await scene.unchanged(() => store.sendHandoff(early));
       expect(outcomeOf(claimed, "changed").open?.delivery).toEqual(held.delivery);
-      const back = await scene.settle(held, { kind: "released", becomes: "ready" });
+      const back = await scene.settle(held, RELEASED);
       const late = scene.handoff({ extend: scene.extending(held) });
       const returned = await scene.unchanged(() => store.sendHandoff(late));
       expect(outcomeOf(returned, "changed").open?.delivery).toEqual(back.delivery);

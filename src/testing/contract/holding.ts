@@ -1,7 +1,7 @@
 /** Holding: accepting, renewing and writing under a lease, and being refused once it is lost. */
 import { describe, expect } from "vitest";
 import type { Claimed, Lease } from "../../store/store.ts";
-import { LEASE_MS, only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
+import { LEASE_MS, only, outcomeOf, RELEASED, type Scene, type SceneTest } from "./scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 
@@ -20,6 +20,7 @@ const LOST: readonly [string, (scene: Scene, held: Claimed) => Promise<Lease>][]
     "after somebody else claimed it",
     async (scene, held) => {
       scene.clock.set(held.delivery.leaseUntil);
+      await scene.takeBack();
       await scene.claimOne("ben", { instance: "ben-2" });
       return scene.lease(held);
     },
@@ -27,7 +28,7 @@ const LOST: readonly [string, (scene: Scene, held: Claimed) => Promise<Lease>][]
   [
     "after it was released",
     async (scene, held) => {
-      await scene.settle(held, { kind: "released", becomes: "ready" });
+      await scene.settle(held, RELEASED);
       return scene.lease(held);
     },
   ],
@@ -80,7 +81,7 @@ export function holding(it: SceneTest): void {
       [
         "after it was put back",
         async (scene: Scene, held: Claimed) => {
-          await scene.settle(held, { kind: "released", becomes: "ready" });
+          await scene.settle(held, RELEASED);
           return scene.lease(held);
         },
       ],
@@ -169,7 +170,7 @@ export function holding(it: SceneTest): void {
       const { delivery } = outcomeOf(outcome, "renewed");
       expect(delivery).toEqual({ ...held.delivery, leaseUntil: scene.now + LEASE_MS });
       expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
-      expect((await scene.claim("ben")).claimed).toEqual([]);
+      expect((await scene.due()).due).toEqual([]);
     });
 
     it.for(LOST)("a lease is not renewed %s [DLV-6]", async ([_case, lose], { scene }) => {
@@ -185,6 +186,61 @@ export function holding(it: SceneTest): void {
       expect(await scene.store.renewLease(scene.workspace, lease)).toEqual({
         kind: "lease_lost",
         delivery: undefined,
+      });
+    });
+  });
+
+  describe("the longest hold", () => {
+    const HOLD = { holdMs: LEASE_MS + 500 };
+
+    it("ends a lease that would last longer, from the claim on [DLV-6]", async ({ scene }) => {
+      await scene.send();
+      const { delivery } = await scene.claimOne("ben", { leaseMs: 2 * LEASE_MS, ...HOLD });
+      const until = scene.now + HOLD.holdMs;
+      expect(delivery).toMatchObject({ leaseUntil: until, holdUntil: until });
+    });
+
+    it.for<[string, (scene: Scene, held: Claimed) => Promise<unknown>]>([
+      ["a renewal", (scene, held) => scene.store.renewLease(scene.workspace, scene.lease(held))],
+      ["a note", (scene, held) => scene.append(scene.record("ben"), { lease: scene.lease(held) })],
+      [
+        "its session",
+        ({ store, workspace }) =>
+          store.renewSession({ workspace, agent: "ben", instance: "ben-1" }, LEASE_MS),
+      ],
+      ["its acceptance", (scene, held) => accept(scene, held)],
+    ])("is not made longer by %s [DLV-6]", async ([_case, renew], { scene }) => {
+      await scene.send();
+      const held = await scene.claimOne("ben", HOLD);
+      scene.clock.advance(499);
+      await renew(scene, held);
+      const before = await scene.deliveryNow(held.delivery.id);
+      expect(before.leaseUntil).toBe(scene.now + LEASE_MS);
+      scene.clock.advance(501);
+      if (before.state === "claimed") await renew(scene, held);
+      else await scene.store.renewLease(scene.workspace, scene.lease(held));
+      const { holdUntil } = held.delivery;
+      const after = await scene.deliveryNow(held.delivery.id);
+      expect(after).toMatchObject({ leaseUntil: holdUntil, holdUntil });
+      scene.clock.set(holdUntil);
+      const outcome = await scene.store.renewLease(scene.workspace, scene.lease(held));
+      expect(outcome).toEqual({ kind: "lease_lost", delivery: after });
+    });
+
+    it("of what is accepted at once is the same [DLV-6]", async ({ scene }) => {
+      await scene.send();
+      const { delivery } = await scene.acceptOne("ben", { holdMs: 5 });
+      expect(delivery).toMatchObject({ leaseUntil: scene.now + 5, holdUntil: scene.now + 5 });
+    });
+
+    it("begins anew for the next holder [DLV-6]", async ({ scene }) => {
+      await scene.send();
+      await scene.claimOne("ben", { holdMs: 5 });
+      scene.clock.advance(5);
+      await scene.takeBack();
+      expect((await scene.claimOne("ben", HOLD)).delivery).toMatchObject({
+        leaseUntil: scene.now + LEASE_MS,
+        holdUntil: scene.now + HOLD.holdMs,
       });
     });
   });

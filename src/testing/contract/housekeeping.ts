@@ -2,8 +2,16 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { DELIVERY_STATES, OPEN_STATES } from "../../store/rows.ts";
-import type { Store } from "../../store/store.ts";
-import { LEASE_MS, only, type Scene, type SceneTest } from "./scene.ts";
+import type { InboxCursor, Store } from "../../store/store.ts";
+import {
+  FAILED,
+  failedFor,
+  LEASE_MS,
+  only,
+  RELEASED,
+  type Scene,
+  type SceneTest,
+} from "./scene.ts";
 
 const ELSEWHERE = "elsewhere";
 
@@ -18,7 +26,7 @@ export function housekeeping(it: SceneTest): void {
       await scene.claimOne("ben", { task: "two" });
       await scene.settle(await scene.acceptOne("ben", { task: "three" }), { kind: "completed" });
       const listed = async (states: typeof OPEN_STATES, limit = 10, task?: string) => {
-        const which = { receiver: "ben", states, limit, ...(task && { task }) };
+        const which = { receivers: ["ben"], states, limit, ...(task && { task }) };
         const found = await store.listDeliveries({ workspace, ...which });
         for (const { delivery, envelope } of found) expect(envelope.id).toBe(delivery.envelope);
         return found.map(({ delivery }) => delivery.task);
@@ -44,18 +52,18 @@ export function housekeeping(it: SceneTest): void {
       await scene.claimOne("ben", { task: "two" });
       const pages = async (which: { task?: string; states?: typeof OPEN_STATES }) => {
         const read: string[][] = [];
-        let after: number | undefined;
+        let after: InboxCursor | undefined;
         do {
           const page = await store.listDeliveries({
             workspace,
-            receiver: "ben",
+            receivers: ["ben"],
             states: OPEN_STATES,
             limit: 2,
             ...which,
             ...(after === undefined ? {} : { after }),
           });
           read.push(page.map(({ delivery }) => `${delivery.task} ${delivery.sender}`));
-          after = page.at(-1)?.delivery.place;
+          after = page.at(-1)?.delivery;
         } while (after !== undefined);
         return read;
       };
@@ -73,9 +81,9 @@ export function housekeeping(it: SceneTest): void {
     it("nothing is seen from another workspace", async ({ scene }) => {
       const { store } = scene;
       const held = await scene.underWay();
-      await scene.settle(held, { kind: "failed", becomes: "ready" });
+      await scene.settle(held, FAILED);
       const { id } = held.delivery;
-      const at = { workspace: ELSEWHERE, receiver: "ben", states: OPEN_STATES, limit: 5 };
+      const at = { workspace: ELSEWHERE, receivers: ["ben"], states: OPEN_STATES, limit: 5 };
       expect(await store.findDelivery(ELSEWHERE, id)).toBeUndefined();
       expect(await store.findDelivery(scene.workspace, "dlv_unknown")).toBeUndefined();
       expect(await store.listDeliveries(at)).toEqual([]);
@@ -188,14 +196,14 @@ export function housekeeping(it: SceneTest): void {
       [
         "the receiver, when work comes back,",
         "ben",
-        async (scene) => scene.settle(await heldOf(scene), { kind: "released", becomes: "ready" }),
+        async (scene) => scene.settle(await heldOf(scene), RELEASED),
       ],
       [
         "the receiver, when a lease ran out,",
         "ben",
         async (scene) => {
           scene.clock.advance(LEASE_MS);
-          await scene.claim("cyd");
+          await scene.takeBack();
         },
       ],
     ])("%s (%s) is called after the commit [DLV-13]", async ([_case, agent, act], { scene }) => {
@@ -343,6 +351,31 @@ const OPERATIONS: Readonly<
     ({ store, workspace }) =>
     () =>
       store.listProcesses(workspace),
+  putEntry:
+    ({ store, workspace }) =>
+    () =>
+      store.putEntry(workspace, { kind: "key", name: "k", value: "1", basedOn: 0 }),
+  findEntry:
+    ({ store, workspace }) =>
+    () =>
+      store.findEntry(workspace, "key", "k"),
+  listEntries:
+    ({ store, workspace }) =>
+    () =>
+      store.listEntries({ workspace, kind: "key", limit: 1 }),
+  moveDeliveries: (scene, { delivery }) => {
+    const move = scene.moveOf(delivery, { to: delivery.state, event: "reminded" });
+    return () => scene.store.moveDeliveries(scene.moving([move]));
+  },
+  listDue: (scene) => () => scene.due(),
+  listParked:
+    ({ store, workspace }) =>
+    () =>
+      store.listParked({ workspace, state: "dead", limit: 1 }),
+  countOpen:
+    ({ store, workspace }) =>
+    () =>
+      store.countOpen(workspace, "ben", 1),
   findDelivery:
     ({ store, workspace }, { delivery }) =>
     () =>
@@ -350,7 +383,7 @@ const OPERATIONS: Readonly<
   listDeliveries:
     ({ store, workspace }) =>
     () =>
-      store.listDeliveries({ workspace, receiver: "ben", states: OPEN_STATES, limit: 1 }),
+      store.listDeliveries({ workspace, receivers: ["ben"], states: OPEN_STATES, limit: 1 }),
   readLine:
     ({ store, workspace }) =>
     () =>
@@ -401,11 +434,7 @@ async function tellStory(scene: Scene): Promise<void> {
   await scene.settle(await scene.claimOne("ben"), { kind: "declined" });
   await scene.settle(await scene.underWay({ task: "c" }), { kind: "failed", becomes: "dead" });
   scene.clock.advance(5);
-  await scene.settle(await scene.underWay({ task: "d" }), {
-    kind: "failed",
-    becomes: "scheduled",
-    delayMs: 1_000,
-  });
+  await scene.settle(await scene.underWay({ task: "d" }), failedFor(1_000));
   const extended = await scene.underWay({ task: "e" });
   await scene.send({ task: "e", extend: scene.extending(extended) });
   await scene.send({ task: "f" });
@@ -416,7 +445,7 @@ async function tellStory(scene: Scene): Promise<void> {
 /** The work under way, as its holder has it. */
 async function heldOf({ store, workspace }: Scene): Promise<Held> {
   const states = ["accepted"] as const;
-  return only(await store.listDeliveries({ workspace, receiver: "ben", states, limit: 5 }));
+  return only(await store.listDeliveries({ workspace, receivers: ["ben"], states, limit: 5 }));
 }
 
 function listen(store: Store, workspace: string, agent: string) {

@@ -3,7 +3,16 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed, Settlement } from "../../store/store.ts";
-import { LEASE_MS, only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
+import {
+  FAILED,
+  failedFor,
+  LEASE_MS,
+  only,
+  outcomeOf,
+  RELEASED,
+  type Scene,
+  type SceneTest,
+} from "./scene.ts";
 
 const ELSEWHERE = "elsewhere";
 
@@ -22,7 +31,7 @@ const ENDINGS: readonly [string, (scene: Scene, held: Claimed) => Promise<unknow
     "lost on its last try",
     async (scene) => {
       scene.clock.advance(LEASE_MS);
-      await scene.claim("cyd");
+      await scene.takeBack();
     },
   ],
 ];
@@ -32,7 +41,8 @@ const PAUSES: readonly [string, (scene: Scene) => Promise<unknown>][] = [
   ["claimed", (scene) => scene.claimOne("ben")],
   ["accepted", (scene) => scene.acceptOne("ben")],
   ["extended", async (scene) => extendHeld(scene)],
-  ["waiting for another try", (scene) => failed(scene, { becomes: "scheduled", delayMs: 500 })],
+  ["waiting for another try", (scene) => settled(scene, failedFor(500))],
+  ["waiting for an answer", (scene) => settled(scene, { kind: "asked" })],
 ];
 
 export function order(it: SceneTest): void {
@@ -82,13 +92,14 @@ export function order(it: SceneTest): void {
     );
 
     it.for<[string, (scene: Scene) => Promise<unknown>]>([
-      ["failed", (scene) => failed(scene, { becomes: "ready" })],
-      ["given back", (scene) => settled(scene, { kind: "released", becomes: "ready" })],
+      ["failed", (scene) => settled(scene, FAILED)],
+      ["given back", (scene) => settled(scene, RELEASED)],
       [
         "lost",
         async (scene) => {
           await scene.acceptOne("ben");
           scene.clock.advance(LEASE_MS);
+          await scene.takeBack();
         },
       ],
     ])(
@@ -189,7 +200,7 @@ export function order(it: SceneTest): void {
     it("of several handed over in one turn, one is in turn [DLV-13]", async ({ scene }) => {
       const handoffs = ["ada", "cyd", "ben"].map((from) => scene.handoff({ from }));
       const outcomes = await Promise.all(handoffs.map((each) => scene.store.sendHandoff(each)));
-      const turns = outcomes.map((outcome) => outcomeOf(outcome, "sent").delivery.inTurn);
+      const turns = outcomes.map((outcome) => only(outcomeOf(outcome, "sent").deliveries).inTurn);
       expect(turns).toEqual([true, false, false]);
     });
 
@@ -240,13 +251,6 @@ async function drain(scene: Scene): Promise<string[]> {
 
 async function settled(scene: Scene, settlement: Settlement): Promise<unknown> {
   return scene.settle(await scene.acceptOne("ben"), settlement);
-}
-
-function failed(
-  scene: Scene,
-  then: { becomes: "ready" } | { becomes: "scheduled"; delayMs: number },
-): Promise<unknown> {
-  return settled(scene, { kind: "failed", ...then });
 }
 
 async function extendHeld(scene: Scene): Promise<unknown> {

@@ -5,7 +5,7 @@
  */
 import { expect, it } from "vitest";
 import type { Clock } from "../../clock.ts";
-import { DraftSchema } from "../../envelope/schema.ts";
+import { DraftSchema, type Envelope, receiverOf } from "../../envelope/schema.ts";
 import { seal } from "../../envelope/seal.ts";
 import type { Ids } from "../../ids.ts";
 import type { Signer } from "../../keys.ts";
@@ -13,19 +13,32 @@ import { resolveLimits } from "../../limits.ts";
 import { type Author, type Hallmark, type MemoryInput, writeRecord } from "../../memory/record.ts";
 import {
   type AgentRow,
+  BREAKER,
   type DeliveryRow,
   type DeliveryState,
+  type DeliveryStep,
+  type EntryRow,
   HELD_STATES,
+  isHeld,
   isTaken,
+  type NewDelivery,
+  type NewEnvelope,
   type NewMemory,
+  publicationMark,
   type TrailStep,
 } from "../../store/rows.ts";
 import type {
   ClaimDeliveries,
   Claimed,
   ClaimOutcome,
+  Due,
   Lease,
+  ListDue,
+  Move,
+  MoveDeliveries,
+  MoveOutcome,
   Place,
+  PutEntry,
   RegisterAgent,
   SendHandoff,
   SendOutcome,
@@ -50,6 +63,8 @@ export interface OpenedStore {
 export type OpenStore = (options: { readonly clock: Clock }) => Promise<OpenedStore>;
 
 export const LEASE_MS = 60_000;
+/** Longer than any test that is not about it holds anything. */
+export const HOLD_MS = 100 * LEASE_MS;
 export const ATTEMPTS = 3;
 const LIMITS = resolveLimits();
 
@@ -61,13 +76,26 @@ export interface Where {
 /** The workspace and branch a test means when it does not say. */
 const HERE: Where = { workspace: "here", branch: "main" };
 
+/** Put back: the try counts. */
+export const RELEASED = { kind: "released", becomes: "ready", lapseMs: 0, counts: true } as const;
+/** Put back unseen: the try does not count. */
+export const RETURNED = { ...RELEASED, counts: false } as const;
+
+/** Failed, and ready again after a while. */
+export const failedFor = (delayMs: number) =>
+  ({ kind: "failed", becomes: "scheduled", delayMs, lapseMs: 0 }) as const;
+export const FAILED = failedFor(0);
+
 /** What a test says of a handoff; the rest is filled in. */
-export interface Handover {
+export interface Handover extends Partial<Omit<NewDelivery, "id" | "receiver" | "maxAttempts">> {
   readonly from?: string;
+  /** An agent, or the inbox of a role. */
   readonly to?: string;
   readonly task?: string;
   readonly refs?: readonly string[];
   readonly attempts?: number;
+  readonly breaker?: number;
+  readonly entry?: PutEntry;
   readonly extend?: SendHandoff["extend"];
   /** The work that is handed on: its envelope becomes the parent, its lease is settled. */
   readonly settles?: Claimed;
@@ -76,7 +104,10 @@ export interface Handover {
   readonly where?: Partial<Where>;
 }
 
-type Sent = Extract<SendOutcome, { kind: "sent" }>;
+type Published = Extract<SendOutcome, { kind: "sent" }>;
+/** With the one delivery of a handoff to one receiver. */
+type Sent = Published & { readonly delivery: DeliveryRow };
+type Moved = Extract<MoveOutcome, { kind: "moved" }>;
 type Taken = Extract<ClaimOutcome, { kind: "claimed" }>;
 type Settled = Extract<SettleOutcome, { kind: "settled" }>;
 
@@ -108,7 +139,12 @@ export function only<Item>(items: readonly Item[]): Item {
 }
 
 /** How a settlement is told in the record it leaves; a release leaves none. */
-const VERBS = { completed: "complete", declined: "decline", failed: "fail" } as const;
+const VERBS = {
+  completed: "complete",
+  declined: "decline",
+  failed: "fail",
+  asked: "ask",
+} as const;
 
 function trailOf(
   delivery: string,
@@ -124,12 +160,19 @@ function trailOf(
   return [begins, { attempt, delivery: id, verb: "complete" }];
 }
 
+/** An envelope, and what the record that vouches for it says of it. */
+interface Sealed {
+  readonly envelope: NewEnvelope;
+  readonly hallmark: NonNullable<Hallmark["envelope"]>;
+}
+
 export class Scene {
   readonly clock: VirtualClock;
   readonly ids: Ids;
   readonly #opened: OpenedStore;
   readonly #workspaces = new Set([HERE.workspace]);
   readonly #branches = new Set([HERE.branch]);
+  readonly #kinds = new Set([BREAKER, "key"]);
   #store: Store;
   #closed = false;
 
@@ -188,7 +231,10 @@ export class Scene {
 
   async #verifyAll(): Promise<void> {
     for (const workspace of this.#workspaces) {
-      const problems = await verifyByReading(this.#store, workspace, this.#branches);
+      const problems = await verifyByReading(this.#store, workspace, {
+        branches: this.#branches,
+        kinds: this.#kinds,
+      });
       expect(problems, `what the test left in "${workspace}"`).toEqual([]);
     }
   }
@@ -261,55 +307,121 @@ export class Scene {
 
   /** A handoff ready to be sent. */
   handoff(handover: Handover = {}): SendHandoff {
-    const { from = "ada", to = "ben", task = "task", refs = [], settles } = handover;
+    const { from = "ada", to = "ben", task = "task", settles, extend } = handover;
     const where = { ...HERE, ...handover.where };
-    this.#branches.add(where.branch);
     const origins = handover.parents ?? (settles ? [settles.envelope.id] : []);
-    const parents = [
-      ...new Set([...(handover.extend ? [handover.extend.envelope] : []), ...origins]),
-    ];
-    const sealed = seal(DraftSchema.parse({ to, task, intent: `do ${task}` }), {
+    const parents = [...new Set([...(extend ? [extend.envelope] : []), ...origins])];
+    const address = receiverOf(to) ?? { kind: "agent" as const, agent: to };
+    const sealed = this.#seal({ ...handover, from, task, to: address, parents, where });
+    const id = this.ids.mint("delivery");
+    return {
+      ...where,
+      memory: this.#handoffRecord(sealed, handover, trailOf(id, extend, settles)),
+      envelope: sealed.envelope,
+      deliveries: [this.#newDelivery(to, handover, id)],
+      parent: origins[0] ?? "",
+      breaker: handover.breaker ?? 0,
+      ...(extend && { extend }),
+      ...(handover.entry && { entry: handover.entry }),
+      ...(settles && { settles: this.lease(settles) }),
+    };
+  }
+
+  /** A handoff to many, ready to be sent; what is said of one delivery comes with its receiver. */
+  publication(
+    receivers: readonly (string | readonly [string, Partial<NewDelivery>])[],
+    handover: Omit<Handover, "to" | "extend" | "parents"> = {},
+  ): SendHandoff {
+    const { from = "ada", task = "task", settles } = handover;
+    const where = { ...HERE, ...handover.where };
+    const to = { kind: "channel" as const, channel: "news" };
+    const parents = settles ? [settles.envelope.id] : [];
+    const sealed = this.#seal({ ...handover, from, task, to, parents, where });
+    const deliveries = receivers.map((each) => {
+      const [receiver, change] = typeof each === "string" ? [each, {}] : each;
+      const id = this.ids.mint("delivery");
+      return { ...this.#newDelivery(receiver, handover, id), ...change };
+    });
+    const published: TrailStep = {
+      deliveries: deliveries.map(({ id, receiver }) => [id, receiver] as const),
+      verb: "publish",
+    };
+    const ends = settles ? trailOf("", undefined, settles).slice(1) : [];
+    return {
+      ...where,
+      memory: this.#handoffRecord(sealed, handover, [published, ...ends]),
+      envelope: sealed.envelope,
+      deliveries,
+      parent: publicationMark(sealed.envelope.id),
+      breaker: handover.breaker ?? 0,
+      ...(handover.entry && { entry: handover.entry }),
+      ...(settles && { settles: this.lease(settles) }),
+    };
+  }
+
+  #newDelivery(receiver: string, handover: Handover, id: string): NewDelivery {
+    return {
+      id,
+      receiver,
+      maxAttempts: handover.attempts ?? ATTEMPTS,
+      ahead: handover.ahead ?? 0,
+      state: handover.state ?? "ready",
+      delayMs: handover.delayMs ?? 0,
+      reason: handover.reason ?? "",
+      deadline: handover.deadline ?? 0,
+      lapseMs: handover.lapseMs ?? 0,
+    };
+  }
+
+  #seal(about: {
+    readonly from: string;
+    readonly to: Envelope["to"];
+    readonly task: string;
+    readonly parents: readonly string[];
+    readonly deadline?: number;
+    readonly where: Where;
+  }): Sealed {
+    const { from, task, parents, deadline = 0, where } = about;
+    this.#branches.add(where.branch);
+    const draft = DraftSchema.parse({ to: about.to, task, intent: `do ${task}` });
+    const { envelope, text, digest } = seal(draft, {
       id: this.ids.mint("envelope"),
       workspace: where.workspace,
       task,
       from: { agent: from, instance: `${from}-1` },
-      to: { kind: "agent", agent: to },
+      to: about.to,
       parents,
       refs: [],
       hop: 0,
       createdAt: this.now,
       limits: LIMITS,
+      policy: deadline === 0 ? undefined : { deadline },
     });
-    const { envelope, text, digest } = sealed;
-    const delivery = this.ids.mint("delivery");
-    const trail = trailOf(delivery, handover.extend, settles);
     return {
-      ...where,
-      memory: this.#write(
-        { agent: from, instance: `${from}-1` },
-        {
-          type: "handoff",
-          task,
-          content: `${from} → ${to}`,
-          relations: refs.map((id) => ({ kind: "summarizes", to: id })),
-        },
-        { envelope: { digest, id: envelope.id }, trail },
-      ),
       envelope: { id: envelope.id, task, sender: from, text, parents },
-      delivery: {
-        id: delivery,
-        receiver: to,
-        maxAttempts: handover.attempts ?? ATTEMPTS,
-      },
-      parent: origins[0] ?? "",
-      ...(handover.extend && { extend: handover.extend }),
-      ...(settles && { settles: this.lease(settles) }),
+      hallmark: { digest, id: envelope.id },
     };
+  }
+
+  #handoffRecord(sealed: Sealed, handover: Handover, trail: TrailStep[]): NewMemory {
+    const { sender: agent, task } = sealed.envelope;
+    const relations = (handover.refs ?? []).map((to) => ({ kind: "summarizes" as const, to }));
+    return this.#write(
+      { agent, instance: `${agent}-1` },
+      { type: "handoff", task, content: `${agent} hands over`, relations },
+      { envelope: sealed.hallmark, trail },
+    );
   }
 
   /** Sends, and expects that to work. */
   async send(handover: Handover = {}): Promise<Sent> {
-    return outcomeOf(await this.#store.sendHandoff(this.handoff(handover)), "sent");
+    const sent = outcomeOf(await this.#store.sendHandoff(this.handoff(handover)), "sent");
+    return { ...sent, delivery: only(sent.deliveries) };
+  }
+
+  /** Sends to many, and expects that to work. */
+  async publish(...about: Parameters<Scene["publication"]>): Promise<Published> {
+    return outcomeOf(await this.#store.sendHandoff(this.publication(...about)), "sent");
   }
 
   /** What another handoff of the same work has to name. */
@@ -324,7 +436,7 @@ export class Scene {
   claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
     const instance = `${receiver}-1`;
     const as = { receiver, instance, publicKey: "", process: "" };
-    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, gone: [], ...change };
+    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, holdMs: HOLD_MS, ...change };
   }
 
   /** Claims, and expects an answer, perhaps an empty one. */
@@ -393,6 +505,110 @@ export class Scene {
     return outcomeOf(await this.#store.settleDelivery(operation), "settled");
   }
 
+  // What policy and people decide
+
+  /** What there is to decide about, as a hub would ask. */
+  due(change: Partial<ListDue> = {}): Promise<Due> {
+    return this.#store.listDue({ workspace: HERE.workspace, gone: [], limit: 1_000, ...change });
+  }
+
+  /** One change of a delivery as it stands. */
+  moveOf(delivery: DeliveryRow, change: Omit<Move, "delivery" | "seen"> & Partial<Move>): Move {
+    const { id, state, fence, envelope } = delivery;
+    return { delivery: id, seen: { state, fence, envelope }, ...change };
+  }
+
+  moving(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): MoveDeliveries {
+    return { ...HERE, agent: "ada", moves, ...change };
+  }
+
+  /** Moves, and expects that to work. */
+  async move(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): Promise<Moved> {
+    const outcome = await this.#store.moveDeliveries(this.moving(moves, change));
+    return outcomeOf(outcome, "moved");
+  }
+
+  /** The record of a decision about deliveries, and perhaps whom they go to from now on. */
+  decision(
+    verb: DeliveryStep["verb"],
+    deliveries: readonly DeliveryRow[],
+    change: { readonly by?: string; readonly to?: string } = {},
+  ): NewMemory {
+    const { by = "ada", to } = change;
+    return this.#decide(verb, by, {
+      task: deliveries[0]?.task,
+      trail: this.#steps(verb, deliveries, to),
+    });
+  }
+
+  #steps(verb: DeliveryStep["verb"], deliveries: readonly DeliveryRow[], to?: string): TrailStep[] {
+    return deliveries.map(({ id: delivery, attempt }) => ({
+      attempt,
+      delivery,
+      ...(to === undefined ? {} : { to }),
+      verb,
+    }));
+  }
+
+  /** Another envelope for a delivery, and the record that vouches for it. */
+  rewriting(
+    verb: DeliveryStep["verb"],
+    delivery: DeliveryRow,
+    change: { readonly by?: string; readonly to?: string; readonly parents?: string[] } = {},
+  ): { readonly memory: NewMemory; readonly envelope: NewEnvelope } {
+    const { by = "ada", to } = change;
+    const { sender: from, receiver, task, deadline } = delivery;
+    const parents = change.parents ?? [delivery.envelope];
+    const sealed = this.#seal({
+      ...{ from, task, parents, deadline, where: HERE },
+      to: receiverOf(to ?? receiver) as Envelope["to"],
+    });
+    const trail = this.#steps(verb, [delivery], to);
+    const memory = this.#decide(verb, by, { task, envelope: sealed.hallmark, trail });
+    return { memory, envelope: sealed.envelope };
+  }
+
+  #decide(
+    content: string,
+    agent: string,
+    { task, ...hallmark }: Hallmark & { readonly task: string | undefined },
+  ): NewMemory {
+    const about = { type: "decision", content, ...(task === undefined ? {} : { task }) };
+    return this.#write({ agent, instance: `${agent}-1` }, about, hallmark);
+  }
+
+  /**
+   * Does about everything that is held and due what a hub would: another try, or the end after the
+   * last one.
+   */
+  async takeBack(change: Partial<ListDue> & { readonly reason?: string } = {}): Promise<void> {
+    const { reason = "", ...which } = change;
+    const { workspace } = { ...HERE, ...which };
+    const { due } = await this.due(which);
+    for (const { delivery } of due.filter((each) => isHeld(each.delivery.state))) {
+      const dead = delivery.attempt >= delivery.maxAttempts;
+      const move = this.moveOf(delivery, {
+        to: dead ? "dead" : "ready",
+        event: dead ? "dead" : "expired",
+        ends: { outcome: "expired", reason },
+      });
+      await this.move([move], { workspace, agent: delivery.holder });
+    }
+  }
+
+  // Entries
+
+  /** Puts an entry, whatever there was, and expects that to work. */
+  async put(kind: string, name: string, value: string | undefined): Promise<EntryRow | undefined> {
+    const { workspace } = HERE;
+    const basedOn = (await this.#store.findEntry(workspace, kind, name))?.revision ?? 0;
+    const outcome = await this.#store.putEntry(workspace, { kind, name, value, basedOn });
+    if (value !== undefined) this.#kinds.add(kind);
+    return outcomeOf(outcome, "put").entry;
+  }
+
+  // Looking
+
   /** Where a delivery stands now. */
   async deliveryNow(id: string, workspace: string = HERE.workspace): Promise<DeliveryRow> {
     const found = await this.#store.findDelivery(workspace, id);
@@ -415,8 +631,12 @@ export class Scene {
   /** Everything that can be seen, to compare before and after. */
   async picture(workspace: string = HERE.workspace) {
     const events = await this.#store.readEvents(workspace, 0, 1_000_000);
-    const deliveries = new Set(events.map((event) => event.delivery));
+    const deliveries = new Set(events.map((event) => event.delivery).filter(Boolean));
+    const entries = [...this.#kinds].map((kind) =>
+      this.#store.listEntries({ workspace, kind, limit: 1_000_000 }),
+    );
     return {
+      entries: await Promise.all(entries),
       agents: await this.#store.listAgents(workspace),
       memories: await this.everything({ workspace }),
       events,

@@ -2,7 +2,15 @@
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../keys.ts";
 import type { SendHandoff } from "../../store/store.ts";
-import { ATTEMPTS, type Handover, only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
+import {
+  ATTEMPTS,
+  FAILED,
+  type Handover,
+  only,
+  outcomeOf,
+  type Scene,
+  type SceneTest,
+} from "./scene.ts";
 
 const ELSEWHERE = { workspace: "elsewhere" };
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
@@ -95,7 +103,8 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
     async (scene) => {
       const { delivery } = await scene.send({ task: "other" });
       const handoff = scene.handoff();
-      return { ...handoff, delivery: { ...handoff.delivery, id: delivery.id } };
+      const deliveries = handoff.deliveries.map((each) => ({ ...each, id: delivery.id }));
+      return { ...handoff, deliveries };
     },
   ],
   [
@@ -162,24 +171,28 @@ export function sending(it: SceneTest): void {
       const { store, workspace, now: sentAt } = scene;
       const known = only(await scene.remember([scene.record("ada")]));
       const handoff = scene.handoff({ refs: [known.id], attempts: 5 });
-      const sent = outcomeOf(await store.sendHandoff(handoff), "sent");
+      const { deliveries, ...sent } = outcomeOf(await store.sendHandoff(handoff), "sent");
+      const delivery = only(deliveries);
       const { id, task, sender, text } = handoff.envelope;
       expect(sent).toMatchObject({ place: { id: handoff.memory.id, seq: 2 }, superseded: "" });
-      expect(sent.delivery).toEqual({
-        id: handoff.delivery.id,
+      expect(delivery).toEqual({
+        id: only(handoff.deliveries).id,
         envelope: id,
         task,
         sender,
         receiver: "ben",
         parent: "",
         state: "ready",
-        place: sent.delivery.place,
+        place: delivery.place,
         inTurn: true,
         attempt: 0,
         maxAttempts: 5,
         fence: 0,
         leaseUntil: 0,
+        holdUntil: 0,
         readyAt: 0,
+        deadline: 0,
+        lapseAt: 0,
         sentAt,
         seenAt: 0,
         acceptedAt: 0,
@@ -189,16 +202,17 @@ export function sending(it: SceneTest): void {
         process: "",
         acceptedBy: "",
         settledBy: "",
+        followers: "",
       });
-      const found = await store.findDelivery(workspace, sent.delivery.id);
-      expect(found?.delivery).toEqual(sent.delivery);
+      const found = await store.findDelivery(workspace, delivery.id);
+      expect(found?.delivery).toEqual(delivery);
       const memory = handoff.memory.id;
       expect(found?.envelope).toMatchObject({ id, task, sender, text, memory, storedAt: sentAt });
       expect(await store.readMemories(workspace, [memory])).toMatchObject([
         { text: handoff.memory.text, link: sent.place.link },
       ]);
       expect(await store.readEvents(workspace, 0, 10)).toMatchObject([
-        { kind: "sent", at: sentAt, agent: "ada", task, delivery: sent.delivery.id, envelope: id },
+        { kind: "sent", at: sentAt, agent: "ada", task, delivery: delivery.id, envelope: id },
       ]);
     });
 
@@ -230,19 +244,20 @@ export function sending(it: SceneTest): void {
       const { store, workspace } = scene;
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE.workspace);
       const handoff = scene.handoff();
-      const here = outcomeOf(await store.sendHandoff(handoff), "sent");
-      const there = outcomeOf(await store.sendHandoff({ ...handoff, ...ELSEWHERE }), "sent");
-      const { id } = here.delivery;
-      expect(there.delivery).toEqual({ ...here.delivery, place: there.delivery.place });
+      const here = only(outcomeOf(await store.sendHandoff(handoff), "sent").deliveries);
+      const elsewhere = await store.sendHandoff({ ...handoff, ...ELSEWHERE });
+      const there = only(outcomeOf(elsewhere, "sent").deliveries);
+      const { id } = here;
+      expect(there).toEqual({ ...here, place: there.place });
       const held = await scene.acceptOne("ben");
       const lost = await store.renewLease(ELSEWHERE.workspace, scene.lease(held));
-      expect(lost).toEqual({ kind: "lease_lost", delivery: there.delivery });
-      await scene.settle(held, { kind: "failed", becomes: "ready" });
+      expect(lost).toEqual({ kind: "lease_lost", delivery: there });
+      await scene.settle(held, FAILED);
       expect(await store.readAttempts(workspace, id)).toHaveLength(1);
       expect(await store.readAttempts(ELSEWHERE.workspace, id)).toEqual([]);
-      expect(await scene.deliveryNow(id, ELSEWHERE.workspace)).toEqual(there.delivery);
+      expect(await scene.deliveryNow(id, ELSEWHERE.workspace)).toEqual(there);
       const [line] = await store.readLine(ELSEWHERE.workspace, "task");
-      expect(line?.deliveries).toEqual([there.delivery]);
+      expect(line?.deliveries).toEqual([there]);
     });
 
     it("a refusal names who or what is at fault [ENV-5]", async ({ scene }) => {
@@ -285,6 +300,7 @@ export function sending(it: SceneTest): void {
         ...held.delivery,
         state: "completed",
         leaseUntil: 0,
+        holdUntil: 0,
         settledAt: sent.place.storedAt,
         settledBy: sent.place.id,
       });

@@ -1,8 +1,20 @@
 /** Settling: how a hold ends, what it leaves, and that it happens once. */
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import type { DeliveryState } from "../../store/rows.ts";
+import { type DeliveryState, isOpen } from "../../store/rows.ts";
 import type { Claimed, SettleDelivery, Settlement } from "../../store/store.ts";
-import { only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
+import {
+  ATTEMPTS,
+  FAILED,
+  failedFor,
+  HOLD_MS,
+  only,
+  outcomeOf,
+  RELEASED,
+  RETURNED,
+  type Scene,
+  type SceneTest,
+} from "./scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 const REASON = '{"message":"no luck"}';
@@ -16,18 +28,27 @@ interface Ending {
 const ENDINGS: readonly Ending[] = [
   { settlement: { kind: "completed" }, state: "completed", event: "completed" },
   { settlement: { kind: "declined" }, state: "declined", event: "declined" },
-  { settlement: { kind: "failed", becomes: "ready" }, state: "ready", event: "failed" },
+  { settlement: { kind: "asked" }, state: "waiting", event: "asked" },
   { settlement: { kind: "failed", becomes: "dead" }, state: "dead", event: "dead" },
   {
-    settlement: { kind: "failed", becomes: "scheduled", delayMs: 250 },
+    settlement: failedFor(250),
     state: "scheduled",
     event: "failed",
   },
-  { settlement: { kind: "released", becomes: "ready" }, state: "ready", event: "released" },
+  { settlement: RELEASED, state: "ready", event: "released" },
+  { settlement: RETURNED, state: "ready", event: "released" },
+  {
+    settlement: { ...failedFor(250), kind: "released" },
+    state: "scheduled",
+    event: "released",
+  },
   { settlement: { kind: "released", becomes: "dead" }, state: "dead", event: "dead" },
 ];
 
-const AGAIN: readonly DeliveryState[] = ["ready", "scheduled"];
+/** They allow one more try. */
+const FREE: readonly Settlement[] = ENDINGS.map(({ settlement }) => settlement).filter(
+  (each) => each === RETURNED || each.kind === "asked",
+);
 
 export function settling(it: SceneTest): void {
   describe("settling", () => {
@@ -42,8 +63,10 @@ export function settling(it: SceneTest): void {
           ...held.delivery,
           state,
           leaseUntil: 0,
+          holdUntil: 0,
+          maxAttempts: ATTEMPTS + (FREE.includes(settlement) ? 1 : 0),
           readyAt: state === "scheduled" ? scene.now + 250 : 0,
-          settledAt: AGAIN.includes(state) ? 0 : scene.now,
+          settledAt: isOpen(state) ? 0 : scene.now,
           settledBy: operation.memory?.id ?? "",
         });
         expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
@@ -93,7 +116,7 @@ export function settling(it: SceneTest): void {
 
     it("an offer can be declined or put back without being accepted", async ({ scene }) => {
       await scene.send();
-      await scene.settle(await scene.claimOne("ben"), { kind: "released", becomes: "ready" });
+      await scene.settle(await scene.claimOne("ben"), RELEASED);
       const again = await scene.claimOne("ben");
       expect(again.delivery).toMatchObject({ attempt: 2, fence: 2 });
       await scene.settle(again, { kind: "declined" });
@@ -124,6 +147,7 @@ export function settling(it: SceneTest): void {
         "after somebody else accepted it",
         async (scene, held) => {
           scene.clock.set(held.delivery.leaseUntil);
+          await scene.takeBack();
           await scene.acceptOne("ben", { instance: "ben-2" });
           return {};
         },
@@ -162,11 +186,7 @@ export function settling(it: SceneTest): void {
 
     it("of many settlements in the same turn exactly one succeeds [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
-      const settlements: Settlement[] = [
-        { kind: "completed" },
-        { kind: "declined" },
-        { kind: "failed", becomes: "ready" },
-      ];
+      const settlements: Settlement[] = [{ kind: "completed" }, { kind: "declined" }, FAILED];
       const outcomes = await Promise.all(
         settlements.map((each) => scene.store.settleDelivery(scene.settlement(held, each))),
       );
@@ -194,6 +214,94 @@ export function settling(it: SceneTest): void {
         const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
         expect(outcome).toMatchObject({ kind });
         await scene.settle(held, { kind: "completed" });
+      },
+    );
+  });
+
+  describe("asking", () => {
+    it("what is asked about waits, is nobody's, and is offered to nobody [DLV-11]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const held = await scene.underWay({ attempts: 1 });
+      const { delivery } = await scene.settle(held, { kind: "asked" }, REASON);
+      expect(delivery).toMatchObject({
+        state: "waiting",
+        attempt: 1,
+        maxAttempts: 2,
+        holder: "ben",
+      });
+      expect((await scene.claim("ben", { delivery: delivery.id })).claimed).toEqual([]);
+      expect((await scene.claim("ben", { limit: 5 })).claimed).toEqual([]);
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+      expect(await store.renewLease(workspace, scene.lease(held))).toEqual({
+        kind: "lease_lost",
+        delivery,
+      });
+      scene.clock.advance(HOLD_MS);
+      expect((await scene.due({ gone: [""] })).due).toEqual([]);
+    });
+
+    it("its sender is woken, and what it adds meanwhile reaches the work [DLV-11 ENV-11]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const held = await scene.underWay();
+      let calls = 0;
+      store.onWake({ workspace, agent: "ada" }, () => {
+        calls++;
+      });
+      const asked = await scene.settle(held, { kind: "asked" });
+      await turn();
+      expect(calls).toBeGreaterThan(0);
+      const again = await scene.send({ extend: scene.extending(asked) });
+      expect(again.delivery).toMatchObject({ id: held.delivery.id, state: "waiting" });
+      expect(again.superseded).toBe("");
+    });
+
+    it("keeps the deadline to wait for, whatever else was to be decided [DLV-2]", async ({
+      scene,
+    }) => {
+      const deadline = scene.now + 9_000;
+      await scene.send({ deadline, lapseMs: 10 });
+      const { delivery } = await scene.settle(await scene.claimOne("ben"), { kind: "asked" });
+      expect(delivery.lapseAt).toBe(deadline);
+    });
+  });
+
+  describe("tries that do not count", () => {
+    it("what was only looked at can be tried as often as before [DLV-7]", async ({ scene }) => {
+      await scene.send({ attempts: 1 });
+      for (let i = 1; i <= 5; i++) {
+        const { delivery } = await scene.settle(await scene.claimOne("ben"), RETURNED);
+        expect(delivery).toMatchObject({ state: "ready", attempt: i, maxAttempts: 1 + i });
+      }
+      const { delivery } = await scene.settle(await scene.claimOne("ben"), RELEASED);
+      expect(delivery).toMatchObject({ attempt: 6, maxAttempts: 6 });
+    });
+  });
+
+  describe("the next time to decide", () => {
+    it.for<[string, Settlement]>([
+      ["put back", { ...RELEASED, lapseMs: 700 }],
+      ["put back for a while", { ...failedFor(5), kind: "released", lapseMs: 700 }],
+      ["failed", { ...failedFor(5), lapseMs: 700 }],
+    ])(
+      "of what is %s is named anew, or is its deadline [DLV-2]",
+      async ([_case, settlement], { scene }) => {
+        const deadline = scene.now + 9_000;
+        await scene.send({ lapseMs: 100, task: "without" });
+        await scene.send({ lapseMs: 100, task: "with", deadline });
+        const settled = async (task: string, change: object) => {
+          scene.clock.advance(10);
+          const held = await scene.acceptOne("ben", { task });
+          return (await scene.settle(held, { ...settlement, ...change })).delivery.lapseAt;
+        };
+        expect(await settled("without", {})).toBe(scene.now + 700);
+        expect(await settled("with", {})).toBe(scene.now + 700);
+        expect(await settled("without", { lapseMs: 0 })).toBe(0);
+        expect(await settled("with", { lapseMs: 0 })).toBe(deadline);
+        expect(await settled("with", { lapseMs: 99_000 })).toBe(deadline);
       },
     );
   });

@@ -12,7 +12,7 @@ const ALL = 1_000_000;
 export async function verifyByReading(
   store: Store,
   workspace: string,
-  branches: Iterable<string>,
+  { branches, kinds }: { readonly branches: Iterable<string>; readonly kinds: Iterable<string> },
 ): Promise<readonly Problem[]> {
   const agents = await store.listAgents(workspace);
   const events = await store.readEvents(workspace, 0, ALL);
@@ -20,7 +20,7 @@ export async function verifyByReading(
   const deliveries = await deliveriesOf(
     store,
     workspace,
-    new Set(events.map(({ delivery }) => delivery)),
+    new Set(events.map(({ delivery }) => delivery).filter(Boolean)),
   );
   const chains = new Map(
     await Promise.all(
@@ -62,6 +62,9 @@ export async function verifyByReading(
     deliveries: () => deliveries,
     delivery: (id) => deliveries.find((row) => row.id === id),
     attempts: (delivery) => store.readAttempts(workspace, delivery),
+    entries: async function* () {
+      for (const kind of kinds) yield* await store.listEntries({ workspace, kind, limit: ALL });
+    },
   });
   return problems;
 }

@@ -17,9 +17,11 @@ import {
   it,
   onTestFinished,
 } from "vitest";
+import { sha256 } from "../../../src/canonical.ts";
 import { type Agent, Hub, isBatonError, type Sent, type Work } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
+import type { Move, Store } from "../../../src/store/store.ts";
 import { seededIds, seededRandom } from "../../../src/testing/seeded-ids.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { type Fault, type FaultKind, startProxy } from "../../support/postgres/proxy.ts";
@@ -33,6 +35,8 @@ const LEASE_MS = DEFAULT_LIMITS.leaseMs;
 
 interface Scene {
   readonly hub: Hub;
+  readonly store: Store;
+  readonly workspace: string;
   readonly clock: VirtualClock;
   readonly ann: Agent;
   readonly ben: Agent;
@@ -198,7 +202,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     makesRecords: true,
-    name: "claim and accept of what a silent holder had, cut at the sweep",
+    name: "claim and accept of what a silent holder had, cut where it is taken back",
     prepare: async (scene) => {
       await taken(scene);
       scene.clock.advance(LEASE_MS);
@@ -294,6 +298,79 @@ const OPERATIONS: readonly Operation[] = [
       const work = await taken(scene);
       await scene.hub.agent("cyd", { role: "worker" });
       return () => told(work.handoff({ to: "cyd", action: "needs_review" }) as Promise<Sent>);
+    },
+  },
+  {
+    name: "publication",
+    prepare: async ({ store, workspace, hub, send }) => {
+      const { id } = await send("first");
+      const found = await store.findDelivery(workspace, id);
+      const [memory] = await store.readMemories(workspace, [found?.envelope.memory ?? ""]);
+      const record = { ...(memory as NonNullable<typeof memory>), id: "mem-published" };
+      await hub.agent("cyd", { role: "worker" });
+      const delivery = {
+        maxAttempts: 3,
+        ahead: 0,
+        delayMs: 0,
+        reason: "",
+        deadline: 0,
+        lapseMs: 0,
+      };
+      return () =>
+        store.sendHandoff({
+          ...{ workspace, branch: record.branch, parent: "", breaker: 0 },
+          memory: {
+            ...{ ...record, agent: "ann", digest: sha256(record.text), publicKey: "" },
+            ...{ mentions: [], relations: [] },
+          },
+          envelope: { id: "env-published", task: "news", sender: "ann", text: "{}", parents: [] },
+          deliveries: [
+            { ...delivery, id: "dlv-1", receiver: "ben", state: "ready" },
+            { ...delivery, id: "dlv-2", receiver: "cyd", state: "dead", reason: "{}" },
+            { ...delivery, id: "dlv-3", receiver: "role:worker", state: "scheduled" },
+          ],
+          entry: { kind: "key", name: "published", value: "{}", basedOn: 0 },
+        });
+    },
+  },
+  {
+    name: "entry",
+    prepare: async ({ store, workspace, clock }) => {
+      const entry = { kind: "breaker", name: "ben", value: '{"n":1}' };
+      await store.putEntry(workspace, { ...entry, basedOn: 0 });
+      clock.advance(5);
+      const event = { kind: "breaker_opened", agent: "ann" } as const;
+      return () => store.putEntry(workspace, { ...entry, basedOn: 1 }, event);
+    },
+  },
+  {
+    name: "entry that is taken away",
+    prepare: async ({ store, workspace }) => {
+      const entry = { kind: "route", name: "ben" };
+      await store.putEntry(workspace, { ...entry, value: "{}", basedOn: 0 });
+      return async () => [
+        await store.putEntry(workspace, { ...entry, value: undefined, basedOn: 1 }),
+        await store.findEntry(workspace, entry.kind, entry.name),
+      ];
+    },
+  },
+  {
+    name: "move of what is held, and of what is behind it",
+    prepare: async (scene) => {
+      const { store, workspace } = scene;
+      const work = await taken(scene);
+      const cyd = await scene.hub.agent("cyd", { role: "worker" });
+      const behind = await cyd.handoff({ to: "ben", task: "first", intent: "Go on" });
+      const moves: Move[] = [];
+      for (const [id, change] of [
+        [work.id, { to: "dead", event: "dead", ends: { outcome: "expired", reason: "" } }],
+        [behind.id, { to: "ready", event: "lapsed", lapseMs: 7 }],
+      ] as const) {
+        const found = await store.findDelivery(workspace, id);
+        const seen = (found as NonNullable<typeof found>).delivery;
+        moves.push({ delivery: id, seen, ...change });
+      }
+      return () => store.moveDeliveries({ workspace, branch: "main", agent: "ann", moves });
     },
   },
   {
@@ -495,7 +572,7 @@ async function openStage(address: string) {
       const ben = await hub.agent("ben", { role: "coder" });
       const send = (task: string, more = {}) =>
         ann.handoff({ to: "ben", task, intent: "Carry it over", ...more });
-      return { hub, clock, ann, ben, send };
+      return { hub, store, workspace, clock, ann, ben, send };
     },
     [Symbol.asyncDispose]: () => store.close(),
   };

@@ -51,7 +51,7 @@ async function openScene(
 }
 
 interface Session extends AsyncDisposable {
-  query(text: string, values?: unknown[]): Promise<unknown>;
+  query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
 }
 
 /** A session of somebody else, in a transaction until it ends it. */
@@ -339,9 +339,16 @@ describe("two stores in one database", () => {
       await agent.handoff({ to: "ann", task: "t", intent: "Go" });
     }
     const ann = await hub.agent("ann");
-    // Both are the first delivery of the first workspace, and the neighbour's is being looked at.
+    // Both have the same id in the first workspace, and the neighbour's is being looked at.
+    const [ours] = await here.query(`select id from ${here.schema}.deliveries where state = 1`);
+    await neighbour.query(`update ${neighbour.schema}.deliveries set id = $1 where state = 1`, [
+      ours?.["id"],
+    ]);
     await using looking = await otherSession(neighbour.schema);
-    await looking.query("select * from pickable(1, 'ann', null, null, 1)");
+    const { rows } = await looking.query(
+      "select * from pickable(1, 0, row (0, 'ann', '', '', '', 0, 0, 1, null, null)::claim_part, '{}')",
+    );
+    expect(rows).toHaveLength(1);
     expect((await ann.accept())?.task).toBe("t");
   });
 });

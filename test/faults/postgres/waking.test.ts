@@ -96,7 +96,15 @@ describe("a commit of one hub", () => {
     );
     const bystander = await listening("default", "ben");
     clock.advance(DEFAULT_LIMITS.leaseMs);
-    await sender.accept(); // Finds that all the leases have run out, in one transaction.
+    const { due } = await store.listDue({ workspace: "long-names", gone: [], limit: 100 });
+    expect(due).toHaveLength(names.length);
+    const ends = { outcome: "expired", reason: "" } as const;
+    await store.moveDeliveries({
+      ...{ workspace: "long-names", branch: "main", agent: "sender" },
+      moves: due.map(({ delivery: seen }) => {
+        return { delivery: seen.id, seen, to: "ready", event: "expired", ends } as const;
+      }),
+    });
     await bystander.says("woken");
   });
 

@@ -1,7 +1,7 @@
 /** Everything a store can show of a workspace. */
-import type { MemoryRow } from "../../../src/store/rows.ts";
+import { type MemoryRow, OPEN_STATES } from "../../../src/store/rows.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { BRANCH, WORKSPACE } from "./side.ts";
+import { BRANCH, ENTRY_KINDS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
 
 const ALL = 100_000;
 
@@ -25,7 +25,8 @@ export async function dumpOf(store: Store) {
   });
   const events = await store.readEvents(workspace, 0, ALL);
   const tasks = [...new Set(events.map((event) => event.task))];
-  const deliveries = [...new Set(events.map((event) => event.delivery))];
+  const deliveries = [...new Set(events.map((event) => event.delivery).filter(Boolean))];
+  const inboxes = [...NAMES, "dot", ...ROLES];
   const edges = (memory: string, direction: "in" | "out") =>
     store.findRelations({ workspace, memory, direction, limit: ALL });
   return {
@@ -38,6 +39,22 @@ export async function dumpOf(store: Store) {
     deliveries: await Promise.all(deliveries.map((id) => store.findDelivery(workspace, id))),
     attempts: await Promise.all(deliveries.map((id) => store.readAttempts(workspace, id))),
     events,
+    entries: await Promise.all(
+      ENTRY_KINDS.map((kind) => store.listEntries({ workspace, kind, limit: ALL })),
+    ),
+    parked: await Promise.all(
+      (["dead", "waiting"] as const).map((state) =>
+        store.listParked({ workspace, state, limit: ALL }),
+      ),
+    ),
+    due: await store.listDue({ workspace, gone: PROCESSES, limit: ALL }),
+    open: await Promise.all(inboxes.map((inbox) => store.countOpen(workspace, inbox, ALL))),
+    inboxes: await store.listDeliveries({
+      workspace,
+      receivers: inboxes,
+      states: OPEN_STATES,
+      limit: ALL,
+    }),
     books: await store.countDeliveries(workspace),
     verified: await store.verify(workspace),
   };

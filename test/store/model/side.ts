@@ -18,6 +18,11 @@ export const BRANCH = "main";
 /** Long enough that no heartbeat, which goes by real time, beats while a test runs. */
 export const LIMITS = resolveLimits({ leaseMs: 1_000_000, attempts: 2 });
 export const NAMES = ["ada", "ben", "cyd"] as const;
+export const ROLES = ["role:any", "role:planner", "role:coder"] as const;
+/** Every kind of entry a run may leave. */
+export const ENTRY_KINDS = [
+  ...["note", "key", "breaker", "channel", "subscription", "once", "route"],
+] as const;
 /** Processes that claim: the hub's own, and one past it. */
 export const PROCESSES = ["p0", "p1"] as const;
 

@@ -1,132 +1,59 @@
 /**
- * Every step a random run is made of: what agents do through the hub, and what only somebody with
- * the store in hand could do (old fences, guessed leases, many writes in one turn). A step picks
- * whom and what it is about by number, from what its side has seen so far; so the same step means
- * the same on both sides.
+ * What agents do through the hub, and many writes in one turn. What only somebody with the store in
+ * hand could do is in past-the-hub.ts.
  */
 import fc from "fast-check";
-import {
-  type Agent,
-  generateKey,
-  type MemoryInput,
-  type Offer,
-  type Sent,
-  type Waiting,
-  type Work,
-} from "../../../src/index.ts";
-import { RELATION_KINDS, writeRecord } from "../../../src/memory/record.ts";
-import { HELD_STATES, type NewMemory, type TrailStep } from "../../../src/store/rows.ts";
-import type { Claimed, Lease, Settlement } from "../../../src/store/store.ts";
+import type { DeliveryRow, MemoryInput, Offer, Sent, Waiting, Work } from "../../../src/index.ts";
+import { RELATION_KINDS } from "../../../src/memory/record.ts";
 import { wordsOf } from "../../../src/store/words.ts";
 import { plain } from "./dump.ts";
+import {
+  claimMany,
+  lookPast,
+  move,
+  PAST_THE_HUB,
+  putEntry,
+  renewSession,
+  send,
+  settleWith,
+  useLease,
+} from "./past-the-hub.ts";
 import {
   BRANCH,
   type Handover,
   LIMITS,
   NAMES,
   outcomeOf,
-  PROCESSES,
   type Side,
   sessionOf,
   WORKSPACE,
 } from "./side.ts";
-
-export interface Step {
-  readonly title: string;
-  /** True when one step may take a delivery through several states. */
-  readonly burst?: boolean;
-  /** Usually one; compared and watched one by one. */
-  readonly parts: readonly ((side: Side) => Promise<unknown>)[];
-}
-
-const NOTHING = "nothing to do";
-const NO_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
-const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
-const KEYS = [generateKey(), generateKey()];
-const TASKS = ["t1", "t2"];
-const TAGS = ["red", "blue"];
-const TYPES = ["fact", "plan", "handoff", "decision"];
-
-// What steps are about
-
-const number = fc.nat(1_000);
-/** A value once in so many times, else nothing. */
-const onceIn = <T>(times: number, value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
-  fc.oneof(
-    { weight: times - 1, arbitrary: fc.constant(undefined) },
-    { weight: 1, arbitrary: value },
-  );
-const rarely = <T>(value: fc.Arbitrary<T>) => onceIn(4, value);
-const known = fc.constantFrom(...NAMES);
-const name = fc.oneof(
-  { weight: 9, arbitrary: known },
-  { weight: 1, arbitrary: fc.constant("dot") },
-);
-/** Mostly somebody who exists; aliases and strangers too. */
-const receiver = fc.oneof(
-  { weight: 8, arbitrary: known },
-  { weight: 1, arbitrary: fc.constantFrom("dot", "x", "nobody") },
-);
-const task = fc.constantFrom(...TASKS);
-const words = fc.constantFrom("apple", "banana split", "Crème brûlée", "日本 2026", "apple banana");
-
-/** One of the newest few. */
-function pick<Item>(items: readonly Item[], n: number, newest = 8): Item | undefined {
-  return items.length === 0 ? undefined : items.at(-1 - (n % Math.min(items.length, newest)));
-}
-
-const memoryAt = (side: Side, n: number): string =>
-  (n % 20 === 0 ? undefined : pick(side.memories, n)) ?? NO_MEMORY;
-
-const envelopeAt = (side: Side, n: number): string =>
-  (n % 20 === 0 ? undefined : pick(side.envelopes, n)) ?? NO_ENVELOPE;
-
-const agentOf = (side: Side, who: string): Agent | undefined => side.agents.get(who);
-
-const step = <Args>(
-  title: string,
-  args: fc.Arbitrary<Args>,
-  run: (side: Side, args: Args) => Promise<unknown>,
-): fc.Arbitrary<Step> =>
-  args.map((chosen) => ({
-    title: `${title} ${JSON.stringify(chosen)}`,
-    parts: [(side) => run(side, chosen)],
-  }));
-
-/** Parts that belong together: random runs would seldom get far without them. */
-const inParts = <Args>(
-  title: string,
-  args: fc.Arbitrary<Args>,
-  parts: readonly ((side: Side, args: Args) => Promise<unknown>)[],
-): fc.Arbitrary<Step> =>
-  args.map((chosen) => ({
-    title: `${title} ${JSON.stringify(chosen)}`,
-    parts: parts.map((part) => (side: Side) => part(side, chosen)),
-  }));
-
-/** A write in two parts: looking up what it needs, and the write itself, submitted at once. */
-interface Write {
-  readonly title: string;
-  prepare(side: Side): Promise<() => Promise<unknown>>;
-}
-
-const write = <Args>(
-  title: string,
-  args: fc.Arbitrary<Args>,
-  prepare: (side: Side, args: Args) => Promise<() => Promise<unknown>>,
-): fc.Arbitrary<Write> =>
-  args.map((chosen) => ({
-    title: `${title} ${JSON.stringify(chosen)}`,
-    prepare: (side) => prepare(side, chosen),
-  }));
-
-const alone = (arbitrary: fc.Arbitrary<Write>): fc.Arbitrary<Step> =>
-  arbitrary.map(({ title, prepare }) => ({
-    title,
-    parts: [async (side) => (await prepare(side))()],
-  }));
-
-const idle = async () => NOTHING;
+import {
+  addressee,
+  agentOf,
+  alone,
+  envelopeAt,
+  idle,
+  inParts,
+  KEYS,
+  known,
+  memoryAt,
+  NOTHING,
+  name,
+  number,
+  onceIn,
+  pick,
+  rarely,
+  receiver,
+  type Step,
+  step,
+  TAGS,
+  TASKS,
+  TYPES,
+  task,
+  words,
+  write,
+} from "./step.ts";
 
 // Agents
 
@@ -136,7 +63,7 @@ const register = step(
     who: name,
     role: rarely(fc.constantFrom("planner", "coder")),
     alias: rarely(fc.constantFrom("ada", "x", "y")),
-    status: rarely(fc.constantFrom("active" as const, "active" as const, "disabled" as const)),
+    status: rarely(fc.constantFrom("active" as const, "paused" as const, "disabled" as const)),
     key: onceIn(10, fc.constantFrom(0, 1)),
   }),
   async (side, { who, role, alias, status, key }) => {
@@ -240,18 +167,20 @@ const pin = step(
 
 // Handoffs
 
-async function handOver(side: Side, handover: Handover, refs: string[] = []) {
+async function handOver(
+  side: Side,
+  handover: Handover,
+  wished: ReturnType<typeof wishedFor> & { readonly refs?: string[] } = {},
+) {
   const { from, task } = handover;
   const sent = await agentOf(side, from)?.handoff({
     intent: `do ${task}`,
-    refs,
+    ...wished,
     ...draft(handover),
   });
   if (sent === undefined) return undefined;
-  side.memories.push(sent.memory);
-  side.envelopes.push(sent.envelope.id);
+  keepSent(side, sent);
   side.handovers.push(handover);
-  if (sent.joined !== "extended") side.deliveries.push(sent.id);
   return sent;
 }
 
@@ -265,19 +194,145 @@ const seenSent = async (sent: Sent | undefined) => {
 
 const handover = fc.record({ from: known, to: known, task });
 
+/** What a handoff may ask for besides. */
+const wishes = fc.record({
+  priority: rarely(fc.constantFrom("urgent" as const, "high" as const, "low" as const)),
+  delayMs: rarely(fc.constantFrom(1, 700, 5_000)),
+  key: rarely(fc.constantFrom("k1", "k2")),
+  acceptMs: rarely(fc.constantFrom(500, 40_000)),
+});
+type Wishes = typeof wishes extends fc.Arbitrary<infer Choice> ? Choice : never;
+
+const wishedFor = ({ priority, delayMs, key, acceptMs }: Wishes) => ({
+  ...(priority && { priority }),
+  ...(delayMs && { delayMs }),
+  ...(key && { key }),
+  ...(acceptMs && { policy: { acceptMs } }),
+});
+
+/** On a task of its own, so that nothing extends it, and with a deadline. */
+const handoffApart = step(
+  "hand over apart",
+  fc.record({ from: known, to: addressee, deadlineMs: number, wishes }),
+  async (side, { from, to, deadlineMs, wishes: chosen }) => {
+    const { policy, ...draft } = wishedFor(chosen);
+    const sent = await agentOf(side, from)?.handoff({
+      ...{ intent: "apart", ...draft, to, task: `apart ${side.deliveries.length}` },
+      policy: { ...policy, deadlineMs: 1 + deadlineMs },
+    });
+    if (sent === undefined) return NOTHING;
+    keepSent(side, sent);
+    return seenSent(sent);
+  },
+);
+
+const publish = step(
+  "publish",
+  fc.record({
+    from: name,
+    to: fc.subarray([...NAMES], { minLength: 1 }),
+    also: onceIn(6, fc.constantFrom("dot", "nobody")),
+    task,
+  }),
+  async (side, { from, to, also, task }) => {
+    await side.hub.channel("news");
+    const sent = await agentOf(side, from)?.publish(
+      "news",
+      { intent: "all of you", task },
+      { receivers: also === undefined ? to : [...to, also] },
+    );
+    if (sent === undefined) return NOTHING;
+    keepSent(side, sent);
+    return Promise.all(sent.each.map(seenSent));
+  },
+);
+
+function keepSent(side: Side, sent: Sent): void {
+  side.memories.push(sent.memory);
+  side.envelopes.push(sent.envelope.id);
+  const { joined } = sent;
+  if (joined === "new" || joined === "superseded") {
+    side.deliveries.push(...sent.each.map((each) => each.id));
+  }
+}
+
+const DECISIONS = ["answer", "cancel", "redrive", "redrive elsewhere", "discard"] as const;
+
+/** What a person says about a delivery, whatever has become of it. */
+const decide = step(
+  "decide",
+  fc.record({ by: name, delivery: number, how: fc.constantFrom(...DECISIONS), to: receiver }),
+  async (side, { by, delivery: n, how, to }) => {
+    const agent = agentOf(side, by);
+    const delivery = await fitting(side, n, how);
+    if (agent === undefined || delivery === undefined) return NOTHING;
+    switch (how) {
+      case "answer":
+        return agent.answer(delivery, "the second one");
+      case "cancel":
+        return agent.cancel({ delivery }, "not needed");
+      case "redrive":
+        return agent.redrive(delivery);
+      case "redrive elsewhere":
+        return agent.redrive(delivery, { to });
+      case "discard":
+        return agent.discard(delivery, "nobody wants it");
+    }
+  },
+);
+
+/** One that it is about, if there is any; else just one. */
+async function fitting(side: Side, n: number, how: (typeof DECISIONS)[number]) {
+  const state = how === "answer" ? "waiting" : "dead";
+  const parked = await side.store.listParked({ workspace: WORKSPACE, state, limit: 8 });
+  const ids = how === "cancel" ? [] : parked.map(({ delivery }) => delivery.id);
+  return pick(ids, n) ?? pick(side.deliveries, n);
+}
+
+const pause = step(
+  "pause",
+  fc.record({ who: name, on: fc.constantFrom(true, false, false) }),
+  async (side, { who, on }) => (on ? side.hub.pause(who) : side.hub.resume(who)),
+);
+
+/** Decisions of one round are made side by side: only a single one is the same on both sides. */
+const carryOut = inParts("let time pass, carry out", fc.constantFrom(0, 600, LIMITS.leaseMs), [
+  async (side, ms) => side.clock.advance(ms),
+  async (side) => {
+    const { due } = await side.store.listDue({ workspace: WORKSPACE, gone: [], limit: 2 });
+    return due.length === 1 ? side.hub.carryOut() : due;
+  },
+]).map((each) => ({ ...each, burst: true, past: true }));
+
+/** A question, and perhaps an answer. */
+const clarify = inParts("ask back", fc.record({ handover, answers: fc.boolean() }), [
+  async (side, { handover: chosen }) => seenSent(await handOver(side, chosen)),
+  async (side, { handover: { to, task } }) => keep(side, await agentOf(side, to)?.accept({ task })),
+  async (side) => side.works.at(-1)?.clarify("which one?") ?? NOTHING,
+  async (side, { handover: { from }, answers }) => {
+    const agent = agentOf(side, from);
+    const [asked] = (await agent?.questions()) ?? [];
+    if (asked === undefined || !answers) return asked ?? NOTHING;
+    return agent?.answer(asked.delivery.id, "the second one");
+  },
+]);
+
 const handoff = step(
   "hand over",
   fc.record({
     from: name,
-    to: receiver,
+    to: addressee,
     task,
     ref: rarely(number),
     parent: onceIn(6, number),
+    wishes,
   }),
-  async (side, { from, to, task, ref, parent }) => {
+  async (side, { from, to, task, ref, parent, wishes: chosen }) => {
     const parents = parent === undefined ? {} : { parents: [envelopeAt(side, parent)] };
     const refs = ref === undefined ? [] : [memoryAt(side, ref)];
-    return seenSent(await handOver(side, { from, to, task, ...parents }, refs));
+    return seenSent(
+      await handOver(side, { from, to, task, ...parents }, { refs, ...wishedFor(chosen) }),
+    );
   },
 );
 
@@ -368,6 +423,7 @@ const seenWork = ({ id, task, envelope, attempt, acceptedBy }: Work) => ({
 });
 
 const VERBS = [
+  "clarify",
   "note",
   "note",
   "complete",
@@ -397,6 +453,8 @@ const work = step(
         return held.fail({ message: "no luck" });
       case "fail for good":
         return held.fail({ message: "no way", class: "permanent" });
+      case "clarify":
+        return held.clarify("which one?");
       case "decline":
         return held.decline("not mine");
       case "release":
@@ -421,9 +479,7 @@ const handOn = step(
     });
     if (sent === undefined) return NOTHING;
     if (sent.kind === "extended") return { kind: sent.kind, envelope: sent.envelope };
-    side.memories.push(sent.memory);
-    side.envelopes.push(sent.envelope.id);
-    if (sent.joined !== "extended") side.deliveries.push(sent.id);
+    keepSent(side, sent);
     return seenSent(sent);
   },
 );
@@ -499,7 +555,10 @@ const search = step(
 const ask = step(
   "ask",
   fc.record({
-    what: fc.constantFrom("line", "attempts", "waiting", "events", "agents", "processes"),
+    what: fc.constantFrom(
+      ...["line", "attempts", "waiting", "events", "agents", "processes"],
+      ...["dead", "questions", "breakers"],
+    ),
     n: number,
   }),
   async (side, { what, n }) => {
@@ -515,6 +574,12 @@ const ask = step(
         });
       case "events":
         return side.hub.events(n % 30, 5);
+      case "dead":
+        return side.hub.dead();
+      case "questions":
+        return agentOf(side, NAMES[n % NAMES.length] as string)?.questions();
+      case "breakers":
+        return side.hub.breakers();
       case "processes":
         return [...(await side.store.listProcesses(WORKSPACE))].sort();
       default:
@@ -526,184 +591,23 @@ const ask = step(
 /** All that waits, page by page. */
 async function pagesOf(side: Side, who: string, query: { limit: number; task?: string }) {
   const pages: (readonly Waiting[])[] = [];
-  for (let after = 0; ; ) {
+  for (let after: DeliveryRow | undefined; ; ) {
     const page = (await agentOf(side, who)?.waiting({ ...query, after })) ?? [];
     pages.push(page);
     const last = page.at(-1);
     if (last === undefined) return pages;
-    after = last.delivery.place;
+    after = last.delivery;
   }
 }
 
-// Past the hub: whoever has an old or a guessed lease in hand
-
-const lease = fc.record({
-  delivery: number,
-  /** Added to the fence as it is now: mostly the right one or the one before. */
-  fence: fc.constantFrom(0, 0, -1),
-  /** Which envelope the holder claims to know. */
-  envelope: fc.constantFrom(
-    "current" as const,
-    "current" as const,
-    "none" as const,
-    "other" as const,
-  ),
-});
-type LeaseChoice = typeof lease extends fc.Arbitrary<infer Choice> ? Choice : never;
-
-async function leaseOf(
-  side: Side,
-  { delivery, fence, envelope }: LeaseChoice,
-): Promise<{ lease: Lease; found: Claimed } | undefined> {
-  const id = pick(side.deliveries, delivery);
-  const found = id && (await side.store.findDelivery(WORKSPACE, id));
-  if (!found) return undefined;
-  const known = {
-    current: found.envelope.id,
-    none: "",
-    other: pick(side.envelopes, delivery) ?? "",
-  }[envelope];
-  return {
-    found,
-    lease: {
-      delivery: found.delivery.id,
-      fence: found.delivery.fence + fence,
-      envelope: known,
-      leaseMs: LIMITS.leaseMs,
-    },
-  };
-}
-
-/** A record as the hub would write it: with what it does to the delivery. */
-function recordOf(
-  side: Side,
-  { delivery }: Claimed,
-  { verb, data }: { verb?: TrailStep["verb"]; data?: Record<string, unknown> },
-): NewMemory {
-  const { holder, receiver, instance, id, attempt, task } = delivery;
-  const trail = verb === undefined ? [] : [{ attempt, delivery: id, verb }];
-  return writeRecord(
-    { agent: holder || receiver, instance: instance || "guess" },
-    { content: verb ?? "a note", task, ...(data && { data }) },
-    { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark: { trail } },
-  ).record;
-}
-
-const ENDINGS = {
-  completed: "complete",
-  declined: "decline",
-  failed: "fail",
-  released: "release",
-} as const satisfies Record<Settlement["kind"], TrailStep["verb"]>;
-
-const REASON = { message: "guess" };
-
-const SETTLEMENTS: readonly Settlement[] = [
-  { kind: "completed" },
-  { kind: "declined" },
-  { kind: "failed", becomes: "ready" },
-  { kind: "failed", becomes: "scheduled", delayMs: 700 },
-  { kind: "released", becomes: "dead" },
-];
-
-/** After the last try there is no next one: a store does not check that, the policy decides it. */
-function withinPolicy(settlement: Settlement, { delivery }: Claimed): Settlement {
-  const last = delivery.attempt >= delivery.maxAttempts;
-  return settlement.kind === "failed" && last ? { kind: "failed", becomes: "dead" } : settlement;
-}
-
-const settleWith = write(
-  "settle with a lease",
-  fc.record({ lease, settlement: fc.constantFrom(...SETTLEMENTS) }),
-  async (side, { lease: choice, settlement: chosen }) => {
-    const holding = await leaseOf(side, choice);
-    if (holding === undefined) return idle;
-    const settlement = withinPolicy(chosen, holding.found);
-    const completed = settlement.kind === "completed";
-    const verb = ENDINGS[settlement.kind];
-    const memory = recordOf(side, holding.found, { verb, ...(completed ? {} : { data: REASON }) });
-    return () =>
-      side.store.settleDelivery({
-        workspace: WORKSPACE,
-        branch: BRANCH,
-        lease: holding.lease,
-        from: completed || settlement.kind === "failed" ? ["accepted"] : HELD_STATES,
-        settlement,
-        reason: completed ? "" : JSON.stringify(REASON),
-        ...(settlement.kind === "released" ? {} : { memory }),
-      });
-  },
-);
-
-const useLease = write(
-  "use a lease",
-  fc.record({ lease, how: fc.constantFrom("renew", "append", "accept") }),
-  async (side, { lease: choice, how }) => {
-    const holding = await leaseOf(side, choice);
-    if (holding === undefined) return idle;
-    const { lease, found } = holding;
-    const at = { workspace: WORKSPACE, branch: BRANCH };
-    const memory = recordOf(side, found, how === "accept" ? { verb: "accept" } : {});
-    if (how === "renew") return () => side.store.renewLease(WORKSPACE, lease);
-    if (how === "accept") return () => side.store.acceptDelivery({ ...at, lease, memory });
-    return () => side.store.appendMemories({ ...at, lease, memories: [memory] });
-  },
-);
-
-const claimMany = write(
-  "claim many",
-  fc.record({
-    by: name,
-    limit: fc.constantFrom(2, 5),
-    process: fc.constantFrom("", ...PROCESSES),
-    gone: fc.subarray(["", ...PROCESSES]),
-  }),
-  async (side, { by, limit, process, gone }) =>
-    () =>
-      side.store.claimDeliveries({
-        workspace: WORKSPACE,
-        branch: BRANCH,
-        receiver: by,
-        instance: `${by}-9`,
-        publicKey: "",
-        limit,
-        leaseMs: LIMITS.leaseMs,
-        process,
-        gone,
-      }),
-);
-
-const renewSession = write(
-  "renew a session",
-  fc.record({ agent: known, n: fc.constantFrom(1, 9) }),
-  async (side, { agent, n }) => {
-    const session = { workspace: WORKSPACE, agent, instance: `${agent}-${n}` };
-    return () => side.store.renewSession(session, LIMITS.leaseMs);
-  },
-);
-
-const rename = write(
-  "change a role",
-  fc.record({ who: name, role: fc.constantFrom("planner", "coder") }),
-  async (side, { who, role }) => {
-    const current = await side.store.findAgent(WORKSPACE, who);
-    if (current === undefined) return idle;
-    const { revision: basedOn, keyedAt: _keyedAt, digest: _digest, ...agent } = current;
-    return () =>
-      side.store.registerAgent({ workspace: WORKSPACE, agent: { ...agent, role }, basedOn });
-  },
-);
-
 /** Writes of one turn: in SQLite they share a transaction, and must not notice. */
 const turn = fc
-  .array(fc.oneof(remember, rememberMany, rename, settleWith, useLease, claimMany, renewSession), {
-    minLength: 2,
-    maxLength: 6,
-  })
+  .array(fc.oneof(remember, rememberMany, ...PAST_THE_HUB), { minLength: 2, maxLength: 6 })
   .map(
     (writes): Step => ({
       title: `in one turn: ${writes.map((each) => each.title).join("; ")}`,
       burst: true,
+      past: true,
       parts: [
         async (side) => {
           const prepared: (() => Promise<unknown>)[] = [];
@@ -740,11 +644,21 @@ const WEIGHTS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [1, relations],
   [1, search],
   [2, ask],
+  [3, handoffApart],
+  [2, publish],
+  [4, decide],
+  [2, pause],
+  [3, carryOut],
+  [3, clarify],
   [3, alone(settleWith)],
   [2, alone(useLease)],
-  [2, alone(claimMany)],
+  [3, alone(claimMany)],
   [1, alone(renewSession)],
-  [3, turn],
+  [4, alone(send)],
+  [6, alone(move)],
+  [2, alone(putEntry)],
+  [2, lookPast],
+  [4, turn],
 ];
 
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(

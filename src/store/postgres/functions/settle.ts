@@ -2,6 +2,8 @@
  * Settling: the holder's part ends, with the attempt and the event it leaves; when the delivery is
  * over, the next of its receiver and task has its turn.
  */
+import { DELIVERY_ROW } from "./rows.ts";
+
 export const SETTLE = `
   create function settle(w bigint, t bigint, ats bigint[], inout ev bigint, p_settles settle_part[],
     out settled json, out wakes text[])
@@ -9,8 +11,13 @@ export const SETTLE = `
   #variable_conflict use_column
   declare
     n bigint;
+    over record;
   begin
-    update deliveries d set state = s.state, lease_until = 0,
+    update deliveries d set state = s.state, lease_until = 0, hold_until = 0,
+        max_attempts = d.max_attempts + s.free::int,
+        -- The sooner of deadline and time to decide, of which 0 says that there is none.
+        lapse_at = case when s.state >= 5 then 0 when s.lapse = 0 then d.deadline
+          when d.deadline = 0 then t + s.lapse else least(d.deadline, t + s.lapse) end,
         ready_at = case when s.delay is null then 0 else t + s.delay end,
         settled_at = case when s.state < 5 then 0 else coalesce(ats[s.ord], t) end,
         settled_by = coalesce(s.record, '')
@@ -31,41 +38,54 @@ export const SETTLE = `
       where s.outcome <> 'completed';
 
     with ended as (
-      select s.i, s.n, s.outcome, d.row from unnest(p_settles) as s
-      cross join lateral (select x as row from deliveries x
+      select s.i, s.n, s.outcome, s.handed, d.* from unnest(p_settles) as s
+      cross join lateral (select x.* from deliveries x
         where x.workspace = w and x.id = s.delivery limit 1) d
     ), logged as (
       insert into events (workspace, number, at, attempt, kind, agent, task, delivery, envelope)
-        select w, ev + row_number() over (order by e.n), t, (e.row).attempt,
-          case when (e.row).state = 7 then 'dead' else e.outcome end, (e.row).holder,
-          (e.row).task, (e.row).id, (e.row).envelope
-        from ended e
+        select w, ev + row_number() over (order by d.n), t, d.attempt,
+          case when d.state = 7 then 'dead' else d.outcome end, d.holder, d.task, d.id, d.envelope
+        from ended d
     )
-    select count(*), json_object_agg(e.i, delivery_row(e.row)),
-      array_agg(distinct (e.row).sender) || array_agg(distinct (e.row).receiver)
-      into n, settled, wakes
-    from ended e;
-    ev := ev + n;
-
-    perform pass_turn(w, array(select s.delivery from unnest(p_settles) as s where s.state >= 5));
+    select count(*) as n, json_object_agg(d.i, ${DELIVERY_ROW}) as settled,
+      array_agg(distinct d.sender) as senders,
+      array_agg(distinct d.receiver) filter (where not d.handed) as receivers,
+      array_agg(d.receiver) filter (where d.state >= 5) as queues,
+      array_agg(d.task) filter (where d.state >= 5) as tasks,
+      bool_or(d.outcome = 'completed') as completed
+      into over
+    from ended d;
+    ev := ev + over.n;
+    settled := over.settled;
+    if over.completed and has_breakers(w) then
+      perform close_breakers(w, p_settles);
+    end if;
+    wakes := over.senders || over.receivers || pass_turn(w, over.queues, over.tasks);
   end $$;
 
-  -- The first open delivery of a receiver and task is the one in turn.
-  create function pass_turn(w bigint, p_over text[]) returns void
+  -- The first open delivery of a receiver and task is the one in turn. Answers with the receivers
+  -- that have a new one.
+  create function pass_turn(w bigint, p_receivers text[], p_tasks text[]) returns text[]
   language plpgsql as $$
   #variable_conflict use_column
+  declare
+    woken text[];
   begin
-    update deliveries d set turn = 1
-      from (
-        select n.tid from unnest(p_over) as o(id)
-        cross join lateral (select x.receiver, x.task from deliveries x
-          where x.workspace = w and x.id = o.id limit 1) x
-        cross join lateral (select y.ctid as tid, y.turn from deliveries y where y.workspace = w
-          and y.receiver = x.receiver and y.task = x.task and y.settled_at = 0
-          order by y.place limit 1) n
-        where n.turn = 0
-        offset 0
-      ) next
-      where d.ctid = next.tid;
+    if p_receivers is null then return null; end if;
+    with passed as (
+      update deliveries d set turn = 1
+        from (
+          select n.tid from unnest(p_receivers, p_tasks) as q(receiver, task)
+          cross join lateral (select y.ctid as tid, y.turn from deliveries y where y.workspace = w
+            and y.receiver = q.receiver and y.task = q.task and y.settled_at = 0
+            order by y.place limit 1) n
+          where n.turn = 0
+          offset 0
+        ) next
+        where d.ctid = next.tid
+        returning d.receiver
+    )
+    select array_agg(p.receiver) into woken from passed p;
+    return woken;
   end $$;
 `;

@@ -57,7 +57,8 @@ export const WRITE = `
   end $$;
 
   create function write(p_workspace text, p_now bigint, p_writer uuid, p_token bigint,
-    p_careful boolean, p_later boolean, p_sweep boolean, p_gone text[], p_texts bytea, ${PART_ARGUMENTS}) returns json
+    p_careful boolean, p_later boolean, p_mature boolean, p_due boolean, p_texts bytea,
+    ${PART_ARGUMENTS}) returns json
   language plpgsql as $$
   #variable_conflict use_column
   declare
@@ -75,6 +76,7 @@ export const WRITE = `
     accepted json;
     taken json;
     renewed json;
+    moved json;
     claimed json;
     kept json;
     due bigint;
@@ -85,8 +87,13 @@ export const WRITE = `
     if p_later then
       perform set_config('synchronous_commit', 'off', true);
     end if;
-    refused := refuse(w, t, p_careful, p_holds, p_records, p_mentions, p_sends, p_parents, p_takes,
-      p_authors);
+    if p_moves is not null then
+      refused := refuse_moves(w, p_moves);
+    end if;
+    if refused is null then
+      refused := refuse(w, t, p_careful, p_holds, p_records, p_mentions, p_envelopes, p_posts,
+        p_parents, p_puts, p_takes, p_authors);
+    end if;
     if refused is not null then
       return json_build_object('refused', refused);
     end if;
@@ -98,14 +105,17 @@ export const WRITE = `
         from append(w, t, first, p_records, p_relations, p_texts) x;
       pos := pos + cardinality(p_records);
     end if;
+    if p_puts is not null then
+      ev := put(w, t, ev, p_puts);
+    end if;
     if p_settles is not null then
       select x.ev, x.settled, x.wakes into ev, settled, rung
         from settle(w, t, ats, ev, p_settles) x;
       wakes := wakes || rung;
     end if;
-    if p_sends is not null then
+    if p_envelopes is not null then
       select x.ev, x.sent, x.wakes into ev, sent, rung
-        from deliver(w, t, first, ats, ev, p_sends, p_texts) x;
+        from deliver(w, t, first, ats, ev, p_envelopes, p_posts, p_texts) x;
       wakes := wakes || rung;
     end if;
     if p_accepts is not null then
@@ -123,16 +133,24 @@ export const WRITE = `
     if p_sessions is not null then
       perform renew_sessions(w, t, p_sessions);
     end if;
-    if p_sweep then
-      select x.ev, x.wakes into ev, rung from sweep(w, t, ev, p_gone) x;
+    if p_moves is not null then
+      select x.ev, x.moved, x.wakes into ev, moved, rung from move(w, t, pos, ats, ev, p_moves) x;
       wakes := wakes || rung;
+    end if;
+    if p_mature then
+      perform mature(w, t);
     end if;
     if p_claims is not null then
       select x.ev, x.claimed, x.kept into ev, claimed, kept from claim(w, t, ev, p_claims) x;
+    end if;
+    if p_due then
       due := next_due(w, t);
     end if;
 
-    if pos <> first or ev <> began then
+    if p_puts is not null and kept is null then
+      kept := to_json(t); -- An entry may be another by the time somebody asks when this was put.
+    end if;
+    if pos <> first or ev <> began or p_puts is not null then
       update workspaces x set position = pos, event = ev where x.key = w;
       insert into writers (id, written, at, claimed) values (p_writer, p_token, now(), kept)
         on conflict (id) do update set written = excluded.written, at = excluded.at,
@@ -145,9 +163,9 @@ export const WRITE = `
         perform set_config('baton.unsynced', 'yes', false);
       end if;
     end if;
-    return json_build_object('places', places, 'settled', settled, 'sent', sent,
-      'accepted', accepted, 'taken', taken, 'renewed', renewed, 'claimed', claimed, 'due', due,
-      'wakes', (select json_agg(distinct x) from unnest(wakes) as x));
+    return json_build_object('at', t, 'places', places, 'settled', settled, 'sent', sent,
+      'accepted', accepted, 'taken', taken, 'renewed', renewed, 'moved', moved, 'claimed', claimed,
+      'due', due, 'wakes', (select json_agg(distinct x) from unnest(wakes) as x));
   end $$;
 
   -- Was a write kept whose answer was lost? If not it never will be, although it may still be on its

@@ -1,0 +1,38 @@
+/**
+ * A person in the line: asked like an agent, reminded until she looks, with a deadline. She asks
+ * back once, then approves; the agent goes on only with her yes.
+ */
+import { openHub } from "batonpass";
+
+await using hub = await openHub();
+const deployer = await hub.agent("deployer", { role: "deployer" });
+const maria = await hub.agent("maria", { role: "approver", kind: "person" });
+
+const request = await deployer.handoff({
+  to: "role:approver",
+  task: "release-42",
+  action: "needs_input",
+  intent: "Version 42 goes live on Friday",
+  next: ["Approve or reject the release"],
+  expects: [{ name: "approval", type: "approval" }],
+  policy: { remindMs: 60_000, deadlineMs: 86_400_000, exhausted: "escalate" },
+});
+
+// Maria, whenever it suits her; on the command line: baton inbox maria, baton accept, baton clarify
+for (const { envelope } of await maria.waiting()) console.log("maria sees:", envelope.next);
+const work = await maria.accept();
+await work?.clarify("Is there a way back?");
+
+for (const { delivery, question } of await deployer.questions()) {
+  console.log("maria asks:", question);
+  await deployer.answer(delivery.id, "Yes, version 41 stays up until Monday.");
+}
+
+// In one step, since she has seen it: baton approve dlv_…; or reject(), reply(), edit()
+for (const { delivery, envelope } of await maria.waiting()) {
+  console.log("maria is told:", envelope.history.at(-1)?.decided);
+  await maria.approve(delivery.id, { comment: "Go, but not before 10." });
+}
+
+const answer = await request.completed({ timeoutMs: 5_000 });
+if (answer.kind === "completed") console.log(answer.result.outputs, answer.result.summary);

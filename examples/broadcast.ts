@@ -1,0 +1,40 @@
+/**
+ * Broadcast: one envelope on a channel, a delivery of its own for each subscriber. The slow one holds
+ * up nobody, and who subscribes late can still have what was published before.
+ */
+import { type Agent, openHub } from "batonpass";
+
+await using hub = await openHub();
+await hub.channel("oauth-migration");
+const researcher = await hub.agent("researcher", { role: "researcher" });
+const coder = await hub.agent("coder", { role: "coder" });
+const tester = await hub.agent("tester", { role: "tester" });
+await coder.subscribe("oauth-migration");
+await tester.subscribe("oauth-migration");
+
+const published = await researcher.publish("oauth-migration", {
+  task: "oauth-2.1",
+  intent: "Move to OAuth 2.1",
+  done: ["Read the draft: the implicit grant is gone"],
+});
+
+await finish(coder, "PKCE everywhere.");
+for (const one of published.each) {
+  console.log(one.receivers[0], "is", (await one.status()).state);
+}
+
+const writer = await hub.agent("writer", { role: "writer" });
+const { replayed } = await writer.subscribe("oauth-migration", { from: "start" });
+console.log("the writer comes late, and gets", replayed);
+
+await finish(writer, "The guide is up to date.");
+await finish(tester, "All flows covered.");
+for (const one of published.each) {
+  const answer = await one.completed();
+  if (answer.kind === "completed") console.log(`${one.receivers[0]}: ${answer.result.summary}`);
+}
+
+async function finish(agent: Agent, summary: string): Promise<void> {
+  await using work = await agent.accept();
+  await work?.complete({ summary });
+}

@@ -1,0 +1,37 @@
+/**
+ * The dead man's handoff: a holder falls silent in the middle of its work. The next one gets the same
+ * delivery, with an envelope that the hub made from the notes the first one left.
+ */
+import { isBatonError, openHub } from "batonpass";
+
+await using hub = await openHub(undefined, { limits: { leaseMs: 500 } }); // else a minute
+const planner = await hub.agent("planner", { role: "planner" });
+await hub.agent("coder", { role: "coder" });
+
+await planner.handoff({
+  to: "coder",
+  task: "leak",
+  intent: "The service runs for a week without a restart",
+  next: ["Find the leak", "Fix it"],
+});
+
+// A session has no heartbeat: it is alive while it calls. This one stops after two notes.
+const doomed = await hub.agent("coder", undefined, { lease: "session", instance: "terminal-1" });
+const lost = await doomed.accept();
+await lost?.note("The heap grows by 2 MB for each reconnect.");
+await lost?.note("The listener in pool.ts is never removed.");
+
+const next = await hub.agent("coder", undefined, { instance: "terminal-2" });
+await using work = await next.accept({ wait: true }); // until the lease has run out
+console.log(
+  "try",
+  work?.attempt,
+  "with",
+  work?.envelope.reconstructed?.notes,
+  "notes of the dead:",
+);
+for (const { did } of work?.envelope.history ?? []) console.log(` - ${did}`);
+await work?.complete({ summary: "Removed the listener on close." });
+
+const late = await lost?.complete({ summary: "Done!" }).catch((error: unknown) => error);
+console.log("the dead one's late answer:", isBatonError(late) && late.code);

@@ -1,0 +1,36 @@
+/**
+ * Direct handoff: the sender waits until the receiver has the work, then for its result. The policy
+ * "direct" gives a receiver 15 seconds to accept, three times; then it is parked, and nothing is lost.
+ */
+import { openHub } from "batonpass";
+
+await using hub = await openHub();
+const analyst = await hub.agent("analyst", { role: "analyst" });
+const coder = await hub.agent("coder", { role: "coder" });
+
+const receiving = receive();
+const sent = await analyst.handoff({
+  to: "coder",
+  task: "payment-retries",
+  intent: "Payments survive an outage of the gateway",
+  next: ["Add retries with backoff and jitter"],
+  expects: [{ name: "patch", type: "diff", criteria: ["The tests pass"] }],
+  policy: "direct",
+});
+
+const heard = await sent.accepted(); // within 15 s, unless told otherwise
+console.log(heard.kind, "by", heard.delivery.holder);
+
+const answer = await sent.completed({ timeoutMs: 5_000 });
+if (answer.kind !== "completed") throw new Error(`it was ${answer.kind}`);
+console.log("result:", answer.result.summary, answer.result.outputs);
+await receiving;
+
+async function receive(): Promise<void> {
+  await using work = await coder.accept({ wait: true }); // sleeps until something comes
+  await work?.complete({
+    summary: "Three tries, jitter up to 4 s.",
+    outputs: { patch: "+ await retry(charge)" },
+    criteria: { patch: ["The tests pass"] }, // without it: invalid_result, with what is missing
+  });
+}

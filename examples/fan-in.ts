@@ -1,0 +1,34 @@
+/**
+ * Fan-in: three pieces of work in parallel, and one handoff that opens when all have completed. Whoever
+ * gets it has their results, and their envelopes as parents.
+ */
+import { openHub } from "batonpass";
+
+await using hub = await openHub();
+const planner = await hub.agent("planner", { role: "planner" });
+const writer = await hub.agent("writer", { role: "writer" });
+await hub.agent("ann", { role: "scout" });
+await hub.agent("bob", { role: "scout" });
+const intent = "Which database do we take?";
+
+const parts = await Promise.all(
+  ["cost", "speed", "licence"].map((task) => planner.handoff({ to: "role:scout", task, intent })),
+);
+const report = await planner.join(parts, { to: "writer", task: "report", intent }); // need: "all"
+console.log("the report is", (await report.status()).state);
+
+await Promise.all([scout("ann"), scout("bob")]);
+console.log("the report is", (await report.status()).state);
+
+await using work = await writer.accept();
+for (const { task, outputs } of work?.envelope.results ?? []) console.log(`${task}:`, outputs);
+await work?.complete({ summary: "PostgreSQL." });
+
+/** Takes what is there for the role; each piece goes to one of them. */
+async function scout(name: string): Promise<void> {
+  const agent = await hub.agent(name);
+  for await (const offer of agent.inbox({ wait: false })) {
+    await using found = await offer.accept();
+    await found.complete({ outputs: { finding: `all about ${found.task}` } });
+  }
+}

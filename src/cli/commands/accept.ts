@@ -1,0 +1,79 @@
+import type { Agent } from "../../agent.ts";
+import type { Receipt } from "../../delivery/receipt.ts";
+import type { Hub } from "../../hub.ts";
+import { AS_OPTION, command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
+import { sayEnvelope, sayField } from "../envelope.ts";
+import { OK } from "../exit.ts";
+import { given } from "../given.ts";
+import { bold, dim, localTime, say, sayJson } from "../terminal.ts";
+import { LEASE_OPTION, openForWork } from "../work.ts";
+
+const RECEIPT_OPTIONS = {
+  "receipt-goal": { type: "text", value: "<text>", help: "says back what it is about" },
+  "receipt-first-step": { type: "text", value: "<text>", help: "says back what comes first" },
+  "receipt-constraint": { type: "texts", value: "<id>", help: "says back a must, by its id" },
+} as const;
+
+export const accept = command({
+  name: "accept",
+  summary: "takes the oldest handoff that waits, or this one; gives the handle to go on with",
+  args: [{ name: "delivery", help: "this one (dlv_…); else the oldest", optional: true }],
+  options: {
+    ...AS_OPTION,
+    task: { type: "text", value: "<task>", help: "only a handoff of this task" },
+    wait: { type: "duration", value: "<time>", help: "wait so long for one: 30s, 5m" },
+    ...RECEIPT_OPTIONS,
+    ...LEASE_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [delivery], options }) {
+    const { as, task, wait, json, lease, store, workspace } = options;
+    const hold = { store, workspace, lease };
+    await using hub = await openForWork(hold);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    await hub.carryOut(); // This process looks once: what is due by now must not be taken.
+    const work = await agent.accept({
+      ...given({ delivery, task, receipt: receiptOf(options) }),
+      ...(wait === undefined ? {} : { wait: true, signal: AbortSignal.timeout(wait) }),
+    });
+    if (work === undefined) {
+      if (delivery !== undefined) await sayWhyNot(hub, agent, delivery);
+      if (json) sayJson(null);
+      else say(dim(nothing(agent)));
+      return OK;
+    }
+    const { delivery: row, envelope } = await hub.delivery(work.id);
+    const { handle, attempt, redelivered } = work;
+    if (json) sayJson({ handle, attempt, redelivered, delivery: row, envelope });
+    else {
+      say(bold(handle));
+      sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
+      sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
+      await sayEnvelope(hub, envelope);
+      say(dim(`Go on with baton note, complete, fail, decline, release or clarify ${handle}`));
+    }
+    return OK;
+  },
+});
+
+function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | undefined {
+  const goal = options["receipt-goal"];
+  const firstStep = options["receipt-first-step"];
+  const constraints = options["receipt-constraint"];
+  if (goal === undefined && firstStep === undefined && constraints === undefined) return undefined;
+  // What is missing is told by whoever checks the receipt.
+  return given({ goal, firstStep, constraints: constraints?.slice() }) as Receipt;
+}
+
+async function sayWhyNot(hub: Hub, agent: Agent, id: string): Promise<never> {
+  const { notAcceptable } = await import("../../delivery/not-acceptable.ts");
+  const { delivery } = await hub.delivery(id);
+  throw notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
+}
+
+const nothing = ({ id, info }: Agent): string =>
+  info.status === "paused"
+    ? `${id} is paused, and is given nothing: baton agent resume ${id}`
+    : `Nothing waits for ${id} that can be taken now.`;

@@ -1,0 +1,25 @@
+/** What a sender is shown: each delivery, and whether it was new work. */
+import type { Sent } from "../delivery/sent.ts";
+import { sayRow } from "./delivery.ts";
+import { dim, say, sayJson } from "./terminal.ts";
+
+export async function saySent(sent: Sent, json: boolean | undefined): Promise<void> {
+  const { envelope, digest, memory, joined, cycle, stopped } = sent;
+  const deliveries = await Promise.all(sent.each.map((one) => one.status()));
+  if (json) {
+    sayJson({ deliveries, joined, envelope, digest, memory, cycle, stopped });
+    return;
+  }
+  for (const delivery of deliveries) sayRow(delivery);
+  const news = [JOINED[joined], cycle.length > 0 && CYCLE, stopped && STOPPED];
+  for (const each of news.filter(Boolean)) say(dim(`  ${each}`));
+}
+
+const JOINED: Readonly<Record<Sent["joined"], string>> = {
+  new: "",
+  superseded: "takes the place of the one before, which nobody had begun",
+  extended: "added to the work that is under way",
+  repeated: "sent before with this key: the same handoff",
+};
+const CYCLE = "the line came here before with the same payload: a cycle";
+const STOPPED = "the line is longer than it may be, and has stopped: baton dead show";

@@ -1,0 +1,125 @@
+/** Questions of receivers to their senders, and the answers, which go along with the work. */
+import type { Envelope } from "../envelope/schema.ts";
+import { resealed } from "../envelope/seal.ts";
+import { BatonError } from "../errors.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
+import type { Author } from "../memory/record.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
+import { endedAs } from "./outcome.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import { lapse } from "./policy.ts";
+import { checkedReason, overtaken } from "./reason.ts";
+import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
+
+/** A question that waits for an answer. */
+export interface Asked {
+  readonly delivery: DeliveryRow;
+  readonly envelope: Envelope;
+  readonly question: string;
+}
+
+const ROUNDS = 10;
+
+export async function questionsTo(workspace: Workspace, sender: string): Promise<Asked[]> {
+  const { store, name, limits } = workspace;
+  const waiting = await store.listParked({
+    workspace: name,
+    state: "waiting",
+    sender,
+    limit: limits.pageSize,
+  });
+  return Promise.all(
+    waiting.map(async ({ delivery, envelope }) => {
+      const ended = await endedAs(workspace, delivery);
+      const question = ended.kind === "asked" ? ended.question : "";
+      return { delivery, envelope: parseEnvelope(envelope), question };
+    }),
+  );
+}
+
+/** The answer becomes part of the history, and the work is offered again, at its place in line. */
+export async function answer(
+  workspace: Workspace,
+  by: Author,
+  id: string,
+  text: string,
+): Promise<DeliveryRow> {
+  const said = checkedReason(text, "answer");
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await workspace.store.findDelivery(workspace.name, deliveryId(id));
+    if (found === undefined) throw unknownDelivery(id);
+    if (found.delivery.state !== "waiting") throw notAsked(found.delivery);
+    const [moved] = (await answerOne(workspace, by, found, said)) ?? [];
+    if (moved !== undefined) return moved;
+  }
+  throw overtaken("The answer", ROUNDS);
+}
+
+async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text: string) {
+  const { delivery, envelope: row } = asked;
+  const { ids, limits, clock } = workspace;
+  const from = parseEnvelope(row);
+  const ended = await endedAs(workspace, delivery);
+  const question = ended.kind === "asked" ? ended.question : "";
+  const sealed = resealed(
+    from,
+    {
+      id: ids.mint("envelope"),
+      parents: [from.id],
+      history: [...from.history, answerEntry(by.agent, question, text)].slice(
+        -FORMAT_LIMITS.listItems,
+      ),
+      metadata: { ...from.metadata, createdAt: clock.now() },
+    },
+    limits,
+  );
+  const record = {
+    type: "decision",
+    task: from.task,
+    content: `${by.agent} answers: ${text}`,
+    data: { answer: text, question },
+    relations: [{ kind: "continues-from" as const, to: delivery.settledBy }],
+  };
+  const trail = [stepOf(delivery, "answer")];
+  return moveDeliveries(workspace, {
+    agent: by.agent,
+    memory: decisionRecord(workspace, by, record, { trail, sealed }),
+    envelope: rowOf(sealed),
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: seen(delivery),
+        to: "ready",
+        event: "answered",
+        lapseMs: lapse(from.policy, 0),
+      },
+    ],
+  });
+}
+
+const clip = (text: string): string =>
+  text.length <= FORMAT_LIMITS.lineLength
+    ? text
+    : `${text.slice(0, FORMAT_LIMITS.lineLength - 2)} …`;
+
+const answerEntry = (
+  agent: string,
+  question: string,
+  text: string,
+): Envelope["history"][number] => ({
+  agent,
+  decided: clip(text),
+  did: clip(`answered: ${question}`),
+});
+
+function notAsked({ id, state }: DeliveryRow): BatonError {
+  return new BatonError("not_open", {
+    message: `${id} waits for no answer: it is ${state}.`,
+    path: "delivery",
+    hint: "agent.questions() lists what was asked and not answered.",
+    details: { delivery: id, state },
+  });
+}

@@ -1,0 +1,106 @@
+/** Cancelling: open deliveries are taken back, whoever holds one is told, and it is recorded. */
+import * as z from "zod";
+import { canonicalJson } from "../canonical.ts";
+import { DeliveryId, Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import type { Author } from "../memory/record.ts";
+import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
+import type { Claimed, Move } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { openJoinsOf } from "./join.ts";
+import { decisionRecord, moveDeliveries, seen, stepOf } from "./moves.ts";
+import { checkedReason, overtaken } from "./reason.ts";
+import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
+
+const ROUNDS = 20;
+
+const OneDelivery = z.strictObject({ delivery: DeliveryId });
+const WholeTask = z.strictObject({ task: Name });
+
+/** A handoff by its delivery, or everything of a task that is open. */
+export async function cancel(
+  workspace: Workspace,
+  by: Author,
+  what: z.input<typeof OneDelivery> | z.input<typeof WholeTask>,
+  reason: string,
+): Promise<readonly DeliveryRow[]> {
+  const how = { code: "invalid_input", what: "What is cancelled" } as const;
+  if (Object.hasOwn(Object(what), "task")) {
+    return cancelTask(workspace, by, parseOr(WholeTask, what, how).task, reason);
+  }
+  const { delivery } = parseOr(OneDelivery, what, how);
+  return cancelDeliveries(workspace, by, [delivery], reason);
+}
+
+/** Those of the deliveries that were open, as they are now. */
+export async function cancelDeliveries(
+  workspace: Workspace,
+  by: Author,
+  ids: readonly string[],
+  reason: string,
+): Promise<readonly DeliveryRow[]> {
+  const why = checkedReason(reason);
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await Promise.all(ids.map((id) => requireDelivery(workspace, id)));
+    const open = found.filter(({ delivery }) => isOpen(delivery.state));
+    const moved = await cancelOpen(workspace, by, open, why);
+    if (moved === undefined) continue;
+    for (const delivery of moved) await openJoinsOf(workspace, delivery);
+    return moved;
+  }
+  throw overtaken("The cancellation", ROUNDS);
+}
+
+async function requireDelivery({ store, name }: Workspace, id: string): Promise<Claimed> {
+  const found = await store.findDelivery(name, deliveryId(id));
+  if (found === undefined) throw unknownDelivery(id);
+  return found;
+}
+
+/** Everything of a task that is open, and the lines it has led to. */
+async function cancelTask(
+  workspace: Workspace,
+  by: Author,
+  task: string,
+  reason: string,
+): Promise<readonly DeliveryRow[]> {
+  const name = parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
+  const line = await workspace.store.readLine(workspace.name, name);
+  const ids = line.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
+  return cancelDeliveries(workspace, by, ids, reason);
+}
+
+async function cancelOpen(
+  workspace: Workspace,
+  by: Author,
+  open: readonly Claimed[],
+  reason: string,
+): Promise<readonly DeliveryRow[] | undefined> {
+  const [first] = open;
+  if (first === undefined) return [];
+  const record = {
+    type: "decision",
+    task: first.delivery.task,
+    content: `${by.agent} cancelled "${first.delivery.task}": ${reason}`,
+    data: { reason },
+    relations: [{ kind: "continues-from" as const, to: first.envelope.memory }],
+  };
+  const trail = open.map(({ delivery }) => stepOf(delivery, "cancel"));
+  const memory = decisionRecord(workspace, by, record, { trail });
+  const moves = open.map(({ delivery }) => cancellation(delivery, reason));
+  return moveDeliveries(workspace, { agent: by.agent, memory, moves });
+}
+
+function cancellation(delivery: DeliveryRow, reason: string): Move {
+  const ends = {
+    outcome: "cancelled" as const,
+    reason: canonicalJson({ reason }, "invalid_input"),
+  };
+  return {
+    delivery: delivery.id,
+    seen: seen(delivery),
+    to: "cancelled",
+    event: "cancelled",
+    ...(isHeld(delivery.state) && { ends }),
+  };
+}

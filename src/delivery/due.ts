@@ -1,0 +1,299 @@
+/**
+ * Carrying out policies: whoever is alive and looks decides about what is due. A holder fell silent
+ * or died, nobody accepted in time, a deadline passed, a reminder or a join is due. Each decision is
+ * one guarded move, so that of all who look at the same moment one decides.
+ */
+import { channel } from "node:diagnostics_channel";
+import { canonicalJson } from "../canonical.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { isBatonError } from "../errors.ts";
+import { SYSTEM } from "../memory/agents.ts";
+import { type AttemptRow, type DeliveryRow, isHeld, parseText } from "../store/rows.ts";
+import type { Claimed, Move } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { strike } from "./breaker.ts";
+import { escalate } from "./escalate.ts";
+import { openJoin, openJoinsOf } from "./join.ts";
+import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import { backoff, isLast, lapse } from "./policy.ts";
+import { nextInLine } from "./receivers.ts";
+import { reconstruct } from "./reconstruct.ts";
+import { systemAuthor } from "./system.ts";
+
+/** Tells whoever subscribes what could not be decided about: `{ delivery, error }`. */
+const undecided = channel("batonpass:policy:undecided");
+
+/** Decided about in one go; what is left is due still. */
+const BATCH = 100;
+
+const carrying = new WeakMap<Workspace, Promise<void>>();
+
+/** Decides about everything that is due now. Calls at the same moment share one round. */
+export function carryOut(workspace: Workspace, gone: readonly string[] = []): Promise<void> {
+  const before = carrying.get(workspace);
+  if (before !== undefined) {
+    return gone.length === 0 ? before : before.then(() => carryOut(workspace, gone));
+  }
+  const round = carryOutAll(workspace, gone).finally(() => carrying.delete(workspace));
+  carrying.set(workspace, round);
+  return round;
+}
+
+async function carryOutAll(workspace: Workspace, gone: readonly string[]): Promise<void> {
+  const { store, name } = workspace;
+  for (;;) {
+    const { now, due } = await store.listDue({ workspace: name, gone, limit: BATCH });
+    const decided = await Promise.all(due.map((each) => tryOne(workspace, each, { now, gone })));
+    if (due.length < BATCH || !decided.includes(true)) return;
+  }
+}
+
+/** One that cannot be decided about (it is damaged, say) stays due, and holds up nobody. */
+async function tryOne(workspace: Workspace, due: Claimed, moment: Moment): Promise<boolean> {
+  try {
+    await decide(workspace, due, moment);
+    return true;
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    undecided.publish({ delivery: due.delivery.id, error });
+    return false;
+  }
+}
+
+interface Moment {
+  readonly now: number;
+  readonly gone: readonly string[];
+}
+
+async function decide(workspace: Workspace, due: Claimed, moment: Moment): Promise<void> {
+  const { delivery } = due;
+  const envelope = parseEnvelope(due.envelope);
+  const { policy } = envelope;
+  if (delivery.deadline !== 0 && delivery.deadline <= moment.now) return lapsed(workspace, due);
+  if (isHeld(delivery.state) && isLost(delivery, moment)) return lost(workspace, due, moment);
+  const waits = envelope.joins !== undefined && envelope.results === undefined;
+  if (waits && delivery.state === "scheduled") return openJoin(workspace, due);
+  if (delivery.state === "scheduled" && isLast(delivery)) return giveUp(workspace, due);
+  if (policy?.acceptMs !== undefined) return unaccepted(workspace, due, policy.acceptMs);
+  await remind(workspace, delivery, policy?.remindMs ?? 0);
+}
+
+const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: Moment): boolean =>
+  leaseUntil <= now || gone.includes(process);
+
+/** Its deadline has passed: it is over, whoever has it. */
+async function lapsed(workspace: Workspace, { delivery, envelope: row }: Claimed): Promise<void> {
+  const held = isHeld(delivery.state);
+  const moved = await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: seen(delivery),
+        to: "expired",
+        event: "lapsed",
+        ...(held && { ends: ending("expired", { reason: "deadline" }) }),
+      },
+    ],
+  });
+  if (moved === undefined) return;
+  const envelope = parseEnvelope(row);
+  await tellExhausted(workspace, envelope, { delivery, reason: "its deadline passed" });
+  await openJoinsOf(workspace, delivery);
+}
+
+/** Its holder is silent or dead: the next one gets it, with what the last one left. */
+async function lost(workspace: Workspace, due: Claimed, { now }: Moment): Promise<void> {
+  const { delivery } = due;
+  const reason = why(delivery, now);
+  const ends = ending("expired", reason === "" ? undefined : { reason });
+  if (isLast(delivery)) return giveUp(workspace, due, ends);
+  const { policy } = parseEnvelope(due.envelope);
+  await redeliver(workspace, due, {
+    to: "ready",
+    event: "expired",
+    ends,
+    lapseMs: lapse(policy, 0),
+  });
+}
+
+/** A lease that reached to the end of the hold was renewed until then; any other fell silent before. */
+function why({ leaseUntil, holdUntil }: DeliveryRow, now: number): string {
+  if (leaseUntil > now) return "process ended";
+  return holdUntil <= leaseUntil ? "held too long" : "";
+}
+
+/** Nobody accepted it in time: that was a try. */
+async function unaccepted(workspace: Workspace, due: Claimed, acceptMs: number): Promise<void> {
+  const { delivery } = due;
+  const ends = ending("unaccepted", { acceptMs });
+  const tried = isHeld(delivery.state) ? delivery.attempt : delivery.attempt + 1;
+  if (tried >= delivery.maxAttempts) return giveUp(workspace, due, ends);
+  const { policy } = parseEnvelope(due.envelope);
+  const delayMs = backoff({ attempt: tried }, policy, workspace.random);
+  await redeliver(workspace, due, {
+    to: "scheduled",
+    event: "unaccepted",
+    ends,
+    delayMs,
+    lapseMs: lapse(policy, delayMs),
+  });
+}
+
+async function remind(
+  workspace: Workspace,
+  delivery: DeliveryRow,
+  remindMs: number,
+): Promise<void> {
+  await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: seen(delivery),
+        to: delivery.state,
+        event: "reminded",
+        lapseMs: remindMs,
+      },
+    ],
+  });
+}
+
+type Ends = NonNullable<Move["ends"]>;
+
+const ending = (outcome: AttemptRow["outcome"], reason: object | undefined): Ends => ({
+  outcome,
+  reason: reason === undefined ? "" : canonicalJson(reason, "invalid_input"),
+});
+
+/**
+ * All tries of this receiver are used up: the next in line gets it, or it is parked. `ends` when the
+ * last try is still to be recorded.
+ */
+export async function giveUp(workspace: Workspace, due: Claimed, ends?: Ends): Promise<void> {
+  const { delivery } = due;
+  const envelope = parseEnvelope(due.envelope);
+  let next = nextInLine(envelope, delivery.receiver);
+  while (next !== undefined) {
+    const outcome = await reroute(workspace, due, { envelope, next, ends });
+    if (outcome === "done") return exhausted(workspace, due, { parked: false });
+    if (outcome === "changed") return;
+    next = nextInLine(envelope, next);
+  }
+  const moved = await redeliver(workspace, due, {
+    to: "dead",
+    event: "dead",
+    ...(ends && { ends }),
+  });
+  if (moved) await exhausted(workspace, due, { parked: true });
+}
+
+interface Rerouting {
+  readonly envelope: Envelope;
+  readonly next: string;
+  readonly ends: Ends | undefined;
+}
+
+/** A receiver that is no more is passed over. */
+async function reroute(
+  workspace: Workspace,
+  due: Claimed,
+  { envelope: { policy }, next, ends }: Rerouting,
+): Promise<"done" | "changed" | "refused"> {
+  const { delivery } = due;
+  const tried = delivery.attempt + (ends !== undefined && !isHeld(delivery.state) ? 1 : 0);
+  try {
+    const moved = await redeliver(workspace, due, {
+      to: "ready",
+      event: "rerouted",
+      receiver: next,
+      maxAttempts: tried + (policy?.attempts ?? workspace.limits.attempts),
+      lapseMs: lapse(policy, 0),
+      ...(ends && { ends }),
+    });
+    return moved ? "done" : "changed";
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    if (error.code === "unknown_agent" || error.code === "unknown_role") return "refused";
+    if (error.code === "agent_disabled") return "refused";
+    throw error;
+  }
+}
+
+/** What follows when a receiver's tries are used up. */
+export async function exhausted(
+  workspace: Workspace,
+  { delivery, envelope: row }: Claimed,
+  { parked, permanent = false }: { readonly parked: boolean; readonly permanent?: boolean },
+): Promise<void> {
+  if (!permanent) await strike(workspace, delivery.receiver, delivery.id);
+  if (!parked) return;
+  const reason = permanent
+    ? `${delivery.receiver} failed for good`
+    : `every try of ${delivery.receiver} was used up`;
+  await tellExhausted(workspace, parseEnvelope(row), { delivery, reason });
+  await openJoinsOf(workspace, delivery);
+}
+
+async function tellExhausted(
+  workspace: Workspace,
+  envelope: Envelope,
+  about: { readonly delivery: DeliveryRow; readonly reason: string },
+): Promise<void> {
+  if (envelope.policy?.exhausted === "escalate") await escalate(workspace, envelope, about);
+}
+
+/** Why a holder lost it, for people to read. */
+function told(ends: Ends | undefined): string {
+  const { reason = "its lease ran out" } = ends?.reason
+    ? parseText<{ reason?: string }>({ id: "the try", text: ends.reason })
+    : {};
+  return reason;
+}
+
+/** Moves it on, together with an envelope made from what its last holder left. False: too late. */
+async function redeliver(
+  workspace: Workspace,
+  due: Claimed,
+  change: Omit<Move, "delivery" | "seen">,
+): Promise<boolean> {
+  const { delivery } = due;
+  const { leaseUntil } = delivery;
+  const sealed = await reconstruct(workspace, due, told(change.ends));
+  const moves = [{ delivery: delivery.id, seen: { ...seen(delivery), leaseUntil }, ...change }];
+  if (sealed === undefined && change.receiver === undefined) {
+    return (await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined;
+  }
+  const author = await systemAuthor(workspace);
+  const trail = [
+    ...(sealed ? [stepOf(delivery, "reconstruct")] : []),
+    ...(change.receiver === undefined ? [] : [stepOf(delivery, "reroute", change.receiver)]),
+  ];
+  const record = sealed ? reconstructionOf(due) : reroutingOf(due, change.receiver ?? "");
+  const memory = decisionRecord(workspace, author, record, { trail, sealed });
+  const moved = await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    memory,
+    ...(sealed && { envelope: rowOf(sealed) }),
+    moves,
+  });
+  return moved !== undefined;
+}
+
+const reconstructionOf = ({ delivery, envelope }: Claimed) => ({
+  type: "handoff",
+  task: delivery.task,
+  content: `Reconstructed from the notes of ${delivery.holder}, who fell silent at "${delivery.task}".`,
+  relations: [
+    { kind: "continues-from" as const, to: envelope.memory },
+    { kind: "summarizes" as const, to: delivery.acceptedBy },
+  ],
+});
+
+const reroutingOf = ({ delivery, envelope }: Claimed, receiver: string) => ({
+  type: "decision",
+  task: delivery.task,
+  content: `"${delivery.task}" goes to ${receiver}: every try of ${delivery.receiver} was used up.`,
+  relations: [{ kind: "continues-from" as const, to: envelope.memory }],
+});

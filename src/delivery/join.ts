@@ -1,0 +1,213 @@
+/**
+ * Joining: one handoff that opens when all (or any, or n) of several others have completed, with
+ * their results and their envelopes as parents. It waits in its receiver's line from the start; the
+ * ones it waits for know it, so that whoever settles the last opens it. If that one dies in between,
+ * it is looked at again after a while.
+ */
+
+import { canonicalJson } from "../canonical.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
+import { isBatonError } from "../errors.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
+import { SYSTEM } from "../memory/agents.ts";
+import { memoryOf } from "../memory/record.ts";
+import { type DeliveryRow, isOpen } from "../store/rows.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { endOfLine } from "./line-end.ts";
+import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import { lapse } from "./policy.ts";
+import { systemAuthor } from "./system.ts";
+
+/** A join that waits is looked at in case nobody called: soon, and the longer it waits the less. */
+const SOONEST_LOOK_MS = 5_000;
+const LATEST_LOOK_MS = 3_600_000;
+const ROUNDS = 20;
+
+/** Lets each of them know who waits for it. What has ended already needs no telling. */
+export async function follow(
+  workspace: Workspace,
+  follower: string,
+  deliveries: readonly string[],
+): Promise<void> {
+  for (const id of deliveries) await followOne(workspace, follower, id);
+}
+
+async function followOne(workspace: Workspace, follower: string, id: string): Promise<void> {
+  const { store, name } = workspace;
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await store.findDelivery(name, id);
+    if (found === undefined || !isOpen(found.delivery.state)) return;
+    const { delivery } = found;
+    if (delivery.followers.split(" ").includes(follower)) return;
+    const followers = [delivery.followers, follower].filter(Boolean).join(" ");
+    const move = { delivery: id, seen: seen(delivery), to: delivery.state, followers };
+    const moves = [{ ...move, event: "awaited" as const }];
+    if ((await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined) return;
+  } // It is in constant change: the look after a while will find it.
+}
+
+/** A delivery has ended: what waited for it may open. */
+export async function openJoinsOf(workspace: Workspace, ended: DeliveryRow): Promise<void> {
+  const { store, name } = workspace;
+  for (const id of ended.followers.split(" ").filter(Boolean)) {
+    const join = await store.findDelivery(name, id);
+    if (join !== undefined) await openJoin(workspace, join);
+  }
+}
+
+/** Opens a handoff that waits for others, if enough of them have completed; parks it if never. */
+export async function openJoin(workspace: Workspace, join: Claimed): Promise<void> {
+  const { delivery } = join;
+  const envelope = parseEnvelope(join.envelope);
+  // One that was parked opens all the same when what it waited for was tried again, and completed.
+  const waits = delivery.state === "scheduled" || delivery.state === "dead";
+  if (!waits || envelope.joins === undefined || envelope.results !== undefined) return;
+  const { deliveries, need } = envelope.joins;
+  const found = await awaited(workspace, delivery.id, deliveries);
+  const completed = found.filter((each) => each.delivery.state === "completed");
+  const open = found.filter((each) => isOpen(each.delivery.state));
+  if (completed.length >= need) return openWith(workspace, join, completed);
+  if (delivery.state === "dead") return;
+  if (completed.length + open.length < need) {
+    const states = Object.fromEntries(found.map((each) => [each.delivery.id, each.delivery.state]));
+    return parkJoin(workspace, delivery, { reason: "join_impossible", states });
+  }
+  await lookLater(workspace, delivery);
+}
+
+/** Where each line stands that it waits for. One that was handed on goes on, and is followed. */
+async function awaited(
+  workspace: Workspace,
+  follower: string,
+  ids: readonly string[],
+): Promise<Claimed[]> {
+  const ends = await Promise.all(ids.map((id) => endOfLine(workspace, id)));
+  const found = ends.filter((each) => each !== undefined);
+  const further = found.filter(({ delivery }) => !ids.includes(delivery.id));
+  await follow(
+    workspace,
+    follower,
+    further.map(({ delivery }) => delivery.id),
+  );
+  return found;
+}
+
+async function openWith(
+  workspace: Workspace,
+  { delivery, envelope: row }: Claimed,
+  completed: readonly Claimed[],
+): Promise<void> {
+  const from = parseEnvelope(row);
+  const results = await Promise.all(completed.map((each) => resultOf(workspace, each)));
+  const parents = completed.map((each) => each.envelope.id);
+  const sealed = sealWith(workspace, from, { parents, results });
+  if (sealed === undefined) return parkJoin(workspace, delivery, { reason: "too_large" });
+  const author = await systemAuthor(workspace);
+  const record = {
+    type: "handoff",
+    task: from.task,
+    content: `"${from.task}" opens: ${results.length} of ${from.joins?.deliveries.length} have completed.`,
+    relations: [
+      { kind: "continues-from" as const, to: row.memory },
+      ...results.map(({ memory }) => ({ kind: "derived-from" as const, to: memory })),
+    ],
+  };
+  const trail = [stepOf(delivery, "open")];
+  await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    memory: decisionRecord(workspace, author, record, { trail, sealed }),
+    envelope: rowOf(sealed),
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: seen(delivery),
+        to: "ready",
+        event: "opened",
+        lapseMs: lapse(from.policy, 0),
+      },
+    ],
+  });
+}
+
+type JoinedResult = NonNullable<Envelope["results"]>[number];
+
+interface Joined {
+  readonly parents: readonly string[];
+  readonly results: readonly JoinedResult[];
+}
+
+/**
+ * With all of the results, or as much of each as fits: they stand in the records that are named.
+ * Undefined when the envelope has no room even for their names.
+ */
+function sealWith(
+  { ids, limits, clock }: Workspace,
+  from: Envelope,
+  { parents, results }: Joined,
+): SealedEnvelope | undefined {
+  const all = [...new Set([from.id, ...parents, ...from.parents])];
+  const joined = {
+    id: ids.mint("envelope"),
+    parents: all.slice(0, FORMAT_LIMITS.parents),
+    metadata: { ...from.metadata, createdAt: clock.now() },
+  };
+  const named = results.map(({ outputs: _o, summary: _s, ...result }) => result);
+  const summarized = results.map(({ outputs: _, ...result }) => result);
+  for (const fitting of [[...results], summarized, named]) {
+    try {
+      return resealed(from, { ...joined, results: fitting }, limits);
+    } catch (error) {
+      if (!(isBatonError(error) && error.code === "limit_exceeded")) throw error;
+    }
+  }
+  return undefined;
+}
+
+async function resultOf({ store, name }: Workspace, { delivery }: Claimed): Promise<JoinedResult> {
+  const [row] = await store.readMemories(name, [delivery.settledBy]);
+  const memory = row && memoryOf(row);
+  const outputs = memory?.data?.["outputs"] as JoinedResult["outputs"];
+  return {
+    agent: delivery.holder,
+    delivery: delivery.id,
+    memory: delivery.settledBy,
+    ...(outputs && { outputs }),
+    ...(memory && { summary: memory.content.slice(0, SUMMARY) }),
+    task: delivery.task,
+  };
+}
+
+/** Of a result's summary; all of it stands in the record. */
+const SUMMARY = 2_000;
+
+/** It will never open: too many of those it waits for ended otherwise, or it has no room for them. */
+async function parkJoin(
+  workspace: Workspace,
+  delivery: DeliveryRow,
+  why: { readonly reason: string; readonly states?: Readonly<Record<string, string>> },
+): Promise<void> {
+  const reason = canonicalJson(why, "invalid_input");
+  await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: seen(delivery),
+        to: "dead",
+        event: "dead",
+        ends: { outcome: "stopped", reason },
+      },
+    ],
+  });
+}
+
+async function lookLater(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
+  const waited = workspace.clock.now() - delivery.sentAt;
+  const lapseMs = Math.min(LATEST_LOOK_MS, Math.max(SOONEST_LOOK_MS, Math.floor(waited / 2)));
+  const move = { delivery: delivery.id, seen: seen(delivery), to: delivery.state };
+  const moves = [{ ...move, event: "awaited" as const, lapseMs }];
+  await moveDeliveries(workspace, { agent: SYSTEM, moves });
+}

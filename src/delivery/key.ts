@@ -1,0 +1,84 @@
+/** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
+import { sha256 } from "../canonical.ts";
+import type { EnvelopeOf } from "../envelope/schema.ts";
+import type { SealedEnvelope } from "../envelope/seal.ts";
+import { BatonError } from "../errors.ts";
+import type { DeliveryRow, EntryRow } from "../store/rows.ts";
+import type { SendHandoff } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { entryValue, writtenValue } from "./entries.ts";
+import type { Path } from "./line-path.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+import type { Plan, Sender } from "./plan.ts";
+
+const KEY = "key";
+
+export interface SentHandoff<T> {
+  readonly kind: "sent";
+  readonly envelope: EnvelopeOf<T>;
+  readonly digest: string;
+  /** The handoff record on the chain. */
+  readonly memory: string;
+  /** One for each receiver. */
+  readonly deliveries: readonly DeliveryRow[];
+  /** "new", how it joined an open piece of work, or that the same key was sent before. */
+  readonly joined: "new" | "superseded" | "extended" | "repeated";
+  /** The line came here before with the same payload: the handoffs since then. */
+  readonly cycle: Path;
+  /** It was parked at once: the line is longer than it may be. */
+  readonly stopped: boolean;
+}
+
+export async function keyBefore(
+  { store, name }: Workspace,
+  sender: Sender,
+  { draft }: Plan,
+): Promise<EntryRow | undefined> {
+  return draft.key === undefined
+    ? undefined
+    : store.findEntry(name, KEY, keyName(sender, draft.key));
+}
+
+const keyName = ({ agent }: Sender, key: string): string => `${agent}:${key}`;
+
+/** Written with the handoff: what its key stands for. */
+export function keyEntry(
+  sender: Sender,
+  { draft, body }: Plan,
+  { envelope }: SealedEnvelope,
+  deliveries: readonly string[],
+): NonNullable<SendHandoff["entry"]> {
+  const value = writtenValue({ body, deliveries, envelope: envelope.id });
+  return { kind: KEY, name: keyName(sender, draft.key ?? ""), value, basedOn: 0 };
+}
+
+/** The key was used before: for this very handoff, which is what the sender gets again, or not. */
+export async function repeated<T>(
+  { store, name }: Workspace,
+  { draft, body }: Plan,
+  entry: EntryRow | undefined,
+): Promise<SentHandoff<T>> {
+  const before = entryValue<{ body: string; deliveries: string[] }>(entry);
+  const ids = before?.body === body ? before.deliveries : [];
+  const found = await Promise.all(ids.map((id) => store.findDelivery(name, id)));
+  const [first] = found;
+  if (first === undefined) {
+    throw new BatonError("idempotency_conflict", {
+      message: `The key "${draft.key}" was used before, for another handoff.`,
+      path: "key",
+      hint: "Use a new key for new work; the same key is for sending the same again.",
+      details: { key: draft.key },
+    });
+  }
+  const { envelope } = first;
+  return {
+    kind: "sent",
+    envelope: parseEnvelope(envelope) as EnvelopeOf<T>,
+    digest: sha256(envelope.text),
+    memory: envelope.memory,
+    deliveries: found.flatMap((each) => each?.delivery ?? []),
+    joined: "repeated",
+    cycle: [],
+    stopped: false,
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * An effect that must not happen twice: recorded as begun before it runs and with its result after.
+ * Asked again, the result is given back; where it was begun and nothing was recorded, nobody can know
+ * whether it happened, and that is said instead of running it again.
+ */
+import { canonicalJson } from "../canonical.ts";
+import { Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { BatonError } from "../errors.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { entryValue } from "./entries.ts";
+
+const ONCE = "once";
+
+interface Effect {
+  readonly by: string;
+  readonly state: "begun" | "done";
+  readonly result?: unknown;
+}
+
+export type Once<T> =
+  /** `again`: it had happened before, and was not run now. */
+  | { readonly kind: "done"; readonly result: T; readonly again: boolean }
+  /** Begun by somebody and not recorded: look at the world, then say what came of it: `agent.resolve()`. */
+  | { readonly kind: "uncertain"; readonly by: string; readonly since: number };
+
+export async function once<T>(
+  workspace: Workspace,
+  by: string,
+  key: string,
+  effect: () => Promise<T> | T,
+): Promise<Once<T>> {
+  const { store, name: at } = workspace;
+  const name = keyOf(key);
+  if (typeof effect !== "function") throw noEffect();
+  const begun = canonicalJson({ by, state: "begun" } satisfies Effect, "invalid_input");
+  const put = await store.putEntry(at, { kind: ONCE, name, value: begun, basedOn: 0 });
+  if (put.kind === "changed") return before<T>(put.entry);
+  const result = await effect();
+  await record(workspace, { by, name, result, basedOn: 1 });
+  return { kind: "done", result, again: false };
+}
+
+const keyOf = (key: unknown): string =>
+  parseOr(Name, key, { code: "invalid_input", what: "The key", prefix: "key" });
+
+/** The key of an effect that belongs to one piece of work. */
+export const keyWithin = (work: string, key: unknown): string => `${work}/${keyOf(key)}`;
+
+const noEffect = (): BatonError =>
+  new BatonError("invalid_input", {
+    message: "The effect must be a function.",
+    path: "effect",
+    hint: "Pass what is to happen once: once(key, async () => …).",
+  });
+
+function before<T>(entry: Parameters<typeof entryValue>[0]): Once<T> {
+  const effect = entryValue<Effect>(entry);
+  if (effect?.state === "done") return { kind: "done", result: effect.result as T, again: true };
+  return { kind: "uncertain", by: effect?.by ?? "", since: entry?.at ?? 0 };
+}
+
+/** Settles an uncertain effect: somebody has looked, and this is what came of it. */
+export async function resolveOnce(
+  workspace: Workspace,
+  by: string,
+  key: string,
+  result: unknown,
+): Promise<void> {
+  const name = keyOf(key);
+  const entry = await workspace.store.findEntry(workspace.name, ONCE, name);
+  if (entryValue<Effect>(entry)?.state === "done") throw recorded(name);
+  await record(workspace, { by, name, result, basedOn: entry?.revision ?? 0 });
+}
+
+async function record(
+  { store, name: at }: Workspace,
+  effect: {
+    readonly by: string;
+    readonly name: string;
+    readonly result: unknown;
+    readonly basedOn: number;
+  },
+): Promise<void> {
+  const { by, name, result, basedOn } = effect;
+  const done = { by, ...(result === undefined ? {} : { result }), state: "done" };
+  const value = canonicalJson(done, "invalid_input", "result");
+  const put = await store.putEntry(at, { kind: ONCE, name, value, basedOn });
+  if (put.kind === "changed") throw recorded(name);
+}
+
+function recorded(name: string): BatonError {
+  return new BatonError("id_conflict", {
+    message: `Somebody else has recorded what came of "${name}".`,
+    path: "key",
+    hint: "Ask again: once() gives back what was recorded.",
+    details: { key: name },
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * The dead man's handoff: a holder fell silent in the middle of its work. From the notes it left, the
+ * hub drafts an envelope for whoever has the delivery next, marked as reconstructed. What the sender
+ * said stays as it was; the hop does not count.
+ */
+import type { Envelope } from "../envelope/schema.ts";
+import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
+import { isBatonError } from "../errors.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
+import { type Memory, memoryOf } from "../memory/record.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
+
+/** What of a note is told in the history; all of it stands in the record it refers to. */
+const TOLD = 400;
+/** So many notes are told, the newest; fewer when the envelope would be too large. */
+const MOST_TOLD = [100, 20, 4] as const;
+/** So many are told also where the history is full: its oldest entries then stand in the parent only. */
+const LEAST_TOLD = 4;
+/** So many are looked for, oldest first: more than a holder writes in the time it can have the work. */
+const MOST_FOUND = 10_000;
+
+/** The envelope for the next holder; undefined when the last one left nothing to go by. */
+export async function reconstruct(
+  workspace: Workspace,
+  { delivery, envelope: row }: Claimed,
+  reason: string,
+): Promise<SealedEnvelope | undefined> {
+  if (delivery.state !== "accepted") return undefined;
+  const { count, newest } = await notesOf(workspace, delivery.acceptedBy);
+  if (newest.length === 0) return undefined;
+  const { attempt, holder } = delivery;
+  const from = parseEnvelope(row);
+  const reconstructed = { attempt, holder, notes: count, reason };
+  const room = Math.max(FORMAT_LIMITS.listItems - from.history.length, LEAST_TOLD);
+  for (const most of MOST_TOLD) {
+    const told = newest.slice(-Math.min(most, room));
+    const sealed = trySeal(workspace, from, { reconstructed, told });
+    if (sealed !== undefined) return sealed;
+  }
+  return undefined;
+}
+
+/** What the holder wrote down under this acceptance: how much, and the newest of it, oldest first. */
+async function notesOf(
+  { store, name }: Workspace,
+  acceptedBy: string,
+): Promise<{ readonly count: number; readonly newest: readonly Memory[] }> {
+  const edges = await store.findRelations({
+    workspace: name,
+    memory: acceptedBy,
+    direction: "in",
+    kinds: ["continues-from"],
+    limit: MOST_FOUND,
+  });
+  const ids = edges.slice(-MOST_TOLD[0]).map((edge) => edge.source);
+  const rows = await store.readMemories(name, ids);
+  const newest = rows.map(memoryOf).filter((memory) => memory.trail === undefined);
+  return { count: edges.length - ids.length + newest.length, newest };
+}
+
+interface Remains {
+  readonly reconstructed: NonNullable<Envelope["reconstructed"]>;
+  readonly told: readonly Memory[];
+}
+
+function trySeal(
+  { ids, limits, clock }: Workspace,
+  from: Envelope,
+  { reconstructed, told }: Remains,
+): SealedEnvelope | undefined {
+  const known = new Set(from.refs.map((ref) => ref.id));
+  const refs = told
+    .filter((note) => !known.has(note.id))
+    .map((note) => ({ digest: note.digest, id: note.id }));
+  try {
+    return resealed(
+      from,
+      {
+        id: ids.mint("envelope"),
+        parents: [from.id],
+        history: [...from.history, ...told.map(historyOf)].slice(-FORMAT_LIMITS.listItems),
+        refs: [...from.refs, ...refs],
+        reconstructed,
+        metadata: { ...from.metadata, createdAt: clock.now() },
+      },
+      limits,
+    );
+  } catch (error) {
+    if (isBatonError(error)) return undefined; // Larger than it may be: with fewer notes.
+    throw error;
+  }
+}
+
+function historyOf(note: Memory): Envelope["history"][number] {
+  const { content } = note;
+  const did = content.length > TOLD ? `${content.slice(0, TOLD)} …` : content;
+  return { agent: note.agent, at: note.createdAt, did, ref: note.id };
+}

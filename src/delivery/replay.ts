@@ -1,0 +1,124 @@
+/**
+ * For a subscriber that comes late: what was published before, as deliveries of its own. Each is a copy
+ * of the envelope that names the original as its parent; the original and who got it stay as they were.
+ */
+
+import type { Envelope } from "../envelope/schema.ts";
+import { resealed } from "../envelope/seal.ts";
+import { type Memory, memoryOf } from "../memory/record.ts";
+import { refusalError } from "../memory/refusals.ts";
+import { type PublishStep, publicationMark } from "../store/rows.ts";
+import { NOT_MINDED } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { channelTag } from "./channels.ts";
+import { writtenValue } from "./entries.ts";
+import { decisionRecord, rowOf } from "./moves.ts";
+import { lapse } from "./policy.ts";
+import { systemAuthor } from "./system.ts";
+
+/** The entry that says that an agent has got a copy. */
+const REPLAYED = "replayed";
+
+/** Gives an agent what was published from a time on (0: from the start), oldest first; how many. */
+export async function replay(
+  workspace: Workspace,
+  channel: string,
+  { agent, since }: { readonly agent: string; readonly since: number },
+): Promise<number> {
+  const published = await publications(workspace, channel, since);
+  let replayed = 0;
+  for (const memory of published) {
+    if (reached(memory, agent)) continue;
+    const envelope = await originalOf(workspace, memory);
+    if (envelope === undefined) continue;
+    if (await deliverCopy(workspace, { agent, memory, envelope })) replayed++;
+  }
+  return replayed;
+}
+
+/** The handoff records of a channel, oldest first. */
+async function publications(
+  { store, name, branch, limits }: Workspace,
+  channel: string,
+  since: number,
+): Promise<Memory[]> {
+  const found: Memory[] = [];
+  const filter = { branch, tag: channelTag(channel), type: "handoff" };
+  let before: number | undefined;
+  for (;;) {
+    const page = await store.recentMemories({
+      workspace: name,
+      filter,
+      limit: limits.pageSize,
+      ...(before === undefined ? {} : { before }),
+    });
+    found.push(...page.filter((row) => row.storedAt >= since).map(memoryOf));
+    const last = page.at(-1);
+    if (last === undefined || page.length < limits.pageSize || last.storedAt < since) break;
+    before = last.seq;
+  }
+  return found.filter((memory) => stepOf(memory) !== undefined).reverse();
+}
+
+const stepOf = ({ trail }: Memory): PublishStep | undefined =>
+  trail?.find((step) => step.verb === "publish");
+
+const reached = (memory: Memory, agent: string): boolean =>
+  stepOf(memory)?.deliveries.some(([, receiver]) => receiver === agent) ?? false;
+
+async function originalOf(
+  { store, name }: Workspace,
+  { task, envelope }: Memory,
+): Promise<Envelope | undefined> {
+  const line = await store.readLine(name, task ?? "");
+  const row = line.find((entry) => entry.envelope.id === envelope?.id)?.envelope;
+  return row && (JSON.parse(row.text) as Envelope);
+}
+
+/** False when it has got a copy before: each subscriber gets one, however often it subscribes. */
+async function deliverCopy(
+  workspace: Workspace,
+  of: { readonly agent: string; readonly memory: Memory; readonly envelope: Envelope },
+): Promise<boolean> {
+  const { agent, memory, envelope } = of;
+  const { ids, limits, name, branch, store } = workspace;
+  const sealed = resealed(envelope, { id: ids.mint("envelope"), parents: [envelope.id] }, limits);
+  const author = await systemAuthor(workspace);
+  const id = ids.mint("delivery");
+  const record = {
+    type: "handoff",
+    task: envelope.task,
+    content: `${agent} gets what ${envelope.from.agent} published before it subscribed.`,
+    relations: [{ kind: "continues-from" as const, to: memory.id }],
+  };
+  const trail = [{ deliveries: [[id, agent] as const], verb: "publish" as const }];
+  const { policy } = envelope;
+  const outcome = await store.sendHandoff({
+    workspace: name,
+    branch,
+    memory: decisionRecord(workspace, author, record, { trail, sealed }),
+    envelope: rowOf(sealed),
+    deliveries: [
+      {
+        id,
+        receiver: agent,
+        maxAttempts: policy?.attempts ?? limits.attempts,
+        ahead: 0,
+        state: "ready",
+        delayMs: 0,
+        reason: "",
+        deadline: policy?.deadline ?? 0,
+        lapseMs: lapse(policy, 0),
+      },
+    ],
+    parent: publicationMark(sealed.envelope.id),
+    breaker: NOT_MINDED, // It asked for it.
+    entry: { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: writtenValue({}), basedOn: 0 },
+  });
+  if (outcome.kind === "entry_changed") return false;
+  if (outcome.kind === "unknown_agent" || outcome.kind === "agent_disabled") {
+    throw await refusalError(workspace, outcome);
+  }
+  if (outcome.kind !== "sent") throw new Error(`a copy was refused: ${outcome.kind}`);
+  return true;
+}

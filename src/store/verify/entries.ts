@@ -1,0 +1,10 @@
+/** Entries against their own digest. */
+import { entryDigest } from "../rows.ts";
+import type { Audit } from "./audit.ts";
+
+export async function auditEntries(audit: Audit): Promise<void> {
+  for await (const entry of audit.source.entries()) {
+    const record = `${entry.kind} ${entry.name}`;
+    audit.equal(record, "digest", { is: entry.digest, was: entryDigest(entry) });
+  }
+}

@@ -1,0 +1,477 @@
+/** Nonsense for everything that moves work: refused with code, place and hint, and nothing changed. */
+import { describe, expect, it } from "vitest";
+import type { Agent, Hub, Sent, Work } from "../../src/index.ts";
+import { openHub } from "../../src/index.ts";
+import { type ExpectedRefusal, refused } from "../support/refusal.ts";
+import { openTeam, refusedWithoutTrace } from "../support/team.ts";
+
+const NO_DELIVERY = "dlv_01900000-0000-7000-8000-000000000000";
+/** What is no name at all. */
+const NO_NAMES = [undefined, null, 42, true, {}, [], "", " x ", "a\0b", "\ud800", "x".repeat(129)];
+/** What is no text that says something. */
+const NO_TEXTS = [undefined, null, 42, {}, [], "", "a\0b", "\ud800", "x".repeat(16_001)];
+/** What is no delivery's id. */
+const NO_IDS = [undefined, null, 42, {}, "", "dlv_1", "mem_01900000-0000-7000-8000-000000000000"];
+
+interface Scene {
+  readonly file: string;
+  readonly hub: Hub;
+  readonly planner: Agent;
+  readonly coder: Agent;
+  readonly sent: Sent<object>;
+  readonly work: Work;
+  /** Refused, and not a row is more, less or other than before. */
+  refuses(what: string, act: () => unknown, expected: ExpectedRefusal): Promise<void>;
+}
+
+async function scene(): Promise<Scene> {
+  const team = await openTeam();
+  await team.hub.channel("news");
+  await team.coder.subscribe("news");
+  const sent = await team.planner.handoff({ to: "coder", task: "t", intent: "Go" });
+  const work = await team.coder.accept();
+  if (work === undefined) throw new Error("nothing to accept");
+  const refuses: Scene["refuses"] = async (what, act, expected) => {
+    await refusedWithoutTrace(team.file, act, expected).catch((error: Error) =>
+      expect.fail(`${what}: ${error.message}`),
+    );
+  };
+  return { ...team, sent, work, refuses };
+}
+
+const shown = (value: unknown): string =>
+  typeof value === "string" ? JSON.stringify(value.slice(0, 20)) : `${JSON.stringify(value)}`;
+
+describe("a channel", () => {
+  it("cannot be made, opened or asked about by what is no name", async () => {
+    const { hub, coder, refuses } = await scene();
+    for (const name of NO_NAMES as never[]) {
+      const expected = { code: "invalid_input", path: "channel" } as const;
+      await refuses(`channel(${shown(name)})`, () => hub.channel(name), expected);
+      await refuses(`subscribers(${shown(name)})`, () => hub.subscribers(name), expected);
+      await refuses(`subscribe(${shown(name)})`, () => coder.subscribe(name), expected);
+      await refuses(`unsubscribe(${shown(name)})`, () => coder.unsubscribe(name), expected);
+    }
+  });
+
+  it("cannot be in a state that is none", async () => {
+    const { hub, refuses } = await scene();
+    for (const state of [null, "opened", "", 42, {}] as never[]) {
+      const expected = { code: "invalid_input", path: "state" } as const;
+      await refuses(`state ${shown(state)}`, () => hub.channel("news", state), expected);
+    }
+  });
+
+  it("cannot be subscribed to from nowhere", async () => {
+    const { coder, refuses } = await scene();
+    for (const from of [null, "beginning", -1, 1.5, Number.NaN, {}] as never[]) {
+      const act = () => coder.subscribe("news", { from });
+      await refuses(`from ${shown(from)}`, act, { code: "invalid_input", path: "from" });
+    }
+    for (const options of [null, 42, "start", { form: "start" }] as never[]) {
+      const act = () => coder.subscribe("news", options);
+      await refuses(`options ${shown(options)}`, act, { code: "invalid_input" });
+    }
+  });
+
+  it("cannot be published on with a bad draft, or for receivers that are none", async () => {
+    const { planner, refuses } = await scene();
+    for (const name of NO_NAMES as never[]) {
+      const act = () => planner.publish(name, { intent: "Hear this" });
+      await refuses(`publish(${shown(name)})`, act, { code: "invalid_envelope", path: /^to/ });
+    }
+    for (const draft of [
+      undefined,
+      null,
+      42,
+      {},
+      { intent: "" },
+      { intent: "x", x: 1 },
+    ] as never[]) {
+      const act = () => planner.publish("news", draft);
+      await refuses(`draft ${shown(draft)}`, act, { code: "invalid_envelope" });
+    }
+    for (const options of [
+      null,
+      42,
+      "coder",
+      { receivers: null },
+      { receivers: "coder" },
+      { receivers: [42] },
+      { receivers: ["no spaces allowed"] },
+      { receivers: ["a\0b"] },
+      { recievers: ["coder"] },
+      { joins: { deliveries: [NO_DELIVERY], need: 1 } },
+    ] as never[]) {
+      const act = () => planner.publish("news", { intent: "Hear this" }, options);
+      await refuses(`options ${shown(options)}`, act, { code: "invalid_input" });
+    }
+    const none = () => planner.publish("news", { intent: "Hear this" }, { receivers: [] });
+    await refuses("no receivers", none, { code: "unknown_channel", path: "to" });
+  });
+});
+
+describe("a route", () => {
+  it("cannot have what is no name, lead nowhere or ask for what there is not", async () => {
+    const { hub, refuses } = await scene();
+    for (const name of NO_NAMES as never[]) {
+      const expected = { code: "invalid_input", path: "name" } as const;
+      await refuses(`route(${shown(name)})`, () => hub.route(name, { to: "coder" }), expected);
+      await refuses(`drop ${shown(name)}`, () => hub.route(name, undefined), expected);
+    }
+    for (const [path, route] of [
+      ["", null],
+      ["", 42],
+      ["to", {}],
+      ["to", { to: 42 }],
+      ["to", { to: "no spaces allowed" }],
+      ["to", { to: "robot:x" }],
+      ["when", { to: "coder", when: null }],
+      ["when", { to: "coder", when: "completed" }],
+      ["when.action", { to: "coder", when: { action: "Not A Slug" } }],
+      ["when.from", { to: "coder", when: { from: 42 } }],
+      ["when.payload", { to: "coder", when: { payload: "" } }],
+      ["when.result", { to: "coder", when: { result: [] } }],
+      ["when.task", { to: "coder", when: { task: "a\0b" } }],
+      ["when.colour", { to: "coder", when: { colour: "red" } }],
+      ["form", { to: "coder", form: "x" }],
+    ] as const) {
+      const act = () => hub.route("r", route as never);
+      await refuses(`route ${shown(route)}`, act, { code: "invalid_input", path });
+    }
+    expect(await hub.routes()).toEqual([]);
+  });
+
+  it("computed by a function to what is no address is refused, and so is what that throws", async () => {
+    for (const answer of [42, "", "no spaces allowed", "robot:x", {}]) {
+      const hub = await openHub("memory:", { route: () => answer as never });
+      const agent = await hub.agent("agent", {});
+      await refused(() => agent.handoff({ intent: "Go" }), { code: "invalid_input", path: "to" });
+      expect((await hub.books()).deliveries).toBe(0);
+      await hub.close();
+    }
+    const hub = await openHub("memory:", {
+      route: () => {
+        throw new RangeError("my own fault");
+      },
+    });
+    const agent = await hub.agent("agent", {});
+    await expect(agent.handoff({ intent: "Go" })).rejects.toThrow("my own fault");
+    await hub.close();
+  });
+});
+
+describe("a handoff", () => {
+  it("with nonsense about how it is sent is refused at that field", async () => {
+    const { planner, refuses } = await scene();
+    for (const [path, more] of [
+      ["delayMs", { delayMs: 0 }],
+      ["delayMs", { delayMs: -1 }],
+      ["delayMs", { delayMs: 1.5 }],
+      ["delayMs", { delayMs: 366 * 24 * 3_600_000 + 1 }],
+      ["delayMs", { delayMs: "soon" }],
+      ["key", { key: 42 }],
+      ["key", { key: "" }],
+      ["key", { key: "x".repeat(129) }],
+      ["priority", { priority: "very" }],
+      ["priority", { priority: 1 }],
+      ["receipt", { receipt: "yes" }],
+      ["receipt", { receipt: false }],
+      ["joins", { joins: { deliveries: [NO_DELIVERY], need: 1 } }],
+      ["results", { results: [] }],
+      ["path", { path: [] }],
+    ] as const) {
+      const act = () => planner.handoff({ to: "coder", intent: "Go", ...more } as never);
+      await refuses(shown(more), act, { code: "invalid_envelope", path });
+    }
+  });
+});
+
+describe("a join", () => {
+  const DRAFT = { to: "coder", task: "merge", intent: "Merge" };
+
+  it("of what are no handoffs, or of too few or too many, is refused", async () => {
+    const { planner, sent, refuses } = await scene();
+    for (const [path, of] of [
+      ["of", []],
+      ["of[0]", [""]],
+      ["of[0]", ["dlv_1"]],
+      ["of[1]", [sent, "mem_01900000-0000-7000-8000-000000000000"]],
+      ["of[0]", [{ id: 42 }]],
+      ["of", Array(63).fill(NO_DELIVERY)],
+    ] as const) {
+      const act = () => planner.join(of as never, DRAFT);
+      await refuses(`of ${shown(of)}`, act, { code: "invalid_input", path });
+    }
+    for (const need of [0, -1, 1.5, 2, "some", null, Number.NaN] as never[]) {
+      const act = () => planner.join([sent], { ...DRAFT, need });
+      await refuses(`need ${shown(need)}`, act, { code: "invalid_input", path: "need" });
+    }
+    await refuses("unknown", () => planner.join([NO_DELIVERY], DRAFT), {
+      code: "unknown_delivery",
+      path: "delivery",
+    });
+    for (const draft of [{}, { to: "coder" }, { ...DRAFT, intent: 42 }] as never[]) {
+      const act = () => planner.join([sent], draft);
+      await refuses(`draft ${shown(draft)}`, act, { code: "invalid_envelope" });
+    }
+  });
+});
+
+describe("a cancellation", () => {
+  it("of what is nothing, or without a reason, is refused", async () => {
+    const { planner, sent, refuses } = await scene();
+    for (const id of NO_IDS as never[]) {
+      const act = () => planner.cancel({ delivery: id }, "x");
+      await refuses(`delivery ${shown(id)}`, act, { code: "invalid_input", path: "delivery" });
+    }
+    for (const task of NO_NAMES as never[]) {
+      const act = () => planner.cancel({ task }, "x");
+      await refuses(`task ${shown(task)}`, act, { code: "invalid_input", path: "task" });
+    }
+    await refuses("unknown", () => planner.cancel({ delivery: NO_DELIVERY }, "x"), {
+      code: "unknown_delivery",
+      path: "delivery",
+    });
+    for (const reason of NO_TEXTS as never[]) {
+      const expected = { code: "invalid_input", path: "reason" } as const;
+      await refuses(`reason ${shown(reason)}`, () => sent.cancel(reason), expected);
+      const byId = () => planner.cancel({ delivery: sent.id }, reason);
+      await refuses(`reason ${shown(reason)}`, byId, expected);
+      const byTask = () => planner.cancel({ task: "t" }, reason);
+      await refuses(`reason ${shown(reason)}`, byTask, expected);
+      const ofNothing = () => planner.cancel({ task: "nothing" }, reason);
+      await refuses(`reason ${shown(reason)}`, ofNothing, expected);
+    }
+  });
+});
+
+describe("a question and its answer", () => {
+  it("cannot be nonsense, and the work is still held", async () => {
+    const { work, refuses } = await scene();
+    for (const question of NO_TEXTS as never[]) {
+      const expected = { code: "invalid_input", path: /^question/ } as const;
+      await refuses(`clarify(${shown(question)})`, () => work.clarify(question), expected);
+    }
+    expect(await work.clarify("Which one?")).toMatchObject({ kind: "settled" });
+  });
+
+  it("cannot be about what is nothing, or say nothing", async () => {
+    const { planner, sent, work, refuses } = await scene();
+    for (const id of NO_IDS as never[]) {
+      const expected = { code: "invalid_input", path: "delivery" } as const;
+      await refuses(`answer(${shown(id)})`, () => planner.answer(id, "x"), expected);
+    }
+    const unknown = { code: "unknown_delivery", path: "delivery" } as const;
+    await refuses("unknown", () => planner.answer(NO_DELIVERY, "x"), unknown);
+    const notAsked = { code: "not_open", path: "delivery" } as const;
+    await refuses("not asked", () => planner.answer(sent.id, "x"), notAsked);
+    await work.clarify("Which one?");
+    for (const text of NO_TEXTS as never[]) {
+      const expected = { code: "invalid_input", path: /^answer/ } as const;
+      await refuses(`answer(…, ${shown(text)})`, () => planner.answer(sent.id, text), expected);
+    }
+    expect(await planner.answer(sent.id, "This one")).toMatchObject({ state: "ready" });
+  });
+});
+
+describe("a dead letter", () => {
+  it("cannot be tried again or dropped when it is none, or with nonsense", async () => {
+    const { planner, sent, work, refuses } = await scene();
+    const wrong = { code: "invalid_input", path: "delivery" } as const;
+    for (const id of NO_IDS as never[]) {
+      await refuses(`redrive(${shown(id)})`, () => planner.redrive(id), wrong);
+      await refuses(`discard(${shown(id)})`, () => planner.discard(id, "x"), wrong);
+    }
+    const unknown = { code: "unknown_delivery", path: "delivery" } as const;
+    await refuses("redrive unknown", () => planner.redrive(NO_DELIVERY), unknown);
+    await refuses("discard unknown", () => planner.discard(NO_DELIVERY, "x"), unknown);
+    const alive = { code: "not_open", path: "delivery" } as const;
+    await refuses("redrive alive", () => planner.redrive(sent.id), alive);
+    await refuses("discard alive", () => planner.discard(sent.id, "x"), alive);
+    await work.fail({ message: "no", class: "permanent" });
+    for (const reason of NO_TEXTS as never[]) {
+      const expected = { code: "invalid_input", path: /^reason/ } as const;
+      await refuses(
+        `discard(…, ${shown(reason)})`,
+        () => planner.discard(sent.id, reason),
+        expected,
+      );
+    }
+    for (const changes of [
+      null,
+      42,
+      "again",
+      { x: 1 },
+      { to: 42 },
+      { next: "no list" },
+      { constraints: [{ rule: "" }] },
+    ] as never[]) {
+      const act = () => planner.redrive(sent.id, changes);
+      await refuses(`changes ${shown(changes)}`, act, { code: "invalid_input" });
+    }
+    for (const [code, changes] of [
+      ["unknown_agent", { to: "nobody" }],
+      ["unknown_agent", { to: "channel:news" }],
+      ["unknown_role", { to: "role:nothing" }],
+      ["invalid_envelope", { next: [""] }],
+      ["invalid_envelope", { state: "" }],
+    ] as const) {
+      const act = () => planner.redrive(sent.id, changes as never);
+      await refuses(`changes ${shown(changes)}`, act, { code });
+    }
+    expect(await planner.redrive(sent.id)).toMatchObject({ state: "ready" });
+  });
+
+  it("cannot be asked for with nonsense", async () => {
+    const { hub, refuses } = await scene();
+    for (const query of [
+      null,
+      42,
+      { x: 1 },
+      { limit: 0 },
+      { limit: 1.5 },
+      { after: "x" },
+      { sender: 42 },
+      { receiver: 42 },
+      { task: "" },
+    ] as never[]) {
+      await refuses(`dead(${shown(query)})`, () => hub.dead(query), { code: "invalid_input" });
+    }
+    await refuses("too many", () => hub.dead({ limit: 1_001 }), { code: "limit_exceeded" });
+  });
+});
+
+describe("an effect", () => {
+  it("cannot have a key that is none, be no function, or be resolved to what cannot be kept", async () => {
+    const { planner, work, refuses } = await scene();
+    for (const key of NO_NAMES as never[]) {
+      const expected = { code: "invalid_input", path: "key" } as const;
+      const run = () => expect.fail("ran");
+      await refuses(`once(${shown(key)})`, () => planner.once(key, run), expected);
+      await refuses(`resolve(${shown(key)})`, () => planner.resolve(key, 1), expected);
+      if (key === "" || typeof key !== "string") {
+        await refuses(`work.once(${shown(key)})`, () => work.once(key, run), expected);
+      }
+    }
+    for (const effect of [undefined, null, 42, "f", {}] as never[]) {
+      const expected = { code: "invalid_input", path: "effect" } as const;
+      await refuses(`effect ${shown(effect)}`, () => planner.once("k", effect), expected);
+      await refuses(`effect ${shown(effect)}`, () => work.once("k", effect), expected);
+    }
+    for (const result of [10n, () => 1, Symbol("s"), Number.NaN, "a\0b"]) {
+      const expected = { code: "invalid_input", path: /^result/ } as const;
+      await refuses(String(result), () => planner.resolve("k", result), expected);
+    }
+    expect(await planner.once("k", () => 1)).toMatchObject({ kind: "done", again: false });
+  });
+
+  it("whose result cannot be kept says so, and is uncertain from then on", async () => {
+    const { planner } = await openTeam();
+    const expected = { code: "invalid_input", path: /^result/ } as const;
+    await refused(() => planner.once("k", () => 10n), expected);
+    expect(await planner.once("k", () => 1)).toMatchObject({ kind: "uncertain" });
+  });
+});
+
+describe("waiting for what comes of a handoff", () => {
+  it("cannot be asked for with nonsense", async () => {
+    const { sent, refuses } = await scene();
+    for (const options of [
+      null,
+      42,
+      "soon",
+      { timeoutMs: -1 },
+      { timeoutMs: "1s" },
+      { timeoutMs: Number.NaN },
+      { signal: {} },
+      { timeout: 1 },
+    ] as never[]) {
+      const expected = { code: "invalid_input" } as const;
+      await refuses(`completed(${shown(options)})`, () => sent.completed(options), expected);
+      await refuses(`accepted(${shown(options)})`, () => sent.accepted(options), expected);
+      await refuses(`changes(${shown(options)})`, () => sent.changes(options).next(), expected);
+    }
+    const line = { code: "invalid_input", path: "line" } as const;
+    await refuses("line", () => sent.completed({ line: "yes" as never }), line);
+  });
+});
+
+describe("handing on", () => {
+  it("with nonsense about how it is sent is refused, and the work is still held", async () => {
+    const { work, refuses } = await scene();
+    for (const sending of [
+      null,
+      42,
+      { receivers: "coder" },
+      { result: "Not A Slug" },
+      { joins: { deliveries: [], need: 1 } },
+      { x: 1 },
+    ] as never[]) {
+      const act = () => work.handoff({ to: "planner" }, sending);
+      await refuses(`sending ${shown(sending)}`, act, { code: "invalid_input" });
+    }
+    expect(await work.handoff({ to: "planner" })).toMatchObject({ kind: "sent" });
+  });
+
+  it("with an outcome that is no word, or criteria that are none, is refused", async () => {
+    const { work, refuses } = await scene();
+    for (const [path, result] of [
+      ["result.outcome", { outcome: "Not A Slug" }],
+      ["result.outcome", { outcome: 42 }],
+      ["result.outcome", { outcome: "" }],
+      ["result.criteria", { criteria: ["x"] }],
+      ["result.criteria.a", { criteria: { a: "x" } }],
+      ["result.criteria.a[0]", { criteria: { a: [""] } }],
+      ["result.extra", { extra: 1 }],
+    ] as const) {
+      const act = () => work.complete(result as never);
+      await refuses(shown(result), act, { code: "invalid_input", path });
+    }
+    expect(await work.complete({ outcome: "fixed" })).toMatchObject({ kind: "settled" });
+  });
+});
+
+describe("a receipt", () => {
+  it.each([[null], [42], ["yes"], [[]], [{}], [{ goal: "x" }], [() => 42], [() => ({})]])(
+    "cannot be %s",
+    async (receipt) => {
+      const { file, planner, coder } = await openTeam();
+      await planner.handoff({ to: "coder", task: "t", intent: "Go", receipt: true });
+      const expected = { code: "invalid_input", path: /^receipt/ } as const;
+      const act = () => coder.accept({ receipt: receipt as never });
+      await refusedWithoutTrace(file, act, expected);
+      const good = { goal: "x", firstStep: "y" };
+      expect(await coder.accept({ receipt: good })).toBeDefined();
+    },
+  );
+});
+
+describe("an offer", () => {
+  it("cannot be accepted with nonsense, and is still there", async () => {
+    const { file, planner, coder } = await openTeam();
+    await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const { value: offer } = await coder.inbox({ wait: false }).next();
+    for (const options of [null, 42, "yes", { receipt: 42 }, { reciept: {} }] as never[]) {
+      const act = () => offer?.accept(options);
+      await refusedWithoutTrace(file, act, { code: "invalid_input" });
+    }
+    expect(await offer?.accept()).toBeDefined();
+  });
+});
+
+describe("an agent", () => {
+  it("that is none cannot be paused or resumed, nor have a breaker that is reset", async () => {
+    const { hub, refuses } = await scene();
+    for (const name of NO_NAMES as never[]) {
+      const expected = { code: "invalid_input", path: "agent" } as const;
+      await refuses(`pause(${shown(name)})`, () => hub.pause(name), expected);
+      await refuses(`resume(${shown(name)})`, () => hub.resume(name), expected);
+      const receiver = { code: "invalid_input", path: "receiver" } as const;
+      await refuses(`resetBreaker(${shown(name)})`, () => hub.resetBreaker(name), receiver);
+    }
+    for (const act of [() => hub.pause("codr"), () => hub.resume("codr")]) {
+      await refuses("codr", act, { code: "unknown_agent", path: "agent", hint: /"coder"/ });
+    }
+  });
+});

@@ -1,0 +1,57 @@
+/** One store that several hubs share, as if each were a process of its own; also one that dies. */
+import { onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { BatonError, DEFAULT_LIMITS, Hub, type HubOptions, type Store } from "../../src/index.ts";
+import { openPostgresStore } from "../../src/store/postgres/open.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { freshAddress, type StoreName } from "./support.ts";
+
+/** Opens the same store again, as another process would. */
+export type Reopen = () => Promise<Store>;
+
+export function sharedStore(store: StoreName, { clock = systemClock }: HubOptions = {}): Reopen {
+  const address = freshAddress(store);
+  const limits = DEFAULT_LIMITS;
+  const inMemory = store === "memory" ? openReferenceStore({ clock }) : undefined;
+  return async () => {
+    const opened =
+      inMemory ??
+      (store === "postgres"
+        ? await openPostgresStore({ address, clock, limits, create: true })
+        : await openSqliteStore({ file: address.slice("sqlite:".length), clock, limits }));
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+}
+
+/** Two hubs on one store. */
+export async function twoHubs(
+  store: StoreName,
+  options: HubOptions = {},
+): Promise<readonly [Hub, Hub]> {
+  const reopen = sharedStore(store, options);
+  return [new Hub(await reopen(), options), new Hub(await reopen(), options)];
+}
+
+/** The store as a process sees it that dies right after the operation of this name. */
+export function dyingAfter(operation: keyof Store, store: Store): Store {
+  let dead = false;
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function" || name === "onWake" || name === "close") {
+        return typeof value === "function" ? value.bind(target) : value;
+      }
+      return async (...given: unknown[]) => {
+        if (dead) throw new BatonError("store_closed", { message: "It died.", hint: "None." });
+        const answer = await (value as (...args: unknown[]) => Promise<unknown>).apply(
+          target,
+          given,
+        );
+        if (name === operation) dead = true;
+        return answer;
+      };
+    },
+  });
+}

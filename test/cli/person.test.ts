@@ -1,0 +1,173 @@
+/** A person as receiver, at a command line: approves, answers, edits, rejects. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type Draft, ERROR_CODES } from "../../src/index.ts";
+import { type TestStore, team, testStore } from "./baton.ts";
+
+/** A handoff to pat, and its delivery's id. */
+async function asked(store: TestStore, draft: Partial<Draft> = {}): Promise<string> {
+  await team(store);
+  await using hub = await store.open();
+  const ada = await hub.agent("ada");
+  const sent = await ada.handoff({ to: "pat", task: "release", intent: "Ship it?", ...draft });
+  return sent.id;
+}
+
+async function stateOf(store: TestStore, id: string) {
+  await using hub = await store.open();
+  return await hub.delivery(id); // Before it closes.
+}
+
+const APPROVAL = { name: "verdict", type: "approval", criteria: ["the tests pass"] };
+
+describe("a person", () => {
+  it("sees what is asked for, and until when", async () => {
+    using store = testStore();
+    await asked(store, { expects: [APPROVAL], policy: { deadlineMs: 3_600_000 } });
+    const { stdout } = await store.baton("inbox", "pat");
+    expect(stdout).toMatch(/release from ada, until \d{4}-/);
+    expect(stdout).toContain("asks for verdict (approval): the tests pass");
+  });
+
+  it("approves: the sender gets the approval it asked for [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { expects: [APPROVAL] });
+    const { code } = await store.baton("approve", id, "--as", "pat", "--comment", "Well done");
+    expect(code).toBe(0);
+    expect(await stateOf(store, id)).toMatchObject({
+      delivery: { state: "completed", holder: "pat" },
+      result: {
+        outcome: "approved",
+        summary: "Well done",
+        outputs: { verdict: { approved: true, comment: "Well done" } },
+      },
+    });
+  });
+
+  it("approves what asks for a receipt, or for no approval at all [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { receipt: true, constraints: ["Keep the tests"] });
+    expect((await store.baton("approve", id, "--as", "pat")).code).toBe(0);
+    expect((await stateOf(store, id)).delivery.state).toBe("completed");
+  });
+
+  it("is told what is missing before a try is used up [DLV-17]", async () => {
+    using store = testStore();
+    const notes = { name: "notes", type: "text", criteria: [] };
+    const id = await asked(store, { expects: [APPROVAL, notes] });
+    const { code, stderr } = await store.baton("approve", id, "--as", "pat");
+    expect(code).toBe(ERROR_CODES.invalid_result.exit);
+    expect(stderr).toContain("--output <name>=<value>");
+    expect((await stateOf(store, id)).delivery).toMatchObject({ state: "ready", attempt: 0 });
+    const more = ["--output", "notes=Mind the gap"];
+    expect((await store.baton("approve", id, "--as", "pat", ...more)).code).toBe(0);
+    const { result } = await stateOf(store, id);
+    expect(result?.outputs).toEqual({ notes: "Mind the gap", verdict: { approved: true } });
+  });
+
+  it("approves what a route then leads on [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store);
+    await store.baton("route", "set", "ship", "--result", "approved", "--to", "ben");
+    expect((await store.baton("approve", id, "--as", "pat")).code).toBe(0);
+    const { stdout } = await store.baton("inbox", "ben", "--json");
+    expect(JSON.parse(stdout)).toMatchObject([{ delivery: { task: "release", sender: "pat" } }]);
+  });
+
+  it("rejects, with a reason the sender can read [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { expects: [APPROVAL] });
+    expect((await store.baton("reject", id, "Not on a Friday", "--as", "pat")).code).toBe(0);
+    expect(await stateOf(store, id)).toMatchObject({
+      delivery: { state: "declined" },
+      reason: "Not on a Friday",
+    });
+  });
+
+  it("answers with the text that was asked for [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { expects: [{ name: "port", type: "text" }] });
+    expect((await store.baton("answer", id, "8080", "--as", "pat")).code).toBe(0);
+    expect(await stateOf(store, id)).toMatchObject({
+      delivery: { state: "completed" },
+      result: { outputs: { port: "8080" } },
+    });
+  });
+
+  it("cannot answer a question that wants an approval [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { expects: [APPROVAL] });
+    const { code, stderr } = await store.baton("answer", id, "sure", "--as", "pat");
+    expect(code).toBe(ERROR_CODES.invalid_result.exit);
+    expect(stderr).toContain("verdict");
+    expect((await stateOf(store, id)).delivery.state).toBe("ready");
+  });
+
+  it("edits: a new envelope goes back, the one that was sent stays as it was [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, {
+      next: ["Ship on Friday"],
+      constraints: ["Keep the tests"],
+      payload: { type: "plan", data: { day: 5 } },
+    });
+    const before = (await stateOf(store, id)).envelope;
+    const { code, stdout } = await store.baton(
+      ...["edit", id, "--as", "pat", "--next", "Ship on Monday", "--comment", "Never on a Friday"],
+      ...["--constraint", "Tell support", "--payload", '{"day":1}', "--payload-type", "plan"],
+      "--json",
+    );
+    expect(code).toBe(0);
+    const { deliveries, envelope } = JSON.parse(stdout);
+    expect(deliveries).toMatchObject([{ receiver: "ada", state: "ready", task: "release" }]);
+    expect(envelope).toMatchObject({
+      action: "edited",
+      from: { agent: "pat" },
+      parents: [before.id],
+      intent: "Ship it?",
+      next: ["Ship on Monday"],
+      constraints: [{ rule: "Keep the tests" }, { rule: "Tell support" }],
+      payload: { data: { day: 1 } },
+      history: [{ agent: "pat", why: "Never on a Friday" }],
+    });
+    const after = await stateOf(store, id);
+    expect(after.delivery.state).toBe("completed");
+    expect(after.envelope).toEqual(before);
+    expect((await store.baton("verify")).code).toBe(0);
+    const none = await store.baton("edit", id, "--as", "pat");
+    expect(none.code).toBe(ERROR_CODES.invalid_input.exit);
+  });
+
+  it("decides about work it accepted before [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { expects: [APPROVAL] });
+    expect((await store.baton("accept", id, "--as", "pat")).code).toBe(0);
+    expect((await store.baton("approve", id, "--as", "pat")).code).toBe(0);
+    expect((await stateOf(store, id)).delivery).toMatchObject({ state: "completed", attempt: 1 });
+  });
+
+  it("decides only about its own, and once [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store);
+    const stranger = await store.baton("approve", id, "--as", "ben");
+    expect(stranger.code).toBe(ERROR_CODES.not_open.exit);
+    expect(stranger.stderr).toContain("it is for pat");
+    expect((await store.baton("reject", id, "no", "--as", "pat")).code).toBe(0);
+    const late = await store.baton("approve", id, "--as", "pat");
+    expect(late.code).toBe(ERROR_CODES.not_open.exit);
+    expect(late.stderr).toContain("it is declined");
+  });
+
+  it("is held to a deadline, and reminded, as an agent is [DLV-17]", async () => {
+    using store = testStore();
+    const id = await asked(store, { policy: { remindMs: 30, deadlineMs: 4_000 } });
+    await sleep(100);
+    await using hub = await store.open();
+    await hub.carryOut();
+    const kinds = async () => (await hub.events()).map(({ kind }) => kind);
+    expect(await kinds()).toContain("reminded");
+    await sleep((await hub.delivery(id)).delivery.deadline - Date.now() + 5);
+    const late = await store.baton("approve", id, "--as", "pat");
+    expect(late.code).toBe(ERROR_CODES.not_open.exit);
+    expect((await hub.delivery(id)).delivery.state).toBe("expired");
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * The reckoning after the chaos: what the store says happened, held against what the processes were
+ * told. Each promise that was broken is a violation, in words.
+ */
+import type { AttemptRow, EventKind, EventRow, Hub } from "../../../src/index.ts";
+import type { ChaosFact, FactOf } from "./facts.ts";
+
+export interface Audit {
+  readonly violations: readonly string[];
+  /** How often each event happened. */
+  readonly events: Readonly<Record<string, number>>;
+  readonly deliveries: number;
+}
+
+/** Events that begin a hold, and those that end one. */
+const BEGINS: readonly EventKind[] = ["claimed", "accepted"];
+const ENDS: readonly EventKind[] = [
+  ...(["completed", "failed", "declined", "released", "asked", "expired", "dead"] as const),
+  ...(["cancelled", "lapsed", "rerouted", "unaccepted", "superseded", "discarded"] as const),
+];
+/** Endings that leave nothing more to happen, save what somebody decides about a dead letter. */
+const FINAL: readonly EventKind[] = ["completed", "declined", "cancelled", "lapsed", "superseded"];
+
+const PAGE = 1_000;
+
+export async function audit(hub: Hub, facts: readonly ChaosFact[]): Promise<Audit> {
+  const events = await allEvents(hub);
+  const byDelivery = Map.groupBy(events, (event) => event.delivery);
+  byDelivery.delete("");
+  const violations = [
+    ...numbering(events),
+    ...[...byDelivery].flatMap(([id, own]) => oneHolder(id, own)),
+    ...lostSends(facts, byDelivery),
+    ...settlements(facts, byDelivery),
+    ...(await leases(hub, facts, byDelivery)),
+    ...(await books(hub, byDelivery.size)),
+    ...(await hub.verify()).problems.map(
+      ({ record, field, message }) => `verify: ${record} ${field} ${message}`,
+    ),
+  ];
+  return { violations, events: countKinds(events), deliveries: byDelivery.size };
+}
+
+async function allEvents(hub: Hub): Promise<EventRow[]> {
+  const events: EventRow[] = [];
+  for (;;) {
+    const page = await hub.events(events.at(-1)?.number ?? 0, PAGE);
+    events.push(...page);
+    if (page.length < PAGE) return events;
+  }
+}
+
+function numbering(events: readonly EventRow[]): string[] {
+  return events
+    .filter(({ number }, i) => number !== i + 1)
+    .slice(0, 1)
+    .map(({ number }) => `events are not numbered without a gap at ${number}`);
+}
+
+/** In the order of the store: a hold begins when none is under way, and each ends at most once. */
+function oneHolder(id: string, events: readonly EventRow[]): string[] {
+  const violations: string[] = [];
+  let holding = 0;
+  let over: EventKind | undefined;
+  for (const { kind, attempt } of events) {
+    if (BEGINS.includes(kind)) {
+      if (over !== undefined) violations.push(`${id} was ${kind} after it was ${over}`);
+      if (holding !== 0 && holding !== attempt) {
+        violations.push(`${id}: attempt ${attempt} was ${kind} while ${holding} held it`);
+      }
+      holding = attempt;
+    } else if (ENDS.includes(kind)) {
+      if (kind === "completed" && holding !== attempt) {
+        violations.push(`${id}: attempt ${attempt} completed while ${holding} held it`);
+      }
+      holding = 0;
+      if (FINAL.includes(kind)) {
+        if (over !== undefined) violations.push(`${id} was ${kind} after it was ${over}`);
+        over = kind;
+      }
+    } else if (kind === "redriven") over = undefined;
+  }
+  return violations;
+}
+
+const ofKind = <Kind extends ChaosFact["kind"]>(
+  facts: readonly ChaosFact[],
+  kind: Kind,
+): FactOf<Kind>[] => facts.filter((fact): fact is FactOf<Kind> => fact.kind === kind);
+
+type Events = ReadonlyMap<string, readonly EventRow[]>;
+
+function lostSends(facts: readonly ChaosFact[], events: Events): string[] {
+  return ofKind(facts, "sent")
+    .flatMap(({ deliveries }) => deliveries)
+    .filter((id) => !events.has(id))
+    .map((id) => `${id} was acknowledged as sent and is not there`);
+}
+
+/** What a holder was told is settled is what the store has, for that very attempt, once. */
+function settlements(facts: readonly ChaosFact[], events: Events): string[] {
+  const told = new Set<string>();
+  return ofKind(facts, "settled").flatMap(({ delivery, attempt, as }) => {
+    const key = `${delivery} ${attempt}`;
+    const twice = told.has(key) ? [`${key} was settled twice`] : [];
+    told.add(key);
+    const own = (events.get(delivery) ?? []).filter((event) => event.attempt === attempt);
+    // The last failure or release of a delivery may have parked it at once.
+    const kept = own.some(({ kind }) => kind === as || (kind === "dead" && as !== "completed"));
+    return kept ? twice : [...twice, `${key}: ${as} was acknowledged and is not there`];
+  });
+}
+
+/** Nobody's lease was ended while it had time left, unless its process had ended or it was decided. */
+async function leases(hub: Hub, facts: readonly ChaosFact[], events: Events): Promise<string[]> {
+  const until = new Map<string, number>();
+  for (const fact of [...ofKind(facts, "accepted"), ...ofKind(facts, "renewed")]) {
+    const key = `${fact.delivery} ${fact.attempt}`;
+    until.set(key, Math.max(until.get(key) ?? 0, fact.leaseUntil));
+  }
+  const violations: string[] = [];
+  for (const delivery of events.keys()) {
+    for (const attempt of await hub.attempts(delivery)) {
+      const lease = until.get(`${delivery} ${attempt.attempt}`) ?? 0;
+      if (isByTime(attempt) && attempt.endedAt < lease) {
+        const left = lease - attempt.endedAt;
+        violations.push(`${delivery} ${attempt.attempt} expired with ${left} ms left`);
+      }
+    }
+  }
+  return violations;
+}
+
+const isByTime = ({ outcome, reason }: AttemptRow): boolean =>
+  outcome === "expired" && !reason.includes("process ended") && !reason.includes("deadline");
+
+async function books(hub: Hub, deliveries: number): Promise<string[]> {
+  const { byState, deliveries: counted } = await hub.books();
+  const sum = Object.values(byState).reduce((total, count) => total + count, 0);
+  const { scheduled, ready, claimed, accepted, waiting } = byState;
+  const open = scheduled + ready + claimed + accepted + waiting;
+  return [
+    ...(sum === counted ? [] : [`${counted} deliveries, ${sum} in some state`]),
+    ...(counted === deliveries ? [] : [`${counted} deliveries, ${deliveries} in the events`]),
+    ...(open === 0 ? [] : [`${open} are open after all was taken over`]),
+  ];
+}
+
+function countKinds(events: readonly EventRow[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind } of events) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}

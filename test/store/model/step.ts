@@ -1,0 +1,136 @@
+/**
+ * What steps are made of: how one is written, and whom and what it is about. A step picks by number
+ * from what its side has seen so far; so the same step means the same on both sides.
+ */
+import fc from "fast-check";
+import { type Agent, generateKey } from "../../../src/index.ts";
+import { writeRecord } from "../../../src/memory/record.ts";
+import type { DeliveryStep, NewMemory } from "../../../src/store/rows.ts";
+import type { Claimed } from "../../../src/store/store.ts";
+import { LIMITS, NAMES, ROLES, type Side } from "./side.ts";
+
+export interface Step {
+  readonly title: string;
+  /** True when one step may take a delivery through several states. */
+  readonly burst?: boolean;
+  /** True when it goes past the hub: then it may find what is due, and nobody has decided about. */
+  readonly past?: boolean;
+  /** Usually one; compared and watched one by one. */
+  readonly parts: readonly ((side: Side) => Promise<unknown>)[];
+}
+
+export const NOTHING = "nothing to do";
+export const NO_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
+export const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
+export const KEYS = [generateKey(), generateKey()];
+export const TASKS = ["t1", "t2"];
+export const TAGS = ["red", "blue"];
+export const TYPES = ["fact", "plan", "handoff", "decision"];
+
+// What steps are about
+
+export const number = fc.nat(1_000);
+/** A value once in so many times, else nothing. */
+export const onceIn = <T>(times: number, value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof(
+    { weight: times - 1, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: value },
+  );
+export const rarely = <T>(value: fc.Arbitrary<T>) => onceIn(4, value);
+export const known = fc.constantFrom(...NAMES);
+export const name = fc.oneof(
+  { weight: 9, arbitrary: known },
+  { weight: 1, arbitrary: fc.constant("dot") },
+);
+/** Mostly somebody who exists; aliases and strangers too. */
+export const receiver = fc.oneof(
+  { weight: 8, arbitrary: known },
+  { weight: 1, arbitrary: fc.constantFrom("dot", "x", "nobody") },
+);
+/** An agent, or whoever has a role. */
+export const addressee = fc.oneof(
+  { weight: 4, arbitrary: receiver },
+  { weight: 1, arbitrary: fc.constantFrom(...ROLES) },
+);
+export const task = fc.constantFrom(...TASKS);
+export const words = fc.constantFrom(
+  "apple",
+  "banana split",
+  "Crème brûlée",
+  "日本 2026",
+  "apple banana",
+);
+
+/** One of the newest few. */
+export function pick<Item>(items: readonly Item[], n: number, newest = 8): Item | undefined {
+  return items.length === 0 ? undefined : items.at(-1 - (n % Math.min(items.length, newest)));
+}
+
+export const memoryAt = (side: Side, n: number): string =>
+  (n % 20 === 0 ? undefined : pick(side.memories, n)) ?? NO_MEMORY;
+
+export const envelopeAt = (side: Side, n: number): string =>
+  (n % 20 === 0 ? undefined : pick(side.envelopes, n)) ?? NO_ENVELOPE;
+
+export const agentOf = (side: Side, who: string): Agent | undefined => side.agents.get(who);
+
+export const step = <Args>(
+  title: string,
+  args: fc.Arbitrary<Args>,
+  run: (side: Side, args: Args) => Promise<unknown>,
+): fc.Arbitrary<Step> =>
+  args.map((chosen) => ({
+    title: `${title} ${JSON.stringify(chosen)}`,
+    parts: [(side) => run(side, chosen)],
+  }));
+
+/** Parts that belong together: random runs would seldom get far without them. */
+export const inParts = <Args>(
+  title: string,
+  args: fc.Arbitrary<Args>,
+  parts: readonly ((side: Side, args: Args) => Promise<unknown>)[],
+): fc.Arbitrary<Step> =>
+  args.map((chosen) => ({
+    title: `${title} ${JSON.stringify(chosen)}`,
+    parts: parts.map((part) => (side: Side) => part(side, chosen)),
+  }));
+
+/** A write in two parts: looking up what it needs, and the write itself, submitted at once. */
+export interface Write {
+  readonly title: string;
+  prepare(side: Side): Promise<() => Promise<unknown>>;
+}
+
+export const write = <Args>(
+  title: string,
+  args: fc.Arbitrary<Args>,
+  prepare: (side: Side, args: Args) => Promise<() => Promise<unknown>>,
+): fc.Arbitrary<Write> =>
+  args.map((chosen) => ({
+    title: `${title} ${JSON.stringify(chosen)}`,
+    prepare: (side) => prepare(side, chosen),
+  }));
+
+export const alone = (arbitrary: fc.Arbitrary<Write>): fc.Arbitrary<Step> =>
+  arbitrary.map(({ title, prepare }) => ({
+    title,
+    past: true,
+    parts: [async (side) => (await prepare(side))()],
+  }));
+
+export const idle = async () => NOTHING;
+
+/** A record as the hub would write it: with what it does to the delivery. */
+export function recordOf(
+  side: Side,
+  { delivery }: Claimed,
+  { verb, data }: { verb?: DeliveryStep["verb"]; data?: Record<string, unknown> },
+): NewMemory {
+  const { holder, receiver, instance, id, attempt, task } = delivery;
+  const trail = verb === undefined ? [] : [{ attempt, delivery: id, verb }];
+  return writeRecord(
+    { agent: holder || receiver, instance: instance || "guess" },
+    { content: verb ?? "a note", task, ...(data && { data }) },
+    { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark: { trail } },
+  ).record;
+}
