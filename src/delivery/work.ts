@@ -36,6 +36,9 @@ import type { Worker } from "./worker.ts";
 /** Errors that say that the work is not this holder's any more. */
 const LOST: readonly ErrorCode[] = ["lease_lost", "cancelled"];
 
+/** How often whoever wants to be told looks although nobody called: a wake-up is only a hint. */
+const SAFETY_LOOK_MS = 2_000;
+
 /** Renewals per lease: two may fail before the third is late. */
 const BEATS_PER_LEASE = 3;
 
@@ -260,7 +263,12 @@ export class Work<T = unknown> implements AsyncDisposable {
   #listen(): void {
     if (this.#settled || this.#unlisten !== undefined) return;
     const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
-    this.#unlisten = this.#workspace.store.onWake(whom, () => this.#lookAgain());
+    const unlisten = this.#workspace.store.onWake(whom, () => this.#lookAgain());
+    const looks = setInterval(() => this.#lookAgain(), SAFETY_LOOK_MS).unref();
+    this.#unlisten = () => {
+      unlisten();
+      clearInterval(looks);
+    };
     this.#lookAgain(); // It may have happened before anybody listened.
   }
 

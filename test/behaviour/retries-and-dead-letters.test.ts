@@ -344,8 +344,8 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       expect(await refusal(ada.discard(sent.id, "no")), state).toMatchObject(refused);
       expect(await contents(hub), state).toEqual(before);
     }
-    for (const act of [ada.redrive(UNKNOWN), ada.discard(UNKNOWN, "no")]) {
-      expect(await refusal(act)).toMatchObject({ code: "unknown_delivery" });
+    for (const act of [() => ada.redrive(UNKNOWN), () => ada.discard(UNKNOWN, "no")]) {
+      expect(await refusal(act())).toMatchObject({ code: "unknown_delivery" });
     }
   });
 
