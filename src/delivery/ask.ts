@@ -1,4 +1,5 @@
 /** Questions of receivers to their senders, and the answers, which go along with the work. */
+import { clip } from "../clip.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";
@@ -100,19 +101,14 @@ async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text:
   });
 }
 
-const clip = (text: string): string =>
-  text.length <= FORMAT_LIMITS.lineLength
-    ? text
-    : `${text.slice(0, FORMAT_LIMITS.lineLength - 2)} …`;
-
 const answerEntry = (
   agent: string,
   question: string,
   text: string,
 ): Envelope["history"][number] => ({
   agent,
-  decided: clip(text),
-  did: clip(`answered: ${question}`),
+  decided: clip(text, FORMAT_LIMITS.lineLength),
+  did: clip(`answered: ${question}`, FORMAT_LIMITS.lineLength),
 });
 
 function notAsked({ id, state }: DeliveryRow): BatonError {

@@ -49,6 +49,8 @@ export async function strike(
   const { limits, clock } = workspace;
   await changeEntry<Strikes>(workspace, { kind: BREAKER, name: receiver }, (now = CLOSED) => {
     if (now.deliveries.includes(delivery)) return undefined;
+    // Open already, and no probe was let through: what else was given up meanwhile says nothing new.
+    if (now.openedAt > 0 && now.probedAt === 0) return undefined;
     const deliveries = [...now.deliveries, delivery].slice(-limits.breakerStrikes);
     if (deliveries.length < limits.breakerStrikes) return { value: { ...now, deliveries } };
     const value = { deliveries, openedAt: clock.now(), probedAt: 0 };

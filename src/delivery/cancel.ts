@@ -7,12 +7,15 @@ import type { Author } from "../memory/record.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
 import type { Claimed, Move } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import { decisionRecord, moveDeliveries, seen, stepOf } from "./moves.ts";
 import { checkedReason, overtaken } from "./reason.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 
 const ROUNDS = 20;
+/** Named in one record. */
+const BATCH = 500;
 
 const OneDelivery = z.strictObject({ delivery: DeliveryId });
 const WholeTask = z.strictObject({ task: Name });
@@ -25,6 +28,7 @@ export async function cancel(
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
   const how = { code: "invalid_input", what: "What is cancelled" } as const;
+  checkedReason(reason);
   if (Object.hasOwn(Object(what), "task")) {
     return cancelTask(workspace, by, parseOr(WholeTask, what, how).task, reason);
   }
@@ -45,7 +49,9 @@ export async function cancelDeliveries(
     const open = found.filter(({ delivery }) => isOpen(delivery.state));
     const moved = await cancelOpen(workspace, by, open, why);
     if (moved === undefined) continue;
-    for (const delivery of moved) await openJoinsOf(workspace, delivery);
+    for (const delivery of moved) {
+      await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
+    }
     return moved;
   }
   throw overtaken("The cancellation", ROUNDS);
@@ -57,7 +63,7 @@ async function requireDelivery({ store, name }: Workspace, id: string): Promise<
   return found;
 }
 
-/** Everything of a task that is open, and the lines it has led to. */
+/** Everything of a task that is open; also what was handed on while it was being cancelled. */
 async function cancelTask(
   workspace: Workspace,
   by: Author,
@@ -65,9 +71,18 @@ async function cancelTask(
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
   const name = parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
-  const line = await workspace.store.readLine(workspace.name, name);
-  const ids = line.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
-  return cancelDeliveries(workspace, by, ids, reason);
+  const cancelled: DeliveryRow[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const line = await workspace.store.readLine(workspace.name, name);
+    const rows = line.flatMap(({ deliveries }) => deliveries);
+    const open = rows.filter(({ state }) => isOpen(state)).map(({ id }) => id);
+    if (open.length === 0) return cancelled;
+    for (let from = 0; from < open.length; from += BATCH) {
+      const batch = open.slice(from, from + BATCH);
+      cancelled.push(...(await cancelDeliveries(workspace, by, batch, reason)));
+    }
+  }
+  throw overtaken("The cancellation", ROUNDS);
 }
 
 async function cancelOpen(

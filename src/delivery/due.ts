@@ -8,11 +8,18 @@ import { canonicalJson } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { isBatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
-import { type AttemptRow, type DeliveryRow, isHeld, parseText } from "../store/rows.ts";
+import {
+  type AttemptRow,
+  type DeliveryRow,
+  type EventKind,
+  isHeld,
+  parseText,
+} from "../store/rows.ts";
 import type { Claimed, Move } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { strike } from "./breaker.ts";
 import { escalate } from "./escalate.ts";
+import { followUp } from "./follow-up.ts";
 import { openJoin, openJoinsOf } from "./join.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { parseEnvelope } from "./parse-envelope.ts";
@@ -75,8 +82,12 @@ async function decide(workspace: Workspace, due: Claimed, moment: Moment): Promi
   const waits = envelope.joins !== undefined && envelope.results === undefined;
   if (waits && delivery.state === "scheduled") return openJoin(workspace, due);
   if (delivery.state === "scheduled" && isLast(delivery)) return giveUp(workspace, due);
-  if (policy?.acceptMs !== undefined) return unaccepted(workspace, due, policy.acceptMs);
-  await remind(workspace, delivery, policy?.remindMs ?? 0);
+  if (policy?.acceptMs === undefined) {
+    return later(workspace, delivery, { event: "reminded", lapseMs: policy?.remindMs ?? 0 });
+  }
+  if (delivery.inTurn) return unaccepted(workspace, due, policy.acceptMs);
+  // Nobody can accept it while earlier work of its task is open: its time has not begun.
+  await later(workspace, delivery, { event: "awaited", lapseMs: policy.acceptMs });
 }
 
 const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: Moment): boolean =>
@@ -90,7 +101,7 @@ async function lapsed(workspace: Workspace, { delivery, envelope: row }: Claimed
     moves: [
       {
         delivery: delivery.id,
-        seen: seen(delivery),
+        seen: { ...seen(delivery), followers: delivery.followers },
         to: "expired",
         event: "lapsed",
         ...(held && { ends: ending("expired", { reason: "deadline" }) }),
@@ -98,9 +109,7 @@ async function lapsed(workspace: Workspace, { delivery, envelope: row }: Claimed
     ],
   });
   if (moved === undefined) return;
-  const envelope = parseEnvelope(row);
-  await tellExhausted(workspace, envelope, { delivery, reason: "its deadline passed" });
-  await openJoinsOf(workspace, delivery);
+  await tellEnd(workspace, { delivery, envelope: row }, "its deadline passed");
 }
 
 /** Its holder is silent or dead: the next one gets it, with what the last one left. */
@@ -141,20 +150,21 @@ async function unaccepted(workspace: Workspace, due: Claimed, acceptMs: number):
   });
 }
 
-async function remind(
+/** Looks again later; nothing else about it changes. */
+async function later(
   workspace: Workspace,
   delivery: DeliveryRow,
-  remindMs: number,
+  { event, lapseMs }: { readonly event: EventKind; readonly lapseMs: number },
 ): Promise<void> {
   await moveDeliveries(workspace, {
     agent: SYSTEM,
     moves: [
       {
         delivery: delivery.id,
-        seen: seen(delivery),
+        seen: { ...seen(delivery), lapseAt: delivery.lapseAt },
         to: delivery.state,
-        event: "reminded",
-        lapseMs: remindMs,
+        event,
+        lapseMs,
       },
     ],
   });
@@ -227,21 +237,27 @@ export async function exhausted(
   { delivery, envelope: row }: Claimed,
   { parked, permanent = false }: { readonly parked: boolean; readonly permanent?: boolean },
 ): Promise<void> {
-  if (!permanent) await strike(workspace, delivery.receiver, delivery.id);
-  if (!parked) return;
   const reason = permanent
     ? `${delivery.receiver} failed for good`
     : `every try of ${delivery.receiver} was used up`;
-  await tellExhausted(workspace, parseEnvelope(row), { delivery, reason });
-  await openJoinsOf(workspace, delivery);
+  if (parked) await tellEnd(workspace, { delivery, envelope: row }, reason);
+  if (permanent) return;
+  await followUp(`strike ${delivery.id}`, () => strike(workspace, delivery.receiver, delivery.id));
 }
 
-async function tellExhausted(
+/** It is over: the coordinator hears of it where the policy says so, and what waited for it is told. */
+async function tellEnd(
   workspace: Workspace,
-  envelope: Envelope,
-  about: { readonly delivery: DeliveryRow; readonly reason: string },
+  { delivery, envelope: row }: Claimed,
+  reason: string,
 ): Promise<void> {
-  if (envelope.policy?.exhausted === "escalate") await escalate(workspace, envelope, about);
+  const envelope = parseEnvelope(row);
+  if (envelope.policy?.exhausted === "escalate") {
+    await followUp(`escalate ${delivery.id}`, () =>
+      escalate(workspace, envelope, { delivery, reason }),
+    );
+  }
+  await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
 }
 
 /** Why a holder lost it, for people to read. */
@@ -261,7 +277,9 @@ async function redeliver(
   const { delivery } = due;
   const { leaseUntil } = delivery;
   const sealed = await reconstruct(workspace, due, told(change.ends));
-  const moves = [{ delivery: delivery.id, seen: { ...seen(delivery), leaseUntil }, ...change }];
+  const { followers } = delivery; // Who began to wait meanwhile must not be forgotten.
+  const asSeen = { ...seen(delivery), leaseUntil, followers };
+  const moves = [{ delivery: delivery.id, seen: asSeen, ...change }];
   if (sealed === undefined && change.receiver === undefined) {
     return (await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined;
   }

@@ -1,6 +1,5 @@
 /** Telling the coordinator, where there is one: a line has stopped, and somebody should know why. */
 import { addressOf, type Envelope } from "../envelope/schema.ts";
-import { isBatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -25,24 +24,19 @@ export async function escalate(
   );
   if (!coordinated) return;
   const author = await systemAuthor(workspace);
-  try {
-    await sendHandoff(
-      workspace,
-      { ...author, role: "" },
-      {
-        to: `role:${COORDINATOR}`,
-        task: envelope.task,
-        action: "escalated",
-        intent: envelope.intent,
-        state: `${envelope.from.agent} → ${addressOf(envelope.to)}: ${reason}`,
-        next: [`Decide about ${delivery.id}: redrive it, discard it, or hand the task to another.`],
-        parents: [envelope.id],
-        constraints: envelope.constraints,
-        key: `escalated ${delivery.id} ${delivery.attempt}`,
-        policy: {},
-      },
-    );
-  } catch (error) {
-    if (!isBatonError(error)) throw error; // Its inbox may be full: the dead letter is there to see.
-  }
+  await sendHandoff(
+    workspace,
+    { ...author, role: "" },
+    {
+      to: `role:${COORDINATOR}`,
+      task: `escalated/${delivery.id}`, // Of its own: two that failed are two decisions.
+      action: "escalated",
+      intent: envelope.intent,
+      state: `${envelope.from.agent} → ${addressOf(envelope.to)}: ${reason}`,
+      next: [`Decide about ${delivery.id}: redrive it, discard it, or hand the task to another.`],
+      parents: [envelope.id],
+      constraints: envelope.constraints,
+      policy: {},
+    },
+  );
 }

@@ -5,6 +5,7 @@ import { parseOr } from "../envelope/violations.ts";
 import type { LeaseRefusal } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { escalate } from "./escalate.ts";
+import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import type { SentHandoff } from "./key.ts";
 import type { Sender, Sending } from "./plan.ts";
@@ -28,15 +29,24 @@ export async function handOver<T>(
   const outcome = await sendHandoff<T>(workspace, sender, draft, checked);
   if (outcome.kind !== "sent") return outcome;
   const [delivery] = outcome.deliveries;
-  if (outcome.stopped && delivery !== undefined) {
-    const reason = `hop ${outcome.envelope.hop} is past the limit of ${workspace.limits.hops}: the line has stopped`;
-    await escalate(workspace, outcome.envelope as Envelope, { delivery, reason });
+  const { replaced, stopped } = outcome;
+  const envelope = outcome.envelope as Envelope;
+  if (stopped && delivery !== undefined) {
+    const reason = `hop ${envelope.hop} is past the limit of ${workspace.limits.hops}: the line has stopped`;
+    await followUp(`escalate ${delivery.id}`, () =>
+      escalate(workspace, envelope, { delivery, reason }),
+    );
+  }
+  if (replaced !== undefined && replaced.followers !== "") {
+    await followUp(`join ${replaced.id}`, () => openJoinsOf(workspace, replaced));
   }
   return outcome;
 }
 
 /** The work that was handed on has ended here: what waited for it may go on. */
 export async function afterHandingOn(workspace: Workspace, settled: string): Promise<void> {
-  const found = await workspace.store.findDelivery(workspace.name, settled);
-  if (found !== undefined) await openJoinsOf(workspace, found.delivery);
+  await followUp(`join ${settled}`, async () => {
+    const found = await workspace.store.findDelivery(workspace.name, settled);
+    if (found !== undefined) await openJoinsOf(workspace, found.delivery);
+  });
 }

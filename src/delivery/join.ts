@@ -6,6 +6,7 @@
  */
 
 import { canonicalJson } from "../canonical.ts";
+import { clip } from "../clip.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { isBatonError } from "../errors.ts";
@@ -43,7 +44,8 @@ async function followOne(workspace: Workspace, follower: string, id: string): Pr
     const { delivery } = found;
     if (delivery.followers.split(" ").includes(follower)) return;
     const followers = [delivery.followers, follower].filter(Boolean).join(" ");
-    const move = { delivery: id, seen: seen(delivery), to: delivery.state, followers };
+    const asSeen = { ...seen(delivery), followers: delivery.followers };
+    const move = { delivery: id, seen: asSeen, to: delivery.state, followers };
     const moves = [{ ...move, event: "awaited" as const }];
     if ((await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined) return;
   } // It is in constant change: the look after a while will find it.
@@ -84,15 +86,15 @@ async function awaited(
   follower: string,
   ids: readonly string[],
 ): Promise<Claimed[]> {
-  const ends = await Promise.all(ids.map((id) => endOfLine(workspace, id)));
-  const found = ends.filter((each) => each !== undefined);
-  const further = found.filter(({ delivery }) => !ids.includes(delivery.id));
-  await follow(
-    workspace,
-    follower,
-    further.map(({ delivery }) => delivery.id),
-  );
-  return found;
+  const ends = async (): Promise<Claimed[]> => {
+    const found = await Promise.all(ids.map((id) => endOfLine(workspace, id)));
+    return found.filter((each) => each !== undefined);
+  };
+  const found = await ends();
+  const further = found.map(({ delivery }) => delivery.id).filter((id) => !ids.includes(id));
+  if (further.length === 0) return found;
+  await follow(workspace, follower, further);
+  return ends(); // One of them may have ended before it knew who waits for it.
 }
 
 async function openWith(
@@ -104,7 +106,7 @@ async function openWith(
   const results = await Promise.all(completed.map((each) => resultOf(workspace, each)));
   const parents = completed.map((each) => each.envelope.id);
   const sealed = sealWith(workspace, from, { parents, results });
-  if (sealed === undefined) return parkJoin(workspace, delivery, { reason: "too_large" });
+  if (sealed === undefined) return parkJoin(workspace, delivery, { reason: "unsealable" });
   const author = await systemAuthor(workspace);
   const record = {
     type: "handoff",
@@ -160,7 +162,7 @@ function sealWith(
     try {
       return resealed(from, { ...joined, results: fitting }, limits);
     } catch (error) {
-      if (!(isBatonError(error) && error.code === "limit_exceeded")) throw error;
+      if (!isBatonError(error)) throw error; // Too large, or what no envelope may hold: with less.
     }
   }
   return undefined;
@@ -175,7 +177,7 @@ async function resultOf({ store, name }: Workspace, { delivery }: Claimed): Prom
     delivery: delivery.id,
     memory: delivery.settledBy,
     ...(outputs && { outputs }),
-    ...(memory && { summary: memory.content.slice(0, SUMMARY) }),
+    ...(memory && { summary: clip(memory.content, SUMMARY) }),
     task: delivery.task,
   };
 }
@@ -207,7 +209,8 @@ async function parkJoin(
 async function lookLater(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
   const waited = workspace.clock.now() - delivery.sentAt;
   const lapseMs = Math.min(LATEST_LOOK_MS, Math.max(SOONEST_LOOK_MS, Math.floor(waited / 2)));
-  const move = { delivery: delivery.id, seen: seen(delivery), to: delivery.state };
+  const asSeen = { ...seen(delivery), lapseAt: delivery.lapseAt };
+  const move = { delivery: delivery.id, seen: asSeen, to: delivery.state };
   const moves = [{ ...move, event: "awaited" as const, lapseMs }];
   await moveDeliveries(workspace, { agent: SYSTEM, moves });
 }

@@ -27,6 +27,8 @@ export interface SentHandoff<T> {
   readonly cycle: Path;
   /** It was parked at once: the line is longer than it may be. */
   readonly stopped: boolean;
+  /** What it took the place of. */
+  readonly replaced?: DeliveryRow | undefined;
 }
 
 export async function keyBefore(

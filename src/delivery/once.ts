@@ -31,8 +31,7 @@ export async function once<T>(
   effect: () => Promise<T> | T,
 ): Promise<Once<T>> {
   const { store, name: at } = workspace;
-  const name = keyOf(key);
-  if (typeof effect !== "function") throw noEffect();
+  const { key: name } = effectOf(key, effect);
   const begun = canonicalJson({ by, state: "begun" } satisfies Effect, "invalid_input");
   const put = await store.putEntry(at, { kind: ONCE, name, value: begun, basedOn: 0 });
   if (put.kind === "changed") return before<T>(put.entry);
@@ -46,6 +45,12 @@ const keyOf = (key: unknown): string =>
 
 /** The key of an effect that belongs to one piece of work. */
 export const keyWithin = (work: string, key: unknown): string => `${work}/${keyOf(key)}`;
+
+/** Checked before anything is asked of the store. */
+export function effectOf<T>(key: string, effect: () => Promise<T> | T) {
+  if (typeof effect !== "function") throw noEffect();
+  return { key: keyOf(key), effect };
+}
 
 const noEffect = (): BatonError =>
   new BatonError("invalid_input", {

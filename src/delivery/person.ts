@@ -3,7 +3,9 @@
  * in is held against what the handoff expects before the work is taken, so that a mistake costs no
  * try. Edited work goes back to its sender as a new envelope; the one that was sent stays as it was.
  */
+
 import * as z from "zod";
+import { clip } from "../clip.ts";
 import type { DraftOf, Envelope } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
@@ -181,7 +183,8 @@ async function takeUp(
   if (delivery.state === "accepted" && delivery.holder === person.agent) {
     const held = await resumeWork(workspace, person, handleOf(delivery));
     requireSeen(held, seen);
-    const work = new Work(workspace, { ...person, instance: delivery.instance }, held);
+    const holder = { ...person, instance: delivery.instance, lease: "session" as const };
+    const work = new Work(workspace, holder, held);
     check?.(work.envelope as Envelope);
     return work;
   }
@@ -191,7 +194,8 @@ async function takeUp(
   };
   const accepted = await acceptNext(workspace, person, { delivery: id, receipt });
   if (accepted === undefined) throw notAcceptable(person, delivery);
-  return new Work(workspace, person, accepted);
+  // Decided about in the next moment: no heartbeat has to keep it.
+  return new Work(workspace, { ...person, lease: "session" }, accepted);
 }
 
 const receiptOf = ({ intent, next, constraints }: Envelope): Receipt => ({
@@ -200,7 +204,7 @@ const receiptOf = ({ intent, next, constraints }: Envelope): Receipt => ({
   constraints: constraints.filter(({ level }) => level === "must").map(({ id }) => id),
 });
 
-const clipped = (text: string): string => text.slice(0, FORMAT_LIMITS.lineLength);
+const clipped = (text: string): string => clip(text, FORMAT_LIMITS.lineLength);
 
 type Expects = Envelope["expects"];
 

@@ -30,9 +30,15 @@ export function resolvePolicy(
   now: number,
   ...from: readonly (PolicyInput | undefined)[]
 ): SealedPolicy | undefined {
-  const said = from.filter((each) => each !== undefined).map(plain);
-  if (said.length === 0) return undefined;
-  const { deadlineMs, ...policy } = Object.assign({}, ...said) as ReturnType<typeof plain>;
+  const said = from.filter((each) => each !== undefined).map((each) => dated(plain(each), now));
+  return said.length === 0 ? undefined : Object.assign({}, ...said);
+}
+
+/** With its deadline as a time; of two ways to say it, the sooner. */
+function dated(
+  { deadlineMs, ...policy }: Exclude<PolicyInput, "direct">,
+  now: number,
+): SealedPolicy {
   if (deadlineMs === undefined) return policy;
   return { ...policy, deadline: Math.min(policy.deadline ?? Infinity, now + deadlineMs) };
 }

@@ -89,6 +89,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const record = handoffRecord(sealed, sender, { open, cycle, completes });
   const memory = writeRecord(sender, record, { ids, now, limits, hallmark }).record;
   const isPublication = to.kind === "channel";
+  const isApart = isPublication || plan.sending.joins !== undefined;
   const operation: SendHandoff = {
     workspace: workspace.name,
     branch: workspace.branch,
@@ -101,8 +102,8 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
       parents: sealed.envelope.parents,
     },
     deliveries,
-    // What is published is new work at everybody, whatever else is open.
-    parent: isPublication ? publicationMark(sealed.envelope.id) : (origins[0] ?? ""),
+    // What is published, or waits for others, is new work, whatever else is open.
+    parent: isApart ? publicationMark(sealed.envelope.id) : (origins[0] ?? ""),
     breaker: isPublication ? NOT_MINDED : round.breaker,
     ...(open && { extend: extensionOf(open) }),
     ...(draft.key && { entry: keyEntry(sender, plan, sealed, reached(round, deliveries)) }),

@@ -118,9 +118,11 @@ export function nextInLine(
   { to, policy }: Pick<Envelope, "to" | "policy">,
   receiver: string,
 ): string | undefined {
-  const line = [addressOf(to), ...(policy?.fallback ?? [])];
-  const at = line.lastIndexOf(receiver);
-  return to.kind === "channel" && at < 0 ? policy?.fallback?.[0] : line[at + 1];
+  const line = [...new Set([addressOf(to), ...(policy?.fallback ?? [])])];
+  const at = line.indexOf(receiver);
+  if (at >= 0) return line[at + 1];
+  // A subscriber's turn is before all of them; whom it was redriven to is not in the line at all.
+  return to.kind === "channel" ? policy?.fallback?.[0] : undefined;
 }
 
 export async function receiverError(

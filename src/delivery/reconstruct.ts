@@ -3,6 +3,7 @@
  * hub drafts an envelope for whoever has the delivery next, marked as reconstructed. What the sender
  * said stays as it was; the hop does not count.
  */
+import { clip } from "../clip.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { isBatonError } from "../errors.ts";
@@ -95,6 +96,6 @@ function trySeal(
 
 function historyOf(note: Memory): Envelope["history"][number] {
   const { content } = note;
-  const did = content.length > TOLD ? `${content.slice(0, TOLD)} …` : content;
+  const did = clip(content, TOLD);
   return { agent: note.agent, at: note.createdAt, did, ref: note.id };
 }

@@ -6,14 +6,15 @@
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
-import { refusalError } from "../memory/refusals.ts";
-import { type PublishStep, publicationMark } from "../store/rows.ts";
+import { type EnvelopeRow, type PublishStep, publicationMark } from "../store/rows.ts";
 import { NOT_MINDED } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { decisionRecord, rowOf } from "./moves.ts";
+import { parseEnvelope } from "./parse-envelope.ts";
 import { lapse } from "./policy.ts";
+import { receiverError } from "./receivers.ts";
 import { systemAuthor } from "./system.ts";
 
 /** The entry that says that an agent has got a copy. */
@@ -26,10 +27,11 @@ export async function replay(
   { agent, since }: { readonly agent: string; readonly since: number },
 ): Promise<number> {
   const published = await publications(workspace, channel, since);
+  const originals = new Originals(workspace);
   let replayed = 0;
   for (const memory of published) {
     if (reached(memory, agent)) continue;
-    const envelope = await originalOf(workspace, memory);
+    const envelope = await originals.of(memory);
     if (envelope === undefined) continue;
     if (await deliverCopy(workspace, { agent, memory, envelope })) replayed++;
   }
@@ -66,13 +68,26 @@ const stepOf = ({ trail }: Memory): PublishStep | undefined =>
 const reached = (memory: Memory, agent: string): boolean =>
   stepOf(memory)?.deliveries.some(([, receiver]) => receiver === agent) ?? false;
 
-async function originalOf(
-  { store, name }: Workspace,
-  { task, envelope }: Memory,
-): Promise<Envelope | undefined> {
-  const line = await store.readLine(name, task ?? "");
-  const row = line.find((entry) => entry.envelope.id === envelope?.id)?.envelope;
-  return row && (JSON.parse(row.text) as Envelope);
+/** The envelopes of a task by their ids; each line is read once. */
+class Originals {
+  readonly #workspace: Workspace;
+  readonly #lines = new Map<string, ReadonlyMap<string, EnvelopeRow>>();
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  async of({ task = "", envelope }: Memory): Promise<Envelope | undefined> {
+    const line = this.#lines.get(task) ?? (await this.#read(task));
+    this.#lines.set(task, line);
+    const row = line.get(envelope?.id ?? "");
+    return row && parseEnvelope(row);
+  }
+
+  async #read(task: string): Promise<ReadonlyMap<string, EnvelopeRow>> {
+    const line = await this.#workspace.store.readLine(this.#workspace.name, task);
+    return new Map(line.map(({ envelope }) => [envelope.id, envelope]));
+  }
 }
 
 /** False when it has got a copy before: each subscriber gets one, however often it subscribes. */
@@ -116,8 +131,8 @@ async function deliverCopy(
     entry: { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: writtenValue({}), basedOn: 0 },
   });
   if (outcome.kind === "entry_changed") return false;
-  if (outcome.kind === "unknown_agent" || outcome.kind === "agent_disabled") {
-    throw await refusalError(workspace, outcome);
+  if (outcome.kind === "unknown_receiver" || outcome.kind === "receiver_disabled") {
+    throw await receiverError(workspace, outcome);
   }
   if (outcome.kind !== "sent") throw new Error(`a copy was refused: ${outcome.kind}`);
   return true;

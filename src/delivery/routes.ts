@@ -63,7 +63,7 @@ export async function nextReceiver(
   leaving: Leaving,
   byResult = false,
 ): Promise<string | undefined> {
-  const computed = await workspace.route?.(leaving);
+  const computed = byResult ? undefined : await workspace.route?.(leaving);
   if (computed !== undefined) {
     return parseOr(Address, computed, { code: "invalid_input", what: "The route", prefix: "to" });
   }

@@ -47,9 +47,13 @@ async function sendPlanned<T>(
     switch (outcome.kind) {
       case "sent":
         return sent(prepared, outcome, round.open);
-      case "lease_lost":
       case "extended":
         return outcome;
+      case "lease_lost": {
+        // Its answer may have been lost: then this very handoff has ended the work.
+        const used = await keyBefore(workspace, sender, plan);
+        return used === undefined ? outcome : repeated(workspace, plan, used);
+      }
       case "changed":
         round = { ...round, open: await opened(workspace, outcome) };
         break;
@@ -59,13 +63,7 @@ async function sendPlanned<T>(
       case "entry_changed":
         return repeated(workspace, plan, outcome.entry);
       default:
-        if (outcome.kind !== "receiver_disabled" || !isForSubscribers(plan)) {
-          throw await sendError(workspace, outcome);
-        }
-        round = {
-          ...round,
-          inboxes: await withoutDisabled(workspace, plan.to.channel, round.inboxes),
-        };
+        round = { ...round, inboxes: await reachable(workspace, plan, round, outcome) };
     }
   }
   throw new BatonError("store_busy", {
@@ -73,6 +71,25 @@ async function sendPlanned<T>(
     hint: "Try again.",
   });
 }
+
+/** Who can be reached instead of one who cannot: the other subscribers, or the next in line. */
+async function reachable(
+  workspace: Workspace,
+  plan: Plan,
+  { inboxes }: Round,
+  outcome: SendRefusal,
+): Promise<readonly string[]> {
+  const isDisabled = outcome.kind === "receiver_disabled";
+  if (isDisabled && isForSubscribers(plan)) {
+    return withoutDisabled(workspace, plan.to.channel, inboxes);
+  }
+  const isRerouted = inboxes[0] !== plan.inboxes[0];
+  const next = isDisabled && isRerouted && nextInLine(lineOf(plan), inboxes[0] ?? "");
+  if (!next) throw await sendError(workspace, outcome);
+  return [next];
+}
+
+const lineOf = ({ to, sealedPolicy }: Plan) => ({ to, policy: sealedPolicy });
 
 type Publication = Plan & { readonly to: { readonly kind: "channel" } };
 
@@ -92,14 +109,14 @@ async function opened(
 /** The receiver's breaker is in the way: through it, or around it to the next in line. */
 async function around(
   workspace: Workspace,
-  { to, sealedPolicy }: Plan,
+  plan: Plan,
   { inboxes }: Round,
   { entry }: Extract<SendOutcome, { kind: "breaker_changed" }>,
 ): Promise<Pick<Round, "breaker" | "inboxes">> {
   const [receiver = ""] = inboxes;
   const passed = await pass(workspace, receiver, entry);
   if (typeof passed === "number") return { breaker: passed, inboxes };
-  const next = nextInLine({ to, policy: sealedPolicy }, receiver);
+  const next = nextInLine(lineOf(plan), receiver);
   if (next === undefined) throw circuitOpen(passed);
   return { breaker: 0, inboxes: [next] };
 }
@@ -119,6 +136,7 @@ function sent<T>(
     joined,
     cycle,
     stopped,
+    ...(joined === "superseded" && { replaced: open?.delivery }),
   };
 }
 

@@ -189,5 +189,4 @@ const OPTIONS = { code: "invalid_input", what: "The options", unwritten: "signal
 export const checkedWait = (options: WaitOptions): z.output<typeof WaitSchema> =>
   parseOr(WaitSchema, options, OPTIONS);
 
-const isTakenUp = ({ state }: DeliveryRow): boolean =>
-  state === "accepted" || state === "waiting" || state === "completed";
+const isTakenUp = ({ acceptedAt }: DeliveryRow): boolean => acceptedAt > 0;

@@ -6,17 +6,17 @@
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { isBatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import type { DeliveryRow, EnvelopeRow, NewMemory } from "../store/rows.ts";
+import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../store/rows.ts";
 import type { Claimed, Settlement } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { exhausted, giveUp } from "./due.ts";
+import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import { leaseLost } from "./lease.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
+import { expectedOf, parseEnvelope } from "./parse-envelope.ts";
 import { afterFailure, afterRelease, FAILURE_CLASSES, isLast, type Tried } from "./policy.ts";
 import { nextInLine } from "./receivers.ts";
 import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
@@ -46,7 +46,7 @@ export async function complete(
 ): Promise<Settled> {
   const checked = checkResult(result);
   const { summary, confidence, criteria, outcome, outputs } = checked;
-  const { expects } = parseEnvelope(hold.envelope);
+  const expects = expectedOf(hold.envelope);
   // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
   if (expects.length > 0) await requireExpected(workspace, expects, checked);
   const data = {
@@ -74,7 +74,7 @@ export async function resultFor(
   result: Result,
 ): Promise<CheckedResult> {
   const checked = checkResult(result);
-  const { expects } = parseEnvelope(envelope);
+  const expects = expectedOf(envelope);
   if (expects.length > 0) await requireExpected(workspace, expects, checked);
   return checked;
 }
@@ -216,7 +216,9 @@ async function settle(
   });
   switch (outcome.kind) {
     case "settled":
-      await followUp(workspace, { delivery: outcome.delivery, envelope }, ending);
+      await followUp(`${ending.verb} ${delivery.id}`, () =>
+        afterwards(workspace, { delivery: outcome.delivery, envelope }, ending),
+      );
       return outcome;
     case "extended":
       return outcome;
@@ -232,20 +234,17 @@ async function settle(
  * settled by now, whatever happens here: what the store does not take now is due, or lost as a mark
  * against a receiver only.
  */
-async function followUp(
+async function afterwards(
   workspace: Workspace,
   ended: Claimed,
-  { settlement, permanent = false }: Ending,
+  { permanent = false }: Ending,
 ): Promise<void> {
-  const { state, followers } = ended.delivery;
-  try {
-    if (state === "scheduled" && isLast(ended.delivery)) await giveUp(workspace, ended);
-    else if (state === "dead") await exhausted(workspace, ended, { parked: true, permanent });
-    else if (followers !== "" && settlement.kind !== "asked") {
-      await openJoinsOf(workspace, ended.delivery);
-    }
-  } catch (error) {
-    if (!isBatonError(error)) throw error;
+  const { delivery } = ended;
+  if (delivery.state === "scheduled" && isLast(delivery)) await giveUp(workspace, ended);
+  else if (delivery.state === "dead") {
+    await exhausted(workspace, ended, { parked: true, permanent });
+  } else if (delivery.followers !== "" && !isOpen(delivery.state)) {
+    await openJoinsOf(workspace, delivery);
   }
 }
 

@@ -14,6 +14,8 @@ export interface WatchOptions {
 
 /** How often to look although nobody called; whoever waits also carries out what is due. */
 const LOOK_MS = 500;
+/** Clocks differ, and what is due may stay so: not more often than this. */
+const SOONEST_LOOK_MS = 50;
 
 /** The delivery each time it has changed, first as it is now, until the caller stops or time is up. */
 export async function* changesOf(
@@ -46,7 +48,8 @@ export async function* changesOf(
 
 /** Milliseconds until it has to be decided about. */
 function dueIn({ clock }: Workspace, { lapseAt }: DeliveryRow): number {
-  return lapseAt === 0 ? Number.POSITIVE_INFINITY : Math.max(1, lapseAt - clock.now());
+  const soon = Math.max(SOONEST_LOOK_MS, lapseAt - clock.now());
+  return lapseAt === 0 ? Number.POSITIVE_INFINITY : soon;
 }
 
 async function find({ store, name }: Workspace, id: string): Promise<Claimed> {

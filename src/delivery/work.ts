@@ -14,7 +14,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { afterHandingOn, handOver } from "./handoff.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
-import { keyWithin, type Once, once } from "./once.ts";
+import { effectOf, keyWithin, type Once, once } from "./once.ts";
 import { parseEnvelope } from "./parse-envelope.ts";
 import type { Sender, Sending } from "./plan.ts";
 import type { CheckedResult, Result } from "./result.ts";
@@ -32,6 +32,9 @@ import {
   type Settled,
 } from "./settle.ts";
 import type { Worker } from "./worker.ts";
+
+/** What a timer can count to; longer ones would go off at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Errors that say that the work is not this holder's any more. */
 const LOST: readonly ErrorCode[] = ["lease_lost", "cancelled"];
@@ -72,7 +75,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#leaseUntil = claimed.delivery.leaseUntil;
     this.#sealed = claimed.envelope;
     if (holder.lease === "session") return;
-    const beat = workspace.limits.leaseMs / BEATS_PER_LEASE;
+    const beat = Math.min(workspace.limits.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
     this.#heartbeat = setInterval(() => this.#beat(), beat).unref();
   }
 
@@ -168,7 +171,10 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** Runs an effect once for this piece of work, however often it is redelivered. */
   async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
-    return once(this.#workspace, this.#holder.agent, keyWithin(this.id, key), effect);
+    const own = effectOf(keyWithin(this.id, key), effect);
+    this.#refuseSettled();
+    await this.renew(); // Not any more when it is cancelled, or somebody else's.
+    return once(this.#workspace, this.#holder.agent, own.key, own.effect);
   }
 
   async fail(failure: Failure): Promise<Settling<T>> {
@@ -206,7 +212,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     switch (outcome.kind) {
       case "sent":
         this.#end();
-        if (this.#delivery.followers !== "") await afterHandingOn(this.#workspace, this.id);
+        await afterHandingOn(this.#workspace, this.id);
         return new Sent<Next>(this.#workspace, sender, outcome);
       case "extended":
         return this.#extend(outcome.envelope);

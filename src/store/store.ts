@@ -374,6 +374,9 @@ export interface Move {
     readonly envelope: string;
     /** Minded when it is there: who was silent may have spoken up. */
     readonly leaseUntil?: number;
+    /** The same, for what changes without the state changing. */
+    readonly lapseAt?: number;
+    readonly followers?: string;
   };
   /** The state it has from now on. The same as before: nothing but what is named here changes. */
   readonly to: DeliveryState;

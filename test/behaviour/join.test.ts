@@ -272,7 +272,7 @@ describe.each(STORES)("a join on %s", (store) => {
     clock.advance(60_000);
     expect(await lead.accept()).toBeUndefined();
     expect((await join.status()).state).toBe("dead");
-    expect(await hub.attempts(join.id)).toMatchObject([{ reason: '{"reason":"too_large"}' }]);
+    expect(await hub.attempts(join.id)).toMatchObject([{ reason: '{"reason":"unsealable"}' }]);
   });
 
   it("opens with as many parents as an envelope can have [DLV-16]", async () => {

@@ -323,7 +323,7 @@ describe.each(STORES)("a policy on %s", (store) => {
     await pass(1_000);
     const told = await take(boss);
     expect(told.envelope).toMatchObject({
-      task: "t",
+      task: `escalated/${sent.id}`,
       action: "escalated",
       intent: "Go",
       from: { agent: "baton" },

@@ -300,7 +300,7 @@ describe.each(STORES)("a line on %s", (store) => {
       from: { agent: "baton" },
       intent: "Begin",
       parents: [stopped.envelope.id],
-      task: "t",
+      task: `escalated/${stopped.id}`,
       to: { kind: "role", role: "coordinator" },
     });
     expect(told.envelope.state).toContain("limit of 3");

@@ -92,7 +92,7 @@ const PARTS = {
     /** By handing on: its receiver knows. */
     handed: "boolean",
   },
-  /** What is seen (was, fence, envelope, lease), and what becomes of it. */
+  /** What is seen (was, fence, envelope, lease, lapsed, followed), and what becomes of it. */
   move: {
     i: "int",
     n: "int",
@@ -105,6 +105,8 @@ const PARTS = {
     fence: "int",
     envelope: "text",
     lease: "bigint",
+    lapsed: "bigint",
+    followed: "text",
     state: "smallint",
     receiver: "text",
     delay: "bigint",

@@ -225,7 +225,9 @@ class ReferenceStore implements Store {
           now?.state === seen.state &&
           now.fence === seen.fence &&
           now.envelope === seen.envelope &&
-          now.leaseUntil === (seen.leaseUntil ?? now.leaseUntil);
+          now.leaseUntil === (seen.leaseUntil ?? now.leaseUntil) &&
+          now.lapseAt === (seen.lapseAt ?? now.lapseAt) &&
+          now.followers === (seen.followers ?? now.followers);
         if (!asSeen) return { kind: "changed", delivery: now };
       }
       for (const { receiver } of moves) {

@@ -40,7 +40,9 @@ function changed(
       delivery?.state === seen.state &&
       delivery.fence === seen.fence &&
       delivery.envelope === seen.envelope &&
-      delivery.leaseUntil === (seen.leaseUntil ?? delivery.leaseUntil);
+      delivery.leaseUntil === (seen.leaseUntil ?? delivery.leaseUntil) &&
+      delivery.lapseAt === (seen.lapseAt ?? delivery.lapseAt) &&
+      delivery.followers === (seen.followers ?? delivery.followers);
     if (!isAsSeen) return { kind: "changed", delivery };
   }
   return undefined;

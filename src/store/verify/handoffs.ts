@@ -33,6 +33,7 @@ interface Sealed {
   readonly to: { readonly agent?: string; readonly role?: string; readonly channel?: string };
   readonly parents: readonly string[];
   readonly policy?: { readonly deadline?: number };
+  readonly joins?: unknown;
 }
 
 export async function auditEnvelopes(audit: Audit): Promise<void> {
@@ -102,8 +103,8 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
   if (!JOINING.includes(step.verb)) return; // It was put in line long before this envelope.
   // An envelope that joined open work names that first, and where it comes from after it.
   const joined = step.verb === "extend" || (step.verb === "send" && step.instead !== undefined);
-  const parent =
-    step.verb === "publish" ? publicationMark(row.envelope) : sealed?.parents[joined ? 1 : 0];
+  const isApart = step.verb === "publish" || sealed?.joins !== undefined;
+  const parent = isApart ? publicationMark(row.envelope) : sealed?.parents[joined ? 1 : 0];
   audit.equal(row.id, "parent", { is: row.parent, was: parent ?? "" });
 }
 

@@ -15,6 +15,8 @@ export const MOVE = `
         where x.workspace = w and x.id = m.delivery limit 1) d on true
       where d.id is null or d.state <> m.was or d.fence <> m.fence or d.envelope <> m.envelope
         or d.lease_until <> coalesce(m.lease, d.lease_until)
+        or d.lapse_at <> coalesce(m.lapsed, d.lapse_at)
+        or d.followers <> coalesce(m.followed, d.followers)
     union all
       select m.i, m.n, 1, receiver_fault(w, m.receiver), m.receiver
       from unnest(p_moves) as m

@@ -1,0 +1,17 @@
+/**
+ * What follows from something that is stored for good. Whoever did that is not told that it failed
+ * because of what comes after; whoever subscribes is: `{ what, error }`.
+ */
+import { channel } from "node:diagnostics_channel";
+import { isBatonError } from "../errors.ts";
+
+const unfinished = channel("batonpass:policy:unfinished");
+
+export async function followUp(what: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    unfinished.publish({ what, error });
+  }
+}
