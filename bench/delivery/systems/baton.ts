@@ -41,7 +41,8 @@ export const batonPostgres: System = {
 };
 
 async function open(address: string, way: string): Promise<Connection> {
-  const hub = await openHub(address);
+  // The others have no bound: what a run enqueues at once is more than an inbox is meant to hold.
+  const hub = await openHub(address, { limits: { inbox: 10_000_000 } });
   const planner = await hub.agent("planner", { role: "planner" });
   await hub.agent("coder", { role: "coder" });
   return {
