@@ -46,9 +46,9 @@ export async function complete(
 ): Promise<Settled> {
   const checked = checkResult(result);
   const { summary, confidence, criteria, outcome, outputs } = checked;
-  const expects = expectedOf(hold.envelope);
   // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
-  if (expects.length > 0) await requireExpected(workspace, expects, checked);
+  const unmet = heldAgainst(workspace, hold, checked);
+  if (unmet !== undefined) await unmet;
   const data = {
     ...(criteria && { criteria }),
     ...(outcome && { outcome }),
@@ -74,9 +74,18 @@ export async function resultFor(
   result: Result,
 ): Promise<CheckedResult> {
   const checked = checkResult(result);
-  const expects = expectedOf(envelope);
-  if (expects.length > 0) await requireExpected(workspace, expects, checked);
+  await heldAgainst(workspace, { envelope }, checked);
   return checked;
+}
+
+/** Undefined where the handoff expects nothing. */
+function heldAgainst(
+  workspace: Workspace,
+  { envelope }: Pick<Claimed, "envelope">,
+  result: CheckedResult,
+): Promise<void> | undefined {
+  const expects = expectedOf(envelope);
+  return expects.length === 0 ? undefined : requireExpected(workspace, expects, result);
 }
 
 export async function fail(
@@ -123,20 +132,13 @@ export async function ask(
   hold: Claimed,
   question: string,
 ): Promise<Settled> {
-  const checked = parseOr(Text, question, {
-    code: "invalid_input",
-    what: "The question",
-    prefix: "question",
-  });
   return settle(workspace, holder, hold, {
     verb: "ask",
     settlement: { kind: "asked" },
-    reason: canonicalJson({ question: checked }, "invalid_input", "question"),
-    memory: {
+    ...saying("question", question, {
       type: "question",
-      content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}": ${checked}`,
-      data: { question: checked },
-    },
+      content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}"`,
+    }),
   });
 }
 
@@ -146,21 +148,28 @@ export async function decline(
   hold: Claimed,
   reason: string,
 ): Promise<Settled> {
-  const checked = parseOr(Text, reason, {
-    code: "invalid_input",
-    what: "The reason",
-    prefix: "reason",
-  });
   return settle(workspace, holder, hold, {
     verb: "decline",
     settlement: { kind: "declined" },
-    reason: canonicalJson({ reason: checked }, "invalid_input", "reason"),
-    memory: {
+    ...saying("reason", reason, {
       type: "action",
-      content: `${holder.agent} declined "${hold.envelope.task}": ${checked}`,
-      data: { reason: checked },
-    },
+      content: `${holder.agent} declined "${hold.envelope.task}"`,
+    }),
   });
+}
+
+/** What the holder says, for the attempt and for the chain. */
+function saying(
+  field: "question" | "reason",
+  text: string,
+  { type, content }: { readonly type: string; readonly content: string },
+): Pick<Ending, "reason" | "memory"> {
+  const how = { code: "invalid_input", what: `The ${field}`, prefix: field } as const;
+  const said = { [field]: parseOr(Text, text, how) };
+  return {
+    reason: canonicalJson(said, "invalid_input", field),
+    memory: { type, content: `${content}: ${text}`, data: said },
+  };
 }
 
 /** Gives the work back: a counted try, and nothing on the chain. */

