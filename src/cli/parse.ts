@@ -107,10 +107,14 @@ export function unknownCommand(word: string, known: readonly string[]): BatonErr
 }
 
 function unknownOption(command: Command, rawName: string, known: readonly string[]): BatonError {
-  const near = nearestNames(rawName.replace(/^-+/, ""), known).map((name) => `--${name}`);
+  const name = rawName.replace(/^-+/, "");
+  const near = nearestNames(name, known).map((each) => `--${each}`);
+  const isArgument = command.args.some((arg) => arg.name === name);
   return mistake(
     rawName,
     `baton ${command.name} has no option ${rawName}.`,
-    didYouMean(near) ?? `See baton help ${command.name}.`,
+    isArgument
+      ? `It stands without a name: baton ${command.name} "…".`
+      : (didYouMean(near) ?? `See baton help ${command.name}.`),
   );
 }

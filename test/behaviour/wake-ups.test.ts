@@ -13,8 +13,15 @@ const seed = chosenSeed();
 const HANDOFFS = 40;
 const LATEST_MS = 40;
 
+interface Spoils {
+  lost: number;
+  doubled: number;
+  /** From now on nothing is heard any more. */
+  deaf: boolean;
+}
+
 /** The same store, whose calls are lost, doubled and put off. */
-function spoiled(store: Store, random: Random, spoils: { lost: number; doubled: number }): Store {
+function spoiled(store: Store, random: Random, spoils: Spoils): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
       if (name !== "onWake") {
@@ -23,7 +30,7 @@ function spoiled(store: Store, random: Random, spoils: { lost: number; doubled: 
       }
       return (whom: Parameters<Store["onWake"]>[0], listener: () => void) =>
         target.onWake(whom, () => {
-          const times = random.below(3);
+          const times = spoils.deaf ? 0 : random.below(3);
           if (times === 0) spoils.lost++;
           if (times === 2) spoils.doubled++;
           for (let n = 0; n < times; n++) setTimeout(listener, random.below(LATEST_MS));
@@ -35,7 +42,7 @@ function spoiled(store: Store, random: Random, spoils: { lost: number; doubled: 
 describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store) => {
   it("every handoff reaches one of those who wait, once; senders hear of it, holders of a cancellation [DLV-5 DLV-12 DLV-18]", async () => {
     const random = randomFrom(seed);
-    const spoils = { lost: 0, doubled: 0 };
+    const spoils = { lost: 0, doubled: 0, deaf: false };
     const reopen = sharedStore(store);
     const open = async () => new Hub(spoiled(await reopen(), random, spoils));
     const [here, there] = [await open(), await open()];
@@ -53,6 +60,11 @@ describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store
       const to = random.chance(0.5) ? "role:crew" : "ben";
       sent.push(await ada.handoff({ to, task: `task-${n}`, intent: "Look" }));
       if (random.chance(0.3)) await sleep(random.below(20));
+      if (n === HANDOFFS - 2) {
+        await Promise.all(sent.map((each) => each.completed({ timeoutMs: 20_000 })));
+        spoils.deaf = true; // All of them wait by now, and nobody will call:
+        await sleep(LATEST_MS * 5); // what was put off has come.
+      }
     }
     const answers = await Promise.all(sent.map((each) => each.completed({ timeoutMs: 20_000 })));
     over.abort();
