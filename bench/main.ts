@@ -4,12 +4,14 @@
  *   append, cycle, million   Baton on SQLite against the raw engine (the default)
  *   delivery                 Baton on SQLite and PostgreSQL against queues and raw engines
  *   growth                   what delivery costs with a long history, a long inbox, many receivers
+ *   recall                   what recalling costs, by the size of the store
  *   driver                   drivers for PostgreSQL
  */
 import { runDelivery } from "./delivery/main.ts";
 import { runDriver } from "./driver.ts";
 import { runFoundation } from "./foundation.ts";
 import { runGrowth } from "./growth.ts";
+import { runRecall } from "./recall/main.ts";
 
 const args = process.argv.slice(2);
 const at = args.findIndex((arg) => arg === "--only" || arg.startsWith("--only="));
@@ -17,5 +19,6 @@ const only = args[at]?.split("=")[1] ?? args[at + 1];
 
 if (at >= 0 && only === "delivery") await runDelivery(args);
 else if (at >= 0 && only === "growth") await runGrowth(args);
+else if (at >= 0 && only === "recall") await runRecall(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
 else await runFoundation(args);

@@ -1,8 +1,10 @@
-/** `npm run build`: a fresh dist/ with the compiled sources and the JSON Schemas. */
+/** `npm run build`: a fresh dist/ with the compiled sources, the JSON Schemas and the word vectors. */
 
-import { rmSync } from "node:fs";
+import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, runSteps, type Step, script, tool } from "./tools.ts";
+
+export const WORD_VECTORS = ["words.bin", "PROVENANCE.md"] as const;
 
 export const BUILD: Readonly<Record<string, Step>> = {
   clean: async () => {
@@ -11,6 +13,13 @@ export const BUILD: Readonly<Record<string, Step>> = {
   },
   compile: tool("tsc", "-p", "tsconfig.build.json"),
   schemas: script("scripts/write-schemas.ts"),
+  // The vectors, and whose they are.
+  "word vectors": async () => {
+    for (const file of WORD_VECTORS) {
+      copyFileSync(join(ROOT, "src", "meaning", file), join(ROOT, "dist", "meaning", file));
+    }
+    return 0;
+  },
 };
 
 if (import.meta.main) process.exitCode = await runSteps(BUILD);

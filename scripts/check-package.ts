@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BUILD } from "./build.ts";
+import { BUILD, WORD_VECTORS } from "./build.ts";
 import { quietTool, ROOT, runSteps } from "./tools.ts";
 
 type Targets = string | { readonly [condition: string]: Targets };
@@ -30,6 +30,11 @@ try {
     },
     "every target of bin and exports is in the package": async () => {
       const missing = filesOf([manifest.bin, manifest.exports]).filter((file) => !packed.has(file));
+      for (const file of missing) console.error(`missing from the package: ${file}`);
+      return missing.length === 0 ? 0 : 1;
+    },
+    "the word vectors are in the package": async () => {
+      const missing = WORD_VECTORS.filter((file) => !packed.has(`dist/meaning/${file}`));
       for (const file of missing) console.error(`missing from the package: ${file}`);
       return missing.length === 0 ? 0 : 1;
     },

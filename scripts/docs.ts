@@ -21,6 +21,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   "docs/ERRORS.md": renderErrorReference,
   "docs/OPERATIONS.md": () => withTables(read("docs/OPERATIONS.md")),
   "docs/PROTOCOL.md": () => withTables(read("docs/PROTOCOL.md")),
+  "docs/SQL.md": () => withTables(read("docs/SQL.md")),
 };
 
 function read(path: string): string {

@@ -8,6 +8,7 @@ import { TRANSITIONS, type Transition } from "../src/delivery/transitions.ts";
 import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
 import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
 import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/limits.ts";
+import { VIEWS } from "../src/store/sql/views.ts";
 
 const TABLES: Readonly<Record<string, () => string>> = {
   "envelope fields": envelopeFields,
@@ -15,6 +16,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   "format limits": () => limits(FORMAT_LIMITS, FORMAT_MEANINGS),
   "default limits": () => limits(DEFAULT_LIMITS, DEFAULT_MEANINGS),
   commands,
+  "sql views": sqlViews,
 };
 
 /** The page with every table it has marks for written anew. */
@@ -27,6 +29,20 @@ export function withTables(page: string): string {
       return `${open}\n${table()}\n\n${close}`;
     },
   );
+}
+
+/** Each view with its columns, under a heading of its own. */
+function sqlViews(): string {
+  return Object.entries(VIEWS)
+    .map(([name, { meaning, columns }]) => {
+      const body = Object.entries(columns).map(([column, of]) => [
+        `\`${column}\``,
+        of.type,
+        of.meaning,
+      ]);
+      return `### ${name}\n\n${meaning}.\n\n${rows(["column", "type", ""], body)}`;
+    })
+    .join("\n\n");
 }
 
 function rows(head: readonly string[], body: readonly (readonly string[])[]): string {
@@ -147,7 +163,17 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   breakerStrikes: "deliveries in a row that a receiver loses before its breaker opens",
   breakerMs: "milliseconds a breaker stays open before one probe may pass",
   receivers: "receivers of one publication",
+  mergedLines: "branches merged into one branch, with all that had been merged into them",
+  impactDepth: "steps that what came of a memory is followed",
+  impactVisits: "records visited to find what came of a memory, or quarantined in one call",
+  sqlRows: "rows in one answer in SQL",
+  sqlBytes: "bytes in one answer in SQL",
+  sqlMs: "milliseconds one query in SQL may run; then it is ended",
+  traceBytes: "bytes of one step of a trace, in canonical form",
+  traceBuffer: "steps of traces that wait to be stored; more are refused, and counted",
   busyMs: "milliseconds a call is tried for while others hold the store, or its server is away",
+  exportLineBytes: "bytes of one line of an export that is imported",
+  documentBytes: "bytes of a MEMORY.md, exported or imported",
   storeBytes: "bytes a SQLite store may grow to; 0 leaves it to the disk",
 };
 

@@ -30,22 +30,59 @@ import { Work } from "./delivery/work.ts";
 import type { LeaseKind, Worker } from "./delivery/worker.ts";
 import type { DraftOf } from "./envelope/schema.ts";
 import { parseOr } from "./envelope/violations.ts";
-import type { AgentInfo, Identity } from "./memory/agents.ts";
-import { pin, pinnedMemories, unpin } from "./memory/pins.ts";
 import {
+  type DocumentOptions,
+  type DocumentReport,
+  takeDocument,
+} from "./keeping/markdown/take.ts";
+import { writeDocument } from "./keeping/markdown/write.ts";
+import { memoryLines } from "./keeping/memories.ts";
+import type { KeepingQuery } from "./keeping/query.ts";
+import { type AgentInfo, type Identity, readerOf } from "./memory/agents.ts";
+import { type Impact, type ImpactQuery, impactOf } from "./memory/blast-radius.ts";
+import { abandonBranch, type BeginOptions, beginBranch, requireBranch } from "./memory/branches.ts";
+import { type BranchDiff, type DiffQuery, diffBranch } from "./memory/compare.ts";
+import type { Known } from "./memory/known.ts";
+import { type Merged, type MergeOptions, mergeBranch } from "./memory/merge.ts";
+import { type PinsQuery, pin, pinnedMemories, unpin } from "./memory/pins.ts";
+import {
+  lift,
+  type Quarantined,
+  type QuarantineOptions,
+  type QuarantineWhat,
+  quarantine,
+} from "./memory/quarantine.ts";
+import {
+  type ReadOptions,
   type RecentQuery,
   type RelationsQuery,
   readMemory,
   recentMemories,
   relationsOf,
 } from "./memory/read.ts";
+import { type Recalled, type RecallQuery, recall } from "./memory/recall.ts";
 import type { Memory, MemoryInput } from "./memory/record.ts";
-import { remember } from "./memory/remember.ts";
+import {
+  type RedactOptions,
+  type RedactReport,
+  type RedactTarget,
+  redact,
+} from "./memory/redact.ts";
+import {
+  askKnown,
+  type Remembered,
+  type RememberOptions,
+  rememberFirst,
+} from "./memory/search-first.ts";
+import { runSql, type SqlAnswer, type SqlOptions } from "./memory/sql.ts";
+import { flushTraces, type TraceStep, traceSteps } from "./memory/trace.ts";
+import { type TracesQuery, traces } from "./memory/traces.ts";
 import type { DeliveryRow, RelationEdge } from "./store/rows.ts";
 import type { Workspace } from "./store/workspace.ts";
 
 export class Agent {
   readonly #workspace: Workspace;
+  readonly #identity: Identity;
   readonly #self: Worker;
   readonly info: AgentInfo;
 
@@ -54,10 +91,11 @@ export class Agent {
     identity: Identity,
     session: { readonly instance: string; readonly lease: LeaseKind },
   ) {
-    this.#workspace = workspace;
+    this.#identity = identity;
     this.info = identity.agent;
-    const { id: agent, role } = identity.agent;
-    this.#self = { agent, role, signer: identity.signer, ...session };
+    const { id: agent, role, owner } = identity.agent;
+    this.#workspace = { ...workspace, reader: readerOf(identity, session.instance) };
+    this.#self = { agent, owner, role, signer: identity.signer, ...session };
   }
 
   /** The canonical id, whatever alias was used to get here. */
@@ -70,19 +108,31 @@ export class Agent {
     return this.#self.instance;
   }
 
-  /** Remembers one thing, or many at once (all or none). */
-  remember(input: MemoryInput): Promise<Memory>;
-  remember(inputs: readonly MemoryInput[]): Promise<Memory[]>;
-  remember(input: MemoryInput | readonly MemoryInput[]): Promise<Memory | Memory[]> {
+  /**
+   * Remembers one thing, or many at once (all or none). With `known: "report"` also told what is known
+   * of it already, with "refuse" nothing is written that says the same.
+   */
+  remember(input: MemoryInput, options?: RememberOptions): Promise<Remembered>;
+  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<Remembered[]>;
+  remember(
+    input: MemoryInput | readonly MemoryInput[],
+    options: RememberOptions = {},
+  ): Promise<Remembered | Remembered[]> {
     return this.#call(async () => {
       const many = Array.isArray(input);
-      const memories = await remember(this.#workspace, this.#self, many ? input : [input]);
-      return many ? memories : (memories[0] as Memory);
+      const inputs = many ? input : [input];
+      const memories = await rememberFirst(this.#workspace, this.#self, inputs, options);
+      return many ? memories : (memories[0] as Remembered);
     });
   }
 
-  read(id: string): Promise<Memory> {
-    return this.#call(() => readMemory(this.#workspace, id));
+  /** What is known already of something: records that say the same, or speak against it. */
+  known(input: MemoryInput): Promise<readonly Known[]> {
+    return this.#call(() => askKnown(this.#workspace, input));
+  }
+
+  read(id: string, options: ReadOptions = {}): Promise<Memory> {
+    return this.#call(() => readMemory(this.#workspace, id, options));
   }
 
   /** The newest memories of a task, agent, session, tag or type. */
@@ -90,9 +140,76 @@ export class Agent {
     return this.#call(() => recentMemories(this.#workspace, query));
   }
 
+  /**
+   * Notes down what was done, on this session's trace: out of what anybody recalls, searchable, and
+   * pruned with it. Cheap enough for every tool call: it waits in a buffer, and is stored with others
+   * a few milliseconds later. Who does not wait for it asks `flush` whether all of it was.
+   */
+  trace(step: TraceStep): Promise<Memory>;
+  trace(steps: readonly TraceStep[]): Promise<Memory[]>;
+  trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
+    const many = Array.isArray(step);
+    const traced = this.#call(async () => {
+      const memories = await traceSteps(this.#workspace, this.#self, many ? step : [step]);
+      return many ? memories : (memories[0] as Memory);
+    });
+    traced.catch(() => {}); // Tracing alone never ends a process; flush tells of it.
+    return traced;
+  }
+
+  /** Waits until all that was traced is stored; throws when a step of this session was not. */
+  flush(): Promise<void> {
+    return this.#call(() => flushTraces(this.#workspace, this.#self));
+  }
+
+  /** The newest steps of a session, a task or an agent, in order. */
+  traces(query: TracesQuery = {}): Promise<Memory[]> {
+    return this.#call(() => traces(this.#workspace, query));
+  }
+
+  /** The memories that answer a question, best first, each with why. */
+  recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
+    return this.#call(() => recall(this.#workspace, question, query));
+  }
+
   /** The edges at a memory: where it points ("out", the default) or who points to it ("in"). */
   relations(memory: string, query: RelationsQuery = {}): Promise<readonly RelationEdge[]> {
     return this.#call(() => relationsOf(this.#workspace, memory, query));
+  }
+
+  /** All that came of a memory: records, handoffs that carried it, agents that saw it. */
+  impact(memory: string, query: ImpactQuery = {}): Promise<Impact> {
+    return this.#call(() => impactOf(this.#workspace, memory, query));
+  }
+
+  /**
+   * Takes records out of every look: by id, or all that an agent or session wrote; with `downstream`
+   * also what came of them. Whoever holds a handoff that carries any of it is told.
+   */
+  quarantine(
+    what: QuarantineWhat,
+    reason: string,
+    options: QuarantineOptions = {},
+  ): Promise<Quarantined> {
+    return this.#call(() => quarantine(this.#workspace, this.#self, what, { ...options, reason }));
+  }
+
+  /** Puts quarantined records back in sight. */
+  lift(memories: string | readonly string[], reason: string): Promise<Quarantined> {
+    return this.#call(() => lift(this.#workspace, this.#self, memories, { reason }));
+  }
+
+  /** One read-only query over the views of the workspace (docs/SQL.md), of what this agent sees. */
+  sql(query: string, options: SqlOptions = {}): Promise<SqlAnswer> {
+    return this.#call(() => runSql(this.#workspace, query, options));
+  }
+
+  /**
+   * Takes a secret away for good: records and envelopes by their ids, or a text wherever it stands in
+   * the workspace. Bodies go, digests stay, and the chain says who did it and why.
+   */
+  redact(target: RedactTarget, reason: string, options: RedactOptions = {}): Promise<RedactReport> {
+    return this.#call(() => redact(this.#workspace, this.#self, { target, reason }, options));
   }
 
   /** Makes a memory travel with everything. */
@@ -104,13 +221,68 @@ export class Agent {
     return this.#call(() => unpin(this.#workspace, this.#self, memory));
   }
 
-  pins(): Promise<Memory[]> {
-    return this.#call(() => pinnedMemories(this.#workspace));
+  pins(query: PinsQuery = {}): Promise<Memory[]> {
+    return this.#call(() => pinnedMemories(this.#workspace, query));
+  }
+
+  /** The branch it reads and writes. */
+  get onBranch(): string {
+    return this.#workspace.branch;
+  }
+
+  /** Begins a branch where its base stands now, and works on it: the same agent, the same session. */
+  branch(name: string, options: BeginOptions = {}): Promise<Agent> {
+    return this.#call(async () => {
+      await beginBranch(this.#workspace, this.#self, name, options);
+      return this.#onBranch(name);
+    });
+  }
+
+  /** The same agent in the same session, reading and writing on this branch. */
+  on(branch: string): Promise<Agent> {
+    return this.#call(async () =>
+      this.#onBranch((await requireBranch(this.#workspace, branch)).name),
+    );
+  }
+
+  #onBranch(branch: string): Agent {
+    const { instance, lease } = this.#self;
+    return new Agent({ ...this.#workspace, branch }, this.#identity, { instance, lease });
+  }
+
+  /** What was written on a branch, what that replaces, and what stands in the way of merging it. */
+  diff(branch: string, query: DiffQuery = {}): Promise<BranchDiff> {
+    return this.#call(() => diffBranch(this.#workspace, branch, query));
+  }
+
+  /** Merges a branch into its base. With conflicts that are not resolved, nothing is changed. */
+  merge(branch: string, options: MergeOptions = {}): Promise<Merged> {
+    return this.#call(() => mergeBranch(this.#workspace, this.#self, branch, options));
+  }
+
+  /** Gives a branch up: its base sees nothing of it, its records are read by their ids. */
+  abandon(branch: string, reason: string): Promise<Memory> {
+    return this.#call(() => abandonBranch(this.#workspace, this.#self, branch, reason));
   }
 
   /** What to know after waking up: open handoffs, pins and recent records, within a budget. */
   catchUp(query: CatchUpQuery = {}): Promise<CatchUp> {
     return this.#call(() => catchUp(this.#workspace, this.#self, query));
+  }
+
+  /** Memories that this agent may see, as lines of text, for reading: not for importing. */
+  exportMemories(query: KeepingQuery = {}): AsyncGenerator<string, void, undefined> {
+    return memoryLines(this.#workspace, query);
+  }
+
+  /** What this agent may see of what is known, as a document for people (MEMORY.md). */
+  exportMarkdown(query: KeepingQuery = {}): Promise<string> {
+    return this.#call(() => writeDocument(this.#workspace, query));
+  }
+
+  /** Takes a document in: new entries are remembered, changed ones supersede; nothing is deleted. */
+  importMarkdown(text: string, options: DocumentOptions = {}): Promise<DocumentReport> {
+    return this.#call(() => takeDocument(this.#workspace, this.#self, text, options));
   }
 
   /** Hands a task over. Acknowledged means stored for good, together with all it needs. */
@@ -220,8 +392,9 @@ export class Agent {
     return this.#call(async () => {
       const held = await resumeWork(this.#workspace, this.#self, handle);
       // In the name of the session that accepted it: whose work it is does not change.
-      const holder = { ...this.#self, instance: held.delivery.instance };
-      return new Work<T>(this.#workspace, holder, held);
+      const { instance } = held.delivery;
+      const reader = { ...this.#workspace.reader, session: instance };
+      return new Work<T>({ ...this.#workspace, reader }, { ...this.#self, instance }, held);
     });
   }
 

@@ -40,7 +40,22 @@ export const ERROR_CODES = {
   invalid_memory: facts(422, -32602, 65, "A memory breaks the record's rules."),
   limit_exceeded: facts(413, -32602, 65, "Something is larger than its named limit."),
   dangling_reference: facts(422, -32602, 65, "A reference names a record that does not exist."),
+  invisible_reference: facts(
+    422,
+    -32602,
+    65,
+    "A reference names a record its receiver may not see.",
+  ),
+  already_known: facts(
+    409,
+    -32009,
+    65,
+    "What it says is known already, and repeating was refused.",
+  ),
   id_conflict: facts(409, -32009, 65, "An id was used before for something else."),
+  invalid_export: facts(422, -32602, 65, "A file is no export, or not as it was exported."),
+  invalid_backup: facts(422, -32602, 65, "A file is no backup, or not as it was backed up."),
+  document_stale: facts(409, -32009, 65, "What the document changes was changed meanwhile."),
 
   // Who is acting, and for whom.
   unknown_agent: facts(404, -32004, 67, "No agent is registered under that name."),
@@ -57,6 +72,11 @@ export const ERROR_CODES = {
 
   // What is asked for.
   unknown_memory: facts(404, -32004, 66, "No memory has that id."),
+  quarantined: facts(409, -32009, 65, "A record was taken out of sight: nothing new builds on it."),
+  unknown_branch: facts(404, -32004, 66, "No branch has that name."),
+  branch_closed: facts(409, -32009, 65, "The branch was merged or abandoned: it takes no records."),
+  unknown_envelope: facts(404, -32004, 66, "No envelope has that id."),
+  unknown_session: facts(404, -32004, 66, "No session of that name has left a trace."),
   unknown_delivery: facts(404, -32004, 66, "No delivery has that id."),
   lease_lost: facts(409, -32009, 75, "The work is no longer held by the caller."),
   cancelled: facts(409, -32009, 75, "The work was cancelled."),
@@ -64,6 +84,9 @@ export const ERROR_CODES = {
   receipt_required: facts(422, -32602, 65, "Accepting this handoff takes a receipt that fits."),
   invalid_result: facts(422, -32602, 65, "A result is not what the handoff expects."),
   idempotency_conflict: facts(409, -32009, 65, "The key was used before, for something else."),
+  sql_refused: facts(403, -32003, 77, "A query does something other than read the views."),
+  sql_failed: facts(422, -32602, 65, "The database could not make sense of a query."),
+  sql_timeout: facts(408, -32008, 75, "A query took longer than it may, and was ended."),
   already_settled: facts(409, -32009, 65, "The work was settled before."),
 
   // The store and what is under it.
@@ -82,8 +105,15 @@ export const ERROR_CODES = {
     "The database refuses the user: wrong password, or missing rights.",
   ),
   store_missing: facts(500, -32050, 66, "There is no store at that address, or no such database."),
+  workspace_not_empty: facts(409, -32009, 65, "The workspace holds something else already."),
+  already_exists: facts(409, -32009, 73, "There is a file already where one is to be made."),
+  file_unusable: facts(500, -32050, 66, "A file that was named cannot be read or written."),
   store_closed: facts(503, -32050, 70, "The hub was closed."),
   runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
+
+  // What turns text into vectors.
+  embedder_unavailable: retryable(503, -32050, 75, "The embedding server could not be reached."),
+  embedder_invalid: facts(502, -32050, 76, "What makes vectors is damaged, or refuses."),
 } as const satisfies Record<string, CodeFacts>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -23,6 +23,8 @@ import { holderOf } from "./delivery/resume.ts";
 import { dropRoute, type Route, type RouteInfo, routes, setRoute } from "./delivery/routes.ts";
 import type { WaitOptions } from "./delivery/sent.ts";
 import { followDelivery, type Shown, showDelivery } from "./delivery/show.ts";
+import { unknownDelivery } from "./delivery/unknown-delivery.ts";
+import { type Warning, warningsOf } from "./delivery/warnings.ts";
 import { LEASE_KINDS } from "./delivery/worker.ts";
 import type { JsonSchema } from "./envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
@@ -30,7 +32,24 @@ import { DeliveryId, Name, type PolicyInput } from "./envelope/schema.ts";
 import type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 import { parseOr } from "./envelope/violations.ts";
 import { type Ids, randomIds } from "./ids.ts";
+import { type BackupOptions, type BackupReport, backupTo } from "./keeping/backup.ts";
+import {
+  type ExportOptions,
+  type ExportReport,
+  exportLines,
+  exportToFile,
+} from "./keeping/export.ts";
+import {
+  type ImportOptions,
+  type ImportReport,
+  type ImportSource,
+  importExport,
+} from "./keeping/import.ts";
+import { writeDocument } from "./keeping/markdown/write.ts";
+import { memoryLines } from "./keeping/memories.ts";
+import type { KeepingQuery } from "./keeping/query.ts";
 import { checkLimit, type Limits, resolveLimits } from "./limits.ts";
+import type { Embedder } from "./meaning/embedder.ts";
 import {
   type AgentInfo,
   type AgentProfile,
@@ -39,11 +58,42 @@ import {
   requireAgent,
   setStatus,
 } from "./memory/agents.ts";
-import { type RecentQuery, readMemory, recentMemories } from "./memory/read.ts";
+import { type Impact, type ImpactQuery, impactOf } from "./memory/blast-radius.ts";
+import { type BranchesQuery, type BranchInfo, listBranches } from "./memory/branches.ts";
+import { type BranchDiff, type DiffQuery, diffBranch } from "./memory/compare.ts";
+import { Meaning } from "./memory/meaning.ts";
+import { type PruneOptions, type PruneReport, prune } from "./memory/prune.ts";
+import {
+  listQuarantined,
+  type QuarantinedMemory,
+  type QuarantineQuery,
+} from "./memory/quarantine.ts";
+import { type ReadOptions, type RecentQuery, readMemory, recentMemories } from "./memory/read.ts";
+import { type Recalled, type RecallQuery, recall } from "./memory/recall.ts";
 import type { Memory } from "./memory/record.ts";
+import { type RetentionRules, retentionRules, setRetention } from "./memory/retention.ts";
+import { KnownModeSchema } from "./memory/search-first.ts";
+import { runSql, type SqlAnswer, type SqlOptions } from "./memory/sql.ts";
+import { drainTraces, traceCounts } from "./memory/trace.ts";
+import type { TraceCounts } from "./memory/trace-log.ts";
+import {
+  type TraceInfo,
+  type TraceSessionsQuery,
+  type TracesQuery,
+  traceSessions,
+  traces,
+} from "./memory/traces.ts";
 import type { AttemptRow, DeliveryRow, EventRow } from "./store/rows.ts";
+import type { ModelState } from "./store/search.ts";
+import { NOBODY, TRUNK } from "./store/sight.ts";
 import type { Books, IndexState, Store, VerifyProgress, VerifyReport } from "./store/store.ts";
-import type { Processes, RouteFunction, Workspace } from "./store/workspace.ts";
+import type {
+  EmbedProgress,
+  KnownMode,
+  Processes,
+  RouteFunction,
+  Workspace,
+} from "./store/workspace.ts";
 
 export interface HubOptions {
   readonly workspace?: string;
@@ -54,6 +104,16 @@ export interface HubOptions {
   readonly policy?: PolicyInput;
   /** Computes the receiver of a handoff that names none. */
   readonly route?: RouteFunction;
+  /**
+   * What compares memories by meaning: the bundled table of words unless told, a server through
+   * `httpEmbedder()`, or false for words only.
+   */
+  readonly embedder?: Embedder | (() => Promise<Embedder>) | false;
+  /**
+   * Whether `remember` looks first for what is known already: "report" tells, "refuse" refuses to say
+   * it again. "ignore" unless told: a look is a search, and an append should be one commit and no more.
+   */
+  readonly known?: KnownMode;
   /** For tests and replays. */
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -81,6 +141,18 @@ const invalid = (what: string, prefix: string) => ({
 const deliveryId = (id: string): string =>
   parseOr(DeliveryId, id, invalid("The delivery", "delivery"));
 
+/** Loaded when the first question is asked. */
+function embedderOf({ embedder }: HubOptions): () => Promise<Embedder | undefined> {
+  if (embedder === false) return async () => undefined;
+  if (typeof embedder === "function") return embedder;
+  if (embedder !== undefined) return async () => embedder;
+  return async () => (await import("./meaning/word-vectors.ts")).bundledWords();
+}
+
+function knownMode({ known = "ignore" }: HubOptions): KnownMode {
+  return parseOr(KnownModeSchema, known, invalid("The option", "known"));
+}
+
 /** Checked before a store is opened for it. */
 export function workspaceName(options: HubOptions): string {
   return parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace"));
@@ -88,12 +160,16 @@ export function workspaceName(options: HubOptions): string {
 
 export class Hub implements AsyncDisposable {
   readonly #workspace: Workspace;
+  readonly #meaning: Meaning;
 
   constructor(store: Store, options: HubOptions = {}) {
+    this.#meaning = new Meaning(embedderOf(options));
     const clock = options.clock ?? systemClock;
     this.#workspace = {
       name: workspaceName(options),
-      branch: "main",
+      root: this,
+      branch: TRUNK,
+      reader: NOBODY,
       store,
       clock,
       ids: options.ids ?? randomIds(clock),
@@ -103,6 +179,8 @@ export class Hub implements AsyncDisposable {
       payloads: new PayloadTypes(),
       policy: options.policy === undefined ? undefined : checkPolicy(options.policy, "policy"),
       route: options.route,
+      meaning: this.#meaning,
+      known: knownMode(options),
     };
   }
 
@@ -136,13 +214,62 @@ export class Hub implements AsyncDisposable {
     return (await this.#workspace.store.listAgents(this.#workspace.name)).map(agentInfo);
   }
 
-  read(memory: string): Promise<Memory> {
-    return readMemory(this.#workspace, memory);
+  read(memory: string, options: ReadOptions = {}): Promise<Memory> {
+    return readMemory(this.#workspace, memory, options);
   }
 
   /** The newest memories of a task, agent, session, tag or type. */
   recent(query: RecentQuery = {}): Promise<Memory[]> {
     return recentMemories(this.#workspace, query);
+  }
+
+  /** Branches in the order of their names; a page at a time. */
+  async branches(query: BranchesQuery = {}): Promise<BranchInfo[]> {
+    return listBranches(this.#workspace, query);
+  }
+
+  /** What was written on a branch, what that replaces, and what stands in the way of merging it. */
+  async diff(branch: string, query: DiffQuery = {}): Promise<BranchDiff> {
+    return diffBranch(this.#workspace, branch, query);
+  }
+
+  /** All that came of a memory: records, handoffs that carried it, agents that saw it. */
+  async impact(memory: string, query: ImpactQuery = {}): Promise<Impact> {
+    return impactOf(this.#workspace, memory, query);
+  }
+
+  /** What is quarantined, by whom and why; a page at a time. */
+  async quarantined(query: QuarantineQuery = {}): Promise<QuarantinedMemory[]> {
+    return listQuarantined(this.#workspace, query);
+  }
+
+  /** What a delivery carries that is quarantined. */
+  async warnings(delivery: string): Promise<readonly Warning[]> {
+    const { store, name } = this.#workspace;
+    const found = await store.findDelivery(name, deliveryId(delivery));
+    if (found === undefined) throw unknownDelivery(delivery);
+    return warningsOf(this.#workspace, found);
+  }
+
+  /** The memories that answer a question, best first, each with why. */
+  recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
+    return recall(this.#workspace, question, query);
+  }
+
+  /** Gives every memory its vector; undefined without an embedder. Goes on where it stopped. */
+  embed(onProgress?: (progress: EmbedProgress) => void): Promise<EmbedProgress | undefined> {
+    return this.#meaning.embedAll(this.#workspace, onProgress);
+  }
+
+  /** The models whose vectors are kept, and how far each has come. */
+  models(): Promise<readonly ModelState[]> {
+    return this.#workspace.store.listModels(this.#workspace.name);
+  }
+
+  /** Takes the vectors of a model away, when another has taken its place. */
+  dropModel(model: string): Promise<void> {
+    const name = parseOr(z.string().min(1), model, invalid("The model", "model"));
+    return this.#workspace.store.dropModel(this.#workspace.name, name);
   }
 
   /** Registers a payload type with any Standard Schema or a JSON Schema. */
@@ -245,6 +372,41 @@ export class Hub implements AsyncDisposable {
     return this.#workspace.store.readEvents(this.#workspace.name, from, most);
   }
 
+  /**
+   * One read-only query over the views of the workspace (docs/SQL.md), of what the whole team sees.
+   * Anything else is refused.
+   */
+  async sql(query: string, options: SqlOptions = {}): Promise<SqlAnswer> {
+    return runSql(this.#workspace, query, options);
+  }
+
+  /** The newest steps that agents traced, of a session, a task or an agent, in order. */
+  traces(query: TracesQuery = {}): Promise<Memory[]> {
+    return traces(this.#workspace, query);
+  }
+
+  /** The sessions that left a trace, the one heard of last first. */
+  traceSessions(query: TraceSessionsQuery = {}): Promise<TraceInfo[]> {
+    return traceSessions(this.#workspace, query);
+  }
+
+  /** What came of all that was traced by agents of this hub. */
+  traceCounts(): TraceCounts {
+    return traceCounts(this.#workspace);
+  }
+
+  /** How long traces and events are kept; given rules, from now on by these. */
+  retention(rules?: RetentionRules): Promise<RetentionRules> {
+    return rules === undefined
+      ? retentionRules(this.#workspace)
+      : setRetention(this.#workspace, rules);
+  }
+
+  /** Carries out the rules of retention; without rules nothing goes. */
+  prune(options: PruneOptions = {}): Promise<PruneReport> {
+    return prune(this.#workspace, options);
+  }
+
   /** How many deliveries are in which state. */
   books(): Promise<Books> {
     return this.#workspace.store.countDeliveries(this.#workspace.name);
@@ -255,13 +417,55 @@ export class Hub implements AsyncDisposable {
     return this.#workspace.store.verify(this.#workspace.name, onProgress);
   }
 
+  /**
+   * Everything the workspace holds, of one moment, as lines of text (with their ends): private
+   * records, work that is held, all of it. Ends early when whoever reads stops.
+   */
+  export(options: ExportOptions = {}): AsyncGenerator<string, unknown, undefined> {
+    return exportLines(this.#workspace, options);
+  }
+
+  /** The same into a file, which appears when it is complete. */
+  exportTo(
+    file: string,
+    options: ExportOptions & { readonly force?: boolean } = {},
+  ): Promise<ExportReport> {
+    return exportToFile(this.#workspace, file, options);
+  }
+
+  /** An export becomes this workspace: all of it, verified, or nothing. A path, or its lines. */
+  import(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
+    return importExport(this.#workspace, source, options);
+  }
+
+  /** Memories that the whole team sees, as lines of text, for reading: not for importing. */
+  exportMemories(query: KeepingQuery = {}): AsyncGenerator<string, void, undefined> {
+    return memoryLines(this.#workspace, query);
+  }
+
+  /** What the team knows, and still holds, as a document for people (MEMORY.md). */
+  exportMarkdown(query: KeepingQuery = {}): Promise<string> {
+    return writeDocument(this.#workspace, query);
+  }
+
+  /**
+   * A backup, while everybody works on: a verified copy of the whole store where it is a file, else
+   * the export of this workspace. `restore()` makes a store of it.
+   */
+  backup(file: string, options: BackupOptions = {}): Promise<BackupReport> {
+    return backupTo(this.#workspace, file, options);
+  }
+
   /** How far the index has come; records beyond it are scanned. */
   indexState(): Promise<IndexState> {
     return this.#workspace.store.indexState();
   }
 
-  close(): Promise<void> {
-    return this.#workspace.store.close();
+  /** Stores what was traced, then closes. */
+  async close(): Promise<void> {
+    await this.#meaning.close();
+    await drainTraces(this.#workspace);
+    await this.#workspace.store.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

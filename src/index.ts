@@ -30,7 +30,9 @@ export type { Failure } from "./delivery/settle.ts";
 export type { Shown } from "./delivery/show.ts";
 export { TRANSITIONS } from "./delivery/transitions.ts";
 export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
+export type { Warning } from "./delivery/warnings.ts";
 export { type Settling, Work } from "./delivery/work.ts";
+export type { WorkMerge } from "./delivery/work-branch.ts";
 export type { LeaseKind } from "./delivery/worker.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
 export type { PayloadType } from "./envelope/payload.ts";
@@ -50,10 +52,41 @@ export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
 export { Hub, type HubOptions, type SessionOptions } from "./hub.ts";
 export type { Ids } from "./ids.ts";
+export type { BackupOptions, BackupReport } from "./keeping/backup.ts";
+export type { ExportOptions, ExportProgress, ExportReport } from "./keeping/export.ts";
+export type { ImportOptions, ImportReport, ImportSource } from "./keeping/import.ts";
+export type { DocumentOptions, DocumentReport, TakenEntry } from "./keeping/markdown/take.ts";
+export type { KeepingQuery } from "./keeping/query.ts";
 export { generateKey } from "./keys.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type LimitName, type Limits } from "./limits.ts";
+export type { Embedder } from "./meaning/embedder.ts";
+export { httpEmbedder } from "./meaning/http-embedder.ts";
+export type { HttpEmbedderOptions } from "./meaning/http-options.ts";
 export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
-export type { RecentQuery, RelationsQuery } from "./memory/read.ts";
+export type { AsOf } from "./memory/as-of.ts";
+export type {
+  Impact,
+  ImpactAgent,
+  ImpactDelivery,
+  ImpactMemory,
+  ImpactQuery,
+} from "./memory/blast-radius.ts";
+export type { BeginOptions, BranchesQuery, BranchInfo } from "./memory/branches.ts";
+export type { BranchDiff, Conflict, DiffQuery, Replacement } from "./memory/compare.ts";
+export type { Known, KnownOffer } from "./memory/known.ts";
+export type { Merged, MergeOptions } from "./memory/merge.ts";
+export type { PinsQuery } from "./memory/pins.ts";
+export type { PrunedSession, PruneOptions, PruneProgress, PruneReport } from "./memory/prune.ts";
+export type {
+  Quarantined,
+  QuarantinedMemory,
+  QuarantineOptions,
+  QuarantineQuery,
+  QuarantineWhat,
+} from "./memory/quarantine.ts";
+export type { QuarantineMark } from "./memory/quarantine-mark.ts";
+export type { ReadOptions, RecentQuery, RelationsQuery } from "./memory/read.ts";
+export type { Hit, Recalled, RecallQuery } from "./memory/recall.ts";
 export {
   MEMORY_TYPES,
   type Memory,
@@ -61,7 +94,17 @@ export {
   RELATION_KINDS,
   type RelationKind,
 } from "./memory/record.ts";
+export type { RedactOptions, RedactReport, RedactTarget } from "./memory/redact.ts";
+export type { RetentionRules } from "./memory/retention.ts";
+export type { Remembered, RememberOptions } from "./memory/search-first.ts";
+export type { Embed, SqlAnswer, SqlOptions } from "./memory/sql.ts";
+export { STEP_KINDS, type TraceData, type TraceStep } from "./memory/trace.ts";
+export type { TraceCounts } from "./memory/trace-log.ts";
+export type { TraceInfo, TraceSessionsQuery, TracesQuery } from "./memory/traces.ts";
 export { openHub } from "./open-hub.ts";
+export { type Restored, type RestoreOptions, restore } from "./restore-store.ts";
+export type { QueryAnswer, QueryBounds, QueryOutcome, RunQuery, SqlValue } from "./store/query.ts";
+export type { Redacted, Redaction } from "./store/redaction.ts";
 export type {
   AttemptRow,
   DeliveryRow,
@@ -78,4 +121,4 @@ export type {
   VerifyProgress,
   VerifyReport,
 } from "./store/store.ts";
-export type { Leaving, Processes, RouteFunction } from "./store/workspace.ts";
+export type { KnownMode, Leaving, Processes, RouteFunction } from "./store/workspace.ts";

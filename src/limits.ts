@@ -60,6 +60,23 @@ export const DEFAULT_LIMITS = {
   breakerMs: 60_000,
   /** Receivers of one publication. */
   receivers: 1_000,
+  /** Branches merged into one, with all that had been merged into them: each look walks them. */
+  mergedLines: 10_000,
+  /** How far, and to how many records, what came of a memory is followed. */
+  impactDepth: 100,
+  impactVisits: 10_000,
+  /** Rows and bytes of one answer in SQL, and how long the query may run, in milliseconds. */
+  sqlRows: 10_000,
+  sqlBytes: 8 * 1024 * 1024,
+  sqlMs: 5_000,
+  /** Canonical bytes of one step of a trace: what a tool gave back is for its artifact. */
+  traceBytes: 64 * 1024,
+  /** Steps of a hub's traces that wait to be stored; more are refused. */
+  traceBuffer: 4_096,
+  /** One line of an export: room for the largest record and its escapes. */
+  exportLineBytes: 64 * 1024 * 1024,
+  /** A document for people (MEMORY.md), out or in: it is held in memory. */
+  documentBytes: 16 * 1024 * 1024,
   /** How long a write waits for other processes on the file before it gives up. */
   busyMs: 30_000,
   /** The store's size in bytes; 0 leaves it to the disk. */

@@ -34,7 +34,7 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   return new Hub(await openSqliteStore({ file, clock, limits }), options);
 }
 
-function fileOf(address: unknown): string | undefined {
+export function fileOf(address: unknown): string | undefined {
   if (typeof address !== "string" || !address.startsWith("sqlite:")) return undefined;
   const file = address.slice("sqlite:".length);
   return file === "" || file.includes("\0") ? undefined : file;

@@ -54,10 +54,12 @@ export interface ArgumentSpec {
   readonly choices?: readonly string[];
   /** May be left out; only the last ones can be. */
   readonly optional?: true;
+  /** May be given again and again; only the last one can be. */
+  readonly many?: true;
 }
 
 export interface Call<Specs extends OptionSpecs = OptionSpecs> {
-  /** One for each argument of the command, but for optional ones that were left out. */
+  /** One for each argument, but for optional ones that were left out; of the last, there may be many. */
   readonly args: readonly string[];
   readonly options: OptionValues<Specs>;
 }

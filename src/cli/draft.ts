@@ -23,6 +23,8 @@ export const DRAFT_OPTIONS = {
   ...CONTENT_OPTIONS,
   ref: { type: "texts", value: "<memory>", help: "a memory it builds on (mem_…)" },
   expect: { type: "texts", value: "<name:type>", help: "an output, as in verdict:approval" },
+  branch: { type: "text", value: "<name>", help: "the branch the work is done on" },
+  "merge-on-complete": { type: "flag", help: "completing the work merges that branch" },
   action: { type: "text", value: "<word>", help: "needs_review, escalated, …; else delegated" },
   receipt: { type: "flag", help: "whoever accepts must repeat goal, first step and musts" },
   priority: { type: "text", value: "<priority>", help: PRIORITIES.join(", "), choices: PRIORITIES },
@@ -59,7 +61,7 @@ export function contentOf(options: OptionValues<typeof CONTENT_OPTIONS>): Conten
 
 /** Without the receiver and the intent. */
 export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Draft> {
-  const { task, ref, expect, action, receipt, priority, delay, key, draft } = options;
+  const { task, ref, expect, action, receipt, priority, delay, key, draft, branch } = options;
   const policy = policyOf(options);
   return {
     ...requireObject(draft),
@@ -70,6 +72,8 @@ export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Dr
       key,
       refs: ref?.slice(),
       expects: expect?.map(expectedOf),
+      branch,
+      mergeOnComplete: options["merge-on-complete"],
       receipt,
       priority: priority as Priority | undefined,
       delayMs: delay,

@@ -61,7 +61,7 @@ function resultOf(result: NonNullable<Envelope["results"]>[number]): string {
 async function referencesOf(hub: Hub, { refs }: Envelope): Promise<string[]> {
   const shown = refs.slice(0, SHOWN_REFERENCES).map(async ({ id, summary }) => {
     const memory = await hub.read(id);
-    return `${memory.type}: ${summary ?? memory.content}`;
+    return `${memory.type}: ${summary ?? (memory.redacted ? "(redacted)" : memory.content)}`;
   });
   const left = refs.length - shown.length;
   return [...(await Promise.all(shown)), ...(left === 0 ? [] : [`and ${left} more`])];

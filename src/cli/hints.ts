@@ -6,6 +6,10 @@ type Details = Readonly<Record<string, unknown>>;
 
 /** Undefined where the library's own hint says it well. */
 const HINTS: Partial<Record<ErrorCode, (details: Details) => string | undefined>> = {
+  already_known: ({ known }) => {
+    const id = Array.isArray(known) ? known[0]?.id : undefined;
+    return `Say --continues ${id} (or --supersedes, --corrects), or write it anyway: --force`;
+  },
   circuit_open: ({ receiver, passesAt }) =>
     `Try again after ${localTime(Number(passesAt))}, name a --fallback, or: baton breaker reset ${receiver}`,
   channel_closed: ({ channel }) => `Open it: baton channel open ${channel}`,

@@ -58,7 +58,7 @@ function checkArguments(command: Command, args: readonly string[]): void {
     requireChoice(given, spec.choices, { what: spec.name, path: spec.name });
   }
   const extra = args[command.args.length];
-  if (extra === undefined) return;
+  if (extra === undefined || command.args.at(-1)?.many) return;
   throw mistake(
     extra,
     `baton ${command.name} does not know what to do with "${extra}".`,
@@ -84,7 +84,7 @@ export const flagOf = (name: string, spec: OptionSpec): string =>
 /** `baton line <task>` */
 export function wordsOf({ name, args }: Command): string {
   const words = args.map((spec) => {
-    const word = spec.choices?.join("|") ?? `<${spec.name}>`;
+    const word = `${spec.choices?.join("|") ?? `<${spec.name}>`}${spec.many ? "…" : ""}`;
     return spec.optional ? `[${word}]` : word;
   });
   return ["baton", name, ...words].join(" ");

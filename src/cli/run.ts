@@ -1,5 +1,5 @@
 /** One run of the command line: whatever happens in it becomes output and an exit code. */
-import { readFileSync } from "node:fs";
+import { batonVersion } from "../version.ts";
 import { OK } from "./exit.ts";
 import { fail } from "./failure.ts";
 import { say } from "./terminal.ts";
@@ -11,7 +11,7 @@ export async function run(words: readonly string[]): Promise<number> {
     process.exit(OK);
   });
   if (words[0] === "--version" || words[0] === "-v") {
-    say(version());
+    say(batonVersion());
     return OK;
   }
   try {
@@ -20,9 +20,4 @@ export async function run(words: readonly string[]): Promise<number> {
   } catch (error) {
     return fail(error, words.includes("--json"));
   }
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
 }

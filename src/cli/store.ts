@@ -12,7 +12,31 @@ export async function openStore(
   options: HubOptions = {},
 ): Promise<Hub> {
   const { openHub } = await import("../open-hub.ts"); // Brings the validator along: 100 ms.
-  return openHub(store, { ...options, ...(workspace === undefined ? {} : { workspace }) });
+  return openHub(store, {
+    ...options,
+    ...embedderNamed(process.env),
+    ...(workspace === undefined ? {} : { workspace }),
+  });
+}
+
+/**
+ * Another embedder than the bundled words: BATON_EMBEDDER_URL (http://localhost:11434/v1) with
+ * BATON_EMBEDDER_MODEL, and BATON_EMBEDDER_KEY where the server wants one; or "none". Asked for when a
+ * question is.
+ */
+function embedderNamed(environment: NodeJS.ProcessEnv): Pick<HubOptions, "embedder"> {
+  const { BATON_EMBEDDER_URL: url, BATON_EMBEDDER_KEY: apiKey } = environment;
+  if (url === undefined || url === "") return {};
+  if (url === "none") return { embedder: false };
+  const model = environment["BATON_EMBEDDER_MODEL"] ?? "";
+  return {
+    embedder: async () =>
+      (await import("../meaning/http-embedder.ts")).httpEmbedder({
+        url,
+        model,
+        ...(apiKey === undefined ? {} : { apiKey }),
+      }),
+  };
 }
 
 /** Opens it for looking: a mistyped address must not leave an empty store behind. */

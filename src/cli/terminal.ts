@@ -43,6 +43,17 @@ export function localTime(at: number): string {
   return new Date(at).toLocaleString("sv-SE");
 }
 
+/** How long ago, in the largest unit that fits: 3 days. */
+export function age(ms: number): string {
+  const units: [string, number][] = [
+    ["day", 86_400_000],
+    ["hour", 3_600_000],
+    ["minute", 60_000],
+  ];
+  const fitting = units.find(([, length]) => ms >= length);
+  return fitting === undefined ? "moments" : plural(Math.floor(ms / fitting[1]), fitting[0]);
+}
+
 export function plural(count: number, noun: string): string {
   const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${count.toLocaleString("en")} ${count === 1 ? noun : many}`;

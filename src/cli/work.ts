@@ -4,13 +4,14 @@
  * somebody thinks.
  */
 import type { Settling, Work } from "../delivery/work.ts";
+import type { WorkMerge } from "../delivery/work-branch.ts";
 import type { Hub } from "../hub.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import { type ArgumentSpec, JSON_OPTION, type OptionSpecs, STORE_OPTIONS } from "./command.ts";
 import { sayRow } from "./delivery.ts";
 import { OK } from "./exit.ts";
 import { openStore, type StoreChoice } from "./store.ts";
-import { sayJson } from "./terminal.ts";
+import { plural, say, sayJson } from "./terminal.ts";
 
 const LEASE_MS = 15 * 60_000;
 
@@ -76,6 +77,21 @@ export async function settledRow(work: Work, outcome: Settling<unknown>): Promis
   throw unseen(work.id, outcome.envelope.id);
 }
 
+/** The work is completed either way: what stands in the way of its branch is for somebody to look at. */
+function mergeLine(merge: WorkMerge): string {
+  const { branch } = merge;
+  switch (merge.kind) {
+    case "merged":
+      return `${branch} is part of ${merge.into}`;
+    case "conflicts": {
+      const conflicts = plural(merge.conflicts.length, "conflict");
+      return `${branch} is not merged: ${conflicts}. See baton branch diff ${branch}`;
+    }
+    case "refused":
+      return `${branch} is not merged: ${merge.error.message}`;
+  }
+}
+
 interface SettleOptions extends WorkChoice {
   readonly seen?: string | undefined;
   readonly json?: boolean | undefined;
@@ -89,8 +105,13 @@ export async function settleAt(
 ): Promise<number> {
   await using hub = await openForWork(choice);
   const work = await workAt(hub, handle, { as: choice.as, seen });
-  const row = await settledRow(work, await settle(work));
-  if (json) sayJson(row);
-  else sayRow(row);
+  const outcome = await settle(work);
+  const row = await settledRow(work, outcome);
+  const merge = outcome.kind === "settled" ? outcome.merge : undefined;
+  if (json) sayJson(merge === undefined ? row : { ...row, merge });
+  else {
+    sayRow(row);
+    if (merge !== undefined) say(mergeLine(merge));
+  }
   return OK;
 }

@@ -8,6 +8,7 @@ import { type Inboxes, inboxesOf } from "../delivery/waiting.ts";
 import { AgentName, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { AsOfSchema } from "../memory/as-of.ts";
 import { pinnedMemories } from "../memory/pins.ts";
 import { recentMemories } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
@@ -18,6 +19,8 @@ import { tokenCounter } from "./tokens.ts";
 
 const CatchUpSchema = z.strictObject({
   agent: AgentName.optional(),
+  /** What was known then. What waits is told as it is now. */
+  asOf: AsOfSchema.optional(),
   /** How many records to consider. */
   limit: z.int().positive().default(50),
   session: z.string().min(1).optional(),
@@ -59,7 +62,7 @@ export async function catchUp(
   const [count, waiting, pins, recent] = await Promise.all([
     tokenCounter(),
     openHandoffs(workspace, receiver, filter.task),
-    pinnedMemories(workspace),
+    pinnedMemories(workspace, { asOf: filter.asOf }),
     recentMemories(workspace, { ...filter, limit }),
   ]);
   // Long handoffs are told in full when they fit, else by name: what waits is never left out.
@@ -68,7 +71,9 @@ export async function catchUp(
   );
   const must = told.find((text) => count(text) <= budget) ?? (told[1] as string);
   const pinned = new Set(pins.map((memory) => memory.id));
-  const news = recent.filter((memory) => !pinned.has(memory.id) && !PLUMBING.has(memory.type));
+  const news = recent.filter(
+    ({ id, type, redacted }) => !pinned.has(id) && !PLUMBING.has(type) && redacted === undefined, // Nothing is left to tell.
+  );
   return withinBudget({ must, news: news.map(memoryEntry), budget, count });
 }
 

@@ -26,7 +26,7 @@ export interface Claims {
 
 /** While there is always something to claim nobody is told what is due: asked this often. */
 const ASK_EVERY_MS = 500;
-const askedAt = new WeakMap<Workspace, number>();
+const askedAt = new WeakMap<object, number>();
 
 export async function claim(
   workspace: Workspace,
@@ -43,9 +43,9 @@ export async function claim(
 
 function isTimeToAsk(workspace: Workspace): boolean {
   const now = performance.now();
-  const last = askedAt.get(workspace);
+  const last = askedAt.get(workspace.root);
   if (last !== undefined && now - last < ASK_EVERY_MS) return false;
-  askedAt.set(workspace, now);
+  askedAt.set(workspace.root, now);
   return last !== undefined; // The first look is for what is there.
 }
 

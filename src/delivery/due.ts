@@ -16,7 +16,7 @@ import {
   parseText,
 } from "../store/rows.ts";
 import type { Claimed, Move } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { trunkOf, type Workspace } from "../store/workspace.ts";
 import { strike } from "./breaker.ts";
 import { escalate } from "./escalate.ts";
 import { followUp } from "./follow-up.ts";
@@ -34,16 +34,18 @@ const undecided = channel("batonpass:policy:undecided");
 /** Decided about in one go; what is left is due still. */
 const BATCH = 100;
 
-const carrying = new WeakMap<Workspace, Promise<void>>();
+const carrying = new WeakMap<object, Promise<void>>();
 
 /** Decides about everything that is due now. Calls at the same moment share one round. */
 export function carryOut(workspace: Workspace, gone: readonly string[] = []): Promise<void> {
-  const before = carrying.get(workspace);
+  const before = carrying.get(workspace.root);
   if (before !== undefined) {
     return gone.length === 0 ? before : before.then(() => carryOut(workspace, gone));
   }
-  const round = carryOutAll(workspace, gone).finally(() => carrying.delete(workspace));
-  carrying.set(workspace, round);
+  const round = carryOutAll(trunkOf(workspace), gone).finally(() =>
+    carrying.delete(workspace.root),
+  );
+  carrying.set(workspace.root, round);
   return round;
 }
 

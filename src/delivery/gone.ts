@@ -10,14 +10,14 @@ import type { Workspace } from "../store/workspace.ts";
  */
 const ASK_EVERY_MS = 400;
 
-const askedAt = new WeakMap<Workspace, number>();
+const askedAt = new WeakMap<object, number>();
 
 /** Processes that hold work of the workspace and have ended; none when that was asked just now. */
 export async function goneProcesses(workspace: Workspace): Promise<readonly string[]> {
   const now = performance.now();
-  const last = askedAt.get(workspace);
+  const last = askedAt.get(workspace.root);
   if (last !== undefined && now - last < ASK_EVERY_MS) return [];
-  askedAt.set(workspace, now);
+  askedAt.set(workspace.root, now);
   if (last === undefined) return []; // The first look is for what is there.
   const { store, name, processes } = workspace;
   return (await store.listProcesses(name)).filter((each) => processes.isGone(each));

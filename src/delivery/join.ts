@@ -177,7 +177,7 @@ async function resultOf({ store, name }: Workspace, { delivery }: Claimed): Prom
     delivery: delivery.id,
     memory: delivery.settledBy,
     ...(outputs && { outputs }),
-    ...(memory && { summary: clip(memory.content, SUMMARY) }),
+    ...(memory?.content && { summary: clip(memory.content, SUMMARY) }), // None where it was redacted.
     task: delivery.task,
   };
 }

@@ -1,8 +1,8 @@
 /** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
-import { sha256 } from "../canonical.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { SealedEnvelope } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";
+import { digestOf } from "../store/redaction.ts";
 import type { DeliveryRow, EntryRow } from "../store/rows.ts";
 import type { SendHandoff } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -76,7 +76,7 @@ export async function repeated<T>(
   return {
     kind: "sent",
     envelope: parseEnvelope(envelope) as EnvelopeOf<T>,
-    digest: sha256(envelope.text),
+    digest: digestOf(envelope),
     memory: envelope.memory,
     deliveries: found.flatMap((each) => each?.delivery ?? []),
     joined: "repeated",

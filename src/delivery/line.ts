@@ -1,6 +1,6 @@
 /** A task's line: its envelopes in the order they were sent, each with where it stands. */
-import { sha256 } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
+import { digestOf } from "../store/redaction.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { parseEnvelope } from "./parse-envelope.ts";
@@ -19,7 +19,7 @@ export async function lineOf(workspace: Workspace, task: string): Promise<LineSt
   const line = await workspace.store.readLine(workspace.name, task);
   return line.map(({ envelope, deliveries }) => ({
     envelope: parseEnvelope(envelope),
-    digest: sha256(envelope.text),
+    digest: digestOf(envelope),
     memory: envelope.memory,
     sentAt: envelope.storedAt,
     deliveries,

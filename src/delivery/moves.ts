@@ -61,6 +61,8 @@ export async function moveDeliveries(
       return outcome.deliveries;
     case "changed":
       return undefined;
+    case "entry_changed":
+      throw new Error("a move that brings no entry cannot find one changed");
     case "unknown_receiver":
     case "receiver_disabled":
       throw await receiverError(workspace, outcome);

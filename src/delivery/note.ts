@@ -6,6 +6,9 @@
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
+import { citedIn } from "../memory/cited.ts";
+import { hiddenAmong, refuseInvisible } from "../memory/invisible.ts";
+import { refuseQuarantined } from "../memory/quarantine-mark.ts";
 import {
   type Author,
   type Memory,
@@ -19,6 +22,7 @@ import { sameBefore } from "../memory/remember.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { forWork } from "./work-branch.ts";
 
 /** Marks what a holder wrote after it had lost the work. */
 export const STALE_HOLDER = "stale-holder";
@@ -46,10 +50,19 @@ export async function note(
   const { delivery, envelope } = hold;
   parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   leaveRoomForMark(input);
+  const cited = citedIn(input);
+  const hidden = await hiddenAmong(
+    workspace,
+    cited.map(({ id }) => id),
+  );
+  await refuseQuarantined(
+    workspace,
+    cited.filter(({ id }) => !hidden.has(id)),
+  );
   const own = { kind: "continues-from" as const, to: delivery.acceptedBy };
   const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
-  const outcome = await append(workspace, holder, {
+  const outcome = await append(forWork(workspace, envelope), holder, {
     input: described,
     lease: {
       delivery: delivery.id,
@@ -71,6 +84,7 @@ export async function keepNote(
 ): Promise<Noted> {
   parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   leaveRoomForMark(input);
+  await refuseQuarantined(workspace, citedIn(input));
   const handoff = { kind: "continues-from" as const, to: envelope.memory };
   const relations = [handoff, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
@@ -110,6 +124,7 @@ async function append(
 ): Promise<Appended> {
   const { ids, clock, limits, name, branch } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
+  await refuseInvisible(workspace, [written]);
   const outcome = await workspace.store.appendMemories({
     workspace: name,
     branch,
@@ -125,6 +140,9 @@ async function append(
     }
     case "lease_lost":
       return outcome;
+    case "entry_changed":
+    case "tip_moved":
+      throw new Error(`a note was refused: ${outcome.kind}`);
     case "id_taken": {
       const [before] = (await sameBefore(workspace, [written])) ?? [];
       if (before === undefined) throw await refusalError(workspace, outcome);

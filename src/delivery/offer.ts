@@ -8,6 +8,7 @@ import { acceptOffer, TAKING, TakingSchema } from "./accept.ts";
 import { parseEnvelope } from "./parse-envelope.ts";
 import type { ReceiptSource } from "./receipt.ts";
 import { decline, releaseNewest } from "./settle.ts";
+import { type Warning, warningsOf } from "./warnings.ts";
 import { type Settling, Work } from "./work.ts";
 import type { Worker } from "./worker.ts";
 
@@ -48,6 +49,11 @@ export class Offer<T = unknown> {
   /** Tried before: whoever had it may have done part of it. */
   get redelivered(): boolean {
     return this.#claimed.delivery.attempt > 1;
+  }
+
+  /** What it carries that is quarantined: not to be built on. */
+  warnings(): Promise<readonly Warning[]> {
+    return warningsOf(this.#workspace, this.#claimed);
   }
 
   /** Takes it. Where the handoff requires a receipt, only with one that fits. */

@@ -10,6 +10,7 @@ import type { DraftOf, Envelope } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
+import { unmarked } from "../memory/quarantine-mark.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptNext } from "./accept.ts";
@@ -116,6 +117,7 @@ export async function edit(
   };
   const sent = await work.handoff<object>({
     ...carried(sealed),
+    refs: (await unmarked(workspace, sealed.refs)).map(({ digest: _, ...ref }) => ref),
     ...changes,
     to: to ?? sealed.from.agent,
     action: "edited",
@@ -126,10 +128,13 @@ export async function edit(
   return sent;
 }
 
-/** What goes back with an edit: all the sender said, but for what it asked of this person. */
+/**
+ * What goes back with an edit: all the sender said, but for what it asked of this person, and for
+ * references: what was quarantined meanwhile does not go on.
+ */
 function carried(envelope: Envelope): Partial<Draft> {
   const { artifacts, blocked, decisions, doNotRedo, done, intent, next, priority, run } = envelope;
-  const { payload, refs, state } = envelope;
+  const { payload, state } = envelope;
   return {
     artifacts,
     blocked,
@@ -138,7 +143,6 @@ function carried(envelope: Envelope): Partial<Draft> {
     done,
     intent,
     next,
-    refs: refs.map(({ digest: _, ...ref }) => ref),
     ...(payload && { payload }),
     ...(priority && { priority }),
     ...(run && { run }),

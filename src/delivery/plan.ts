@@ -12,13 +12,19 @@ import {
 } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { refuseQuarantined } from "../memory/quarantine-mark.ts";
+import { readOpen } from "../memory/read.ts";
 import type { Author } from "../memory/record.ts";
+import { digestOf } from "../store/redaction.ts";
+import type { MemoryRow } from "../store/rows.ts";
+import { isRowOpenTo, NOBODY, type Reader } from "../store/sight.ts";
 import type { Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { resolvePolicy } from "./policy.ts";
 import { type Addressed, addressed, resolveFallbacks } from "./receivers.ts";
 import type { CheckedResult } from "./result.ts";
 import { leavingOf, nextReceiver, noRoute } from "./routes.ts";
+import { requireOpenBranch } from "./work-branch.ts";
 
 /** Who sends, and in continuation of what. */
 export interface Sender extends Author {
@@ -62,7 +68,8 @@ export async function planHandoff<T>(
   sending: Sending,
 ): Promise<Plan> {
   const { ids, clock } = workspace;
-  const draft = await checkDraft(workspace, given);
+  const draft = onBranchOf(sender, await checkDraft(workspace, given));
+  await requireOpenBranch(workspace, draft);
   const receiver = await addressed(
     workspace,
     draft.to ?? (await routed(workspace, sender, draft, sending)),
@@ -72,7 +79,7 @@ export async function planHandoff<T>(
   if (policy?.deadline !== undefined && policy.deadline <= clock.now())
     throw tooLate(policy.deadline);
   const sealedPolicy = await resolveFallbacks(workspace, policy);
-  const refs = await pinReferences(workspace, draft);
+  const refs = await pinReferences(workspace, draft, readersOf(receiver, sealedPolicy));
   const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
   const body = bodyOf(draft, receiver, sending, sender.work?.lease.delivery);
   return { ...receiver, draft, sending, sealedPolicy, refs, task, body };
@@ -90,6 +97,13 @@ async function checkDraft(workspace: Workspace, draft: unknown): Promise<Checked
   const checked = parseOr(CompiledDraft, draft, { code: "invalid_envelope", what: "The handoff" });
   if (checked.payload === undefined) return checked;
   return { ...checked, payload: await workspace.payloads.enforce(checked.payload) };
+}
+
+/** A line of work stays on its branch, unless another is named. */
+function onBranchOf({ work }: Sender, draft: CheckedDraft): CheckedDraft {
+  const { branch, mergeOnComplete } = work?.envelope ?? {};
+  if (branch === undefined || draft.branch !== undefined) return draft;
+  return { ...draft, branch, ...(mergeOnComplete && { mergeOnComplete }) };
 }
 
 async function routed(
@@ -128,13 +142,18 @@ function bodyOf(
 }
 
 /** Each reference is fixed by the digest of what it pointed to when it was sent. */
-async function pinReferences(workspace: Workspace, draft: CheckedDraft): Promise<Envelope["refs"]> {
+async function pinReferences(
+  workspace: Workspace,
+  draft: CheckedDraft,
+  readers: readonly Reader[],
+): Promise<Envelope["refs"]> {
   const wanted = draft.refs.map((ref) => (typeof ref === "string" ? { id: ref } : ref));
   if (wanted.length === 0) return [];
   const ids = wanted.map((ref) => ref.id);
-  const rows = await workspace.store.readMemories(workspace.name, ids);
-  const digests = new Map(rows.map((row) => [row.id, sha256(row.text)]));
-  return wanted.map((ref, i) => {
+  const rows = await readOpen(workspace, ids);
+  for (const reader of readers) refuseHidden(rows, ids, reader);
+  const digests = new Map(rows.map((row) => [row.id, digestOf(row)]));
+  const refs = wanted.map((ref, i) => {
     const digest = digests.get(ref.id);
     if (digest !== undefined) return { digest, ...ref };
     throw new BatonError("dangling_reference", {
@@ -143,5 +162,31 @@ async function pinReferences(workspace: Workspace, draft: CheckedDraft): Promise
       hint: "Reference memories of this workspace; check the id.",
       details: { reference: ref.id },
     });
+  });
+  const cited = ids.map((id, i) => ({ id, path: `refs[${i}]` }));
+  await refuseQuarantined(workspace, cited);
+  return refs;
+}
+
+/**
+ * Who will read the references: one agent, in whichever session; of several that may get it, only what
+ * everybody may see is known to be readable.
+ */
+function readersOf({ to, owner }: Addressed, policy: SealedPolicy | undefined): readonly Reader[] {
+  const isOne = to.kind === "agent" && (policy?.fallback ?? []).length === 0;
+  return isOne ? [{ agent: to.agent, session: "", user: owner }] : [NOBODY];
+}
+
+/** A reference is no use to a receiver that may not see what it points to. */
+function refuseHidden(rows: readonly MemoryRow[], ids: readonly string[], reader: Reader): void {
+  const hidden = rows.find((row) => !isRowOpenTo(row, reader));
+  if (hidden === undefined) return;
+  const path = `refs[${ids.indexOf(hidden.id)}]`;
+  const whom = reader.agent === "" ? "everybody who may get this handoff" : reader.agent;
+  throw new BatonError("invisible_reference", {
+    message: `${path}: ${hidden.id} is private, and not for ${whom} to see.`,
+    path,
+    hint: "Say what matters of it in the handoff, or in a record with scope team.",
+    details: { reference: hidden.id },
   });
 }

@@ -8,10 +8,13 @@ import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { isBatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
+import { unmarked } from "../memory/quarantine-mark.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
+import { everybodyOn, traceBranch } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { parseEnvelope } from "./parse-envelope.ts";
+import { branchOf } from "./work-branch.ts";
 
 /** What of a note is told in the history; all of it stands in the record it refers to. */
 const TOLD = 400;
@@ -19,6 +22,9 @@ const TOLD = 400;
 const MOST_TOLD = [100, 20, 4] as const;
 /** So many are told also where the history is full: its oldest entries then stand in the parent only. */
 const LEAST_TOLD = 4;
+/** Of the trace it left, the last steps, and what of each: enough to see where it stopped. */
+const STEPS_TOLD = 5;
+const STEP_TOLD = 200;
 /** So many are looked for, oldest first: more than a holder writes in the time it can have the work. */
 const MOST_FOUND = 10_000;
 
@@ -29,15 +35,19 @@ export async function reconstruct(
   reason: string,
 ): Promise<SealedEnvelope | undefined> {
   if (delivery.state !== "accepted") return undefined;
-  const { count, newest } = await notesOf(workspace, delivery.acceptedBy);
-  if (newest.length === 0) return undefined;
+  const { count, newest: noted } = await notesOf(workspace, delivery.acceptedBy, branchOf(row));
+  const newest = await unmarked(workspace, noted);
+  const steps = await unmarked(workspace, await lastSteps(workspace, delivery));
+  if (newest.length === 0 && steps.length === 0) return undefined;
   const { attempt, holder } = delivery;
-  const from = parseEnvelope(row);
+  const sent = parseEnvelope(row);
+  // What was quarantined meanwhile does not go on; the work still warns of what was sent with it.
+  const from = { ...sent, refs: await unmarked(workspace, sent.refs) };
   const reconstructed = { attempt, holder, notes: count, reason };
   const room = Math.max(FORMAT_LIMITS.listItems - from.history.length, LEAST_TOLD);
   for (const most of MOST_TOLD) {
     const told = newest.slice(-Math.min(most, room));
-    const sealed = trySeal(workspace, from, { reconstructed, told });
+    const sealed = trySeal(workspace, from, { reconstructed, told, steps });
     if (sealed !== undefined) return sealed;
   }
   return undefined;
@@ -47,41 +57,68 @@ export async function reconstruct(
 async function notesOf(
   { store, name }: Workspace,
   acceptedBy: string,
+  workedOn: string | undefined,
 ): Promise<{ readonly count: number; readonly newest: readonly Memory[] }> {
+  const [accepted] = await store.readMemories(name, [acceptedBy]);
+  if (accepted === undefined) return { count: 0, newest: [] };
   const edges = await store.findRelations({
     workspace: name,
     memory: acceptedBy,
     direction: "in",
+    // On the branch the work was done on, and what everybody may see: another will hold it next.
+    sight: everybodyOn(workedOn ?? accepted.branch),
     kinds: ["continues-from"],
     limit: MOST_FOUND,
   });
   const ids = edges.slice(-MOST_TOLD[0]).map((edge) => edge.source);
   const rows = await store.readMemories(name, ids);
-  const newest = rows.map(memoryOf).filter((memory) => memory.trail === undefined);
+  const newest = rows
+    .map(memoryOf)
+    .filter(({ trail, redacted }) => trail === undefined && redacted === undefined);
   return { count: edges.length - ids.length + newest.length, newest };
 }
 
 interface Remains {
   readonly reconstructed: NonNullable<Envelope["reconstructed"]>;
   readonly told: readonly Memory[];
+  readonly steps: readonly Memory[];
+}
+
+/** The last the holder did on this task since it accepted, as its session's trace has it. */
+async function lastSteps(
+  { store, name }: Workspace,
+  { holder: agent, instance, task, acceptedAt }: Claimed["delivery"],
+): Promise<Memory[]> {
+  const rows = await store.recentMemories({
+    workspace: name,
+    sight: everybodyOn(traceBranch(instance)),
+    filter: { agent, task },
+    limit: STEPS_TOLD,
+  });
+  return rows
+    .filter((row) => row.storedAt >= acceptedAt)
+    .map(memoryOf)
+    .filter(({ redacted }) => redacted === undefined)
+    .reverse();
 }
 
 function trySeal(
   { ids, limits, clock }: Workspace,
   from: Envelope,
-  { reconstructed, told }: Remains,
+  { reconstructed, told, steps }: Remains,
 ): SealedEnvelope | undefined {
   const known = new Set(from.refs.map((ref) => ref.id));
   const refs = told
     .filter((note) => !known.has(note.id))
     .map((note) => ({ digest: note.digest, id: note.id }));
+  const did = [...told.map(historyOf), ...steps.map(stepOf)].sort((a, b) => a.at - b.at);
   try {
     return resealed(
       from,
       {
         id: ids.mint("envelope"),
         parents: [from.id],
-        history: [...from.history, ...told.map(historyOf)].slice(-FORMAT_LIMITS.listItems),
+        history: [...from.history, ...did].slice(-FORMAT_LIMITS.listItems),
         refs: [...from.refs, ...refs],
         reconstructed,
         metadata: { ...from.metadata, createdAt: clock.now() },
@@ -94,8 +131,15 @@ function trySeal(
   }
 }
 
-function historyOf(note: Memory): Envelope["history"][number] {
+type Told = Envelope["history"][number] & { readonly at: number };
+
+function historyOf(note: Memory): Told {
   const { content } = note;
   const did = clip(content, TOLD);
   return { agent: note.agent, at: note.createdAt, did, ref: note.id };
+}
+
+/** Without a reference: that would keep the trace for ever. */
+function stepOf({ agent, createdAt: at, content }: Memory): Told {
+  return { agent, at, did: clip(content, STEP_TOLD) };
 }

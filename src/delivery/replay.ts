@@ -6,6 +6,7 @@
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
+import { sightOf } from "../memory/sight.ts";
 import { type EnvelopeRow, type PublishStep, publicationMark } from "../store/rows.ts";
 import { NOT_MINDED } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -32,7 +33,8 @@ export async function replay(
   for (const memory of published) {
     if (reached(memory, agent)) continue;
     const envelope = await originals.of(memory);
-    if (envelope === undefined) continue;
+    // Of what was redacted there is nothing left to tell a newcomer.
+    if (envelope === undefined || envelope.redacted !== undefined) continue;
     if (await deliverCopy(workspace, { agent, memory, envelope })) replayed++;
   }
   return replayed;
@@ -40,16 +42,19 @@ export async function replay(
 
 /** The handoff records of a channel, oldest first. */
 async function publications(
-  { store, name, branch, limits }: Workspace,
+  workspace: Workspace,
   channel: string,
   since: number,
 ): Promise<Memory[]> {
+  const { store, name, limits } = workspace;
   const found: Memory[] = [];
-  const filter = { branch, tag: channelTag(channel), type: "handoff" };
-  let before: number | undefined;
+  const sight = await sightOf(workspace);
+  const filter = { tag: channelTag(channel), type: "handoff" };
+  let before: string | undefined;
   for (;;) {
     const page = await store.recentMemories({
       workspace: name,
+      sight,
       filter,
       limit: limits.pageSize,
       ...(before === undefined ? {} : { before }),
@@ -57,7 +62,7 @@ async function publications(
     found.push(...page.filter((row) => row.storedAt >= since).map(memoryOf));
     const last = page.at(-1);
     if (last === undefined || page.length < limits.pageSize || last.storedAt < since) break;
-    before = last.seq;
+    before = last.id;
   }
   return found.filter((memory) => stepOf(memory) !== undefined).reverse();
 }

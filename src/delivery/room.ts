@@ -26,11 +26,11 @@ interface Door {
   turn: Promise<unknown>;
 }
 
-const doors = new WeakMap<Workspace, Map<string, Door>>();
+const doors = new WeakMap<object, Map<string, Door>>();
 
 function doorOf(workspace: Workspace, receiver: string): Door {
-  const known = doors.get(workspace) ?? new Map<string, Door>();
-  doors.set(workspace, known);
+  const known = doors.get(workspace.root) ?? new Map<string, Door>();
+  doors.set(workspace.root, known);
   const door = known.get(receiver) ?? newDoor();
   known.set(receiver, door);
   return door;

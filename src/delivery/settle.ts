@@ -10,8 +10,8 @@ import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../store/rows.ts";
-import type { Claimed, Settlement } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../store/store.ts";
+import { trunkOf, type Workspace } from "../store/workspace.ts";
 import { exhausted, giveUp } from "./due.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
@@ -21,6 +21,7 @@ import { afterFailure, afterRelease, FAILURE_CLASSES, isLast, type Tried } from 
 import { nextInLine } from "./receivers.ts";
 import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
 import { TRANSITIONS } from "./transitions.ts";
+import { forWork, mergeAfter, type WorkMerge } from "./work-branch.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 
@@ -34,7 +35,12 @@ const FailureSchema = z.strictObject({
 export type Failure = z.input<typeof FailureSchema>;
 
 export type Settled =
-  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  | {
+      readonly kind: "settled";
+      readonly delivery: DeliveryRow;
+      /** What came of merging its branch, when completing it was to do that. */
+      readonly merge?: WorkMerge;
+    }
   /** The sender added to the handoff: look at the new envelope, then settle again. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
@@ -54,7 +60,7 @@ export async function complete(
     ...(outcome && { outcome }),
     ...(outputs && { outputs }),
   };
-  return settle(workspace, holder, hold, {
+  const settled = await settle(workspace, holder, hold, {
     verb: "complete",
     settlement: { kind: "completed" },
     reason: "",
@@ -65,6 +71,9 @@ export async function complete(
       ...(confidence === undefined ? {} : { confidence }),
     },
   });
+  if (settled.kind !== "settled") return settled;
+  const merge = await mergeAfter(workspace, holder, hold.envelope);
+  return merge === undefined ? settled : { ...settled, merge };
 }
 
 /** The result, when it is one, and what the handoff expects. */
@@ -209,9 +218,7 @@ async function settle(
 ): Promise<Settled> {
   const { delivery, envelope } = hold;
   const memory = ending.memory && settlementRecord(workspace, holder, hold, ending);
-  const outcome = await workspace.store.settleDelivery({
-    workspace: workspace.name,
-    branch: workspace.branch,
+  const outcome = await settleOn(workspace, forWork(workspace, envelope).branch, {
     lease: {
       delivery: delivery.id,
       fence: delivery.fence,
@@ -226,7 +233,7 @@ async function settle(
   switch (outcome.kind) {
     case "settled":
       await followUp(`${ending.verb} ${delivery.id}`, () =>
-        afterwards(workspace, { delivery: outcome.delivery, envelope }, ending),
+        afterwards(trunkOf(workspace), { delivery: outcome.delivery, envelope }, ending),
       );
       return outcome;
     case "extended":
@@ -236,6 +243,18 @@ async function settle(
     default:
       throw await refusalError(workspace, outcome);
   }
+}
+
+/** On the branch of the work; where that was closed meanwhile, on the holder's own. */
+async function settleOn(
+  workspace: Workspace,
+  branch: string,
+  settling: Omit<SettleDelivery, "branch" | "workspace">,
+): Promise<SettleOutcome> {
+  const { store, name } = workspace;
+  const outcome = await store.settleDelivery({ workspace: name, branch, ...settling });
+  if (outcome.kind !== "branch_closed" || branch === workspace.branch) return outcome;
+  return settleOn(workspace, workspace.branch, settling);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Delivery truth: one delivery as it stands, with every time, every try, and what came of it. */
-import { sha256 } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
+import { digestOf } from "../store/redaction.ts";
 import { type AttemptRow, type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { endedAs, type HandoffResult, isEnded } from "./outcome.ts";
@@ -35,7 +35,7 @@ export async function showDelivery(workspace: Workspace, id: string): Promise<Sh
   return {
     delivery,
     envelope: parseEnvelope(envelope),
-    digest: sha256(envelope.text),
+    digest: digestOf(envelope),
     memory: envelope.memory,
     sentAt: envelope.storedAt,
     attempts: await store.readAttempts(name, id),

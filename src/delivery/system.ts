@@ -7,14 +7,14 @@ import { registerSystem, SYSTEM } from "../memory/agents.ts";
 import type { Author } from "../memory/record.ts";
 import type { Workspace } from "../store/workspace.ts";
 
-const known = new WeakMap<Workspace, Promise<Author>>();
+const known = new WeakMap<object, Promise<Author>>();
 
 export function systemAuthor(workspace: Workspace): Promise<Author> {
-  const before = known.get(workspace);
+  const before = known.get(workspace.root);
   if (before !== undefined) return before;
   const author = register(workspace);
-  known.set(workspace, author);
-  author.catch(() => known.delete(workspace)); // The next who needs it tries again.
+  known.set(workspace.root, author);
+  author.catch(() => known.delete(workspace.root)); // The next who needs it tries again.
   return author;
 }
 

@@ -8,6 +8,7 @@ import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
 import { readMemory } from "../memory/read.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
+import { type TraceStep, traceSteps } from "../memory/trace.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -31,6 +32,8 @@ import {
   resultFor,
   type Settled,
 } from "./settle.ts";
+import { type Warning, warningsOf } from "./warnings.ts";
+import type { WorkMerge } from "./work-branch.ts";
 import type { Worker } from "./worker.ts";
 
 /** What a timer can count to; longer ones would go off at once. */
@@ -47,7 +50,12 @@ const BEATS_PER_LEASE = 3;
 
 /** The answer to settling: done, or told of an addition that has to be looked at first. */
 export type Settling<T> =
-  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  | {
+      readonly kind: "settled";
+      readonly delivery: DeliveryRow;
+      /** What came of merging its branch, when completing it was to do that. */
+      readonly merge?: WorkMerge;
+    }
   | { readonly kind: "extended"; readonly envelope: EnvelopeOf<T> };
 
 export class Work<T = unknown> implements AsyncDisposable {
@@ -59,12 +67,17 @@ export class Work<T = unknown> implements AsyncDisposable {
   /** Set while somebody wants to be told of additions. */
   #unlisten: (() => void) | undefined;
   #onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
+  #onWarned: ((warnings: readonly Warning[]) => void) | undefined;
+  /** What this holder was warned of: by memory, the record that says so. */
+  readonly #warned = new Map<string, string>();
   /** The newest envelope this holder has been told of; parsed when it is first looked at. */
   #sealed: EnvelopeRow;
   #envelope: EnvelopeOf<T> | undefined;
   #abort: AbortController | undefined;
   #lost: BatonError | undefined;
   #settled = false;
+  /** When a trace last asked for more time. */
+  #renewedAt = performance.now();
   /** The settlement that was sent and is not yet answered. */
   #pending: Promise<unknown> | undefined;
 
@@ -135,6 +148,22 @@ export class Work<T = unknown> implements AsyncDisposable {
     return this.#onExtended;
   }
 
+  /** Called when something this work carries is quarantined, also when it was before. */
+  set onWarned(tell: ((warnings: readonly Warning[]) => void) | undefined) {
+    this.#onWarned = tell;
+    this.#listen();
+  }
+
+  get onWarned(): ((warnings: readonly Warning[]) => void) | undefined {
+    return this.#onWarned;
+  }
+
+  /** What this work carries that is quarantined: not to be built on. */
+  async warnings(): Promise<readonly Warning[]> {
+    const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
+    return warningsOf(this.#workspace, found ?? this.#hold());
+  }
+
   /** A record the handoff refers to, or any other of the workspace. */
   async read(id: string): Promise<Memory> {
     const memory = await readMemory(this.#workspace, id);
@@ -149,6 +178,17 @@ export class Work<T = unknown> implements AsyncDisposable {
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
     else if (noted.envelope !== this.#sealed.id) await this.#tellExtension();
     return noted;
+  }
+
+  /** Notes down what was done, on the trace of this session, as a step of this task. */
+  trace(step: TraceStep): Promise<Memory>;
+  trace(steps: readonly TraceStep[]): Promise<Memory[]>;
+  trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
+    const many = Array.isArray(step);
+    const all = this.#traceAll(many ? step : [step]);
+    const traced = many ? all : all.then((memories) => memories[0] as Memory);
+    traced.catch(() => {}); // As an agent's: tracing alone never ends a process.
+    return traced;
   }
 
   /**
@@ -232,6 +272,21 @@ export class Work<T = unknown> implements AsyncDisposable {
     }
     this.#leaseUntil = outcome.delivery.leaseUntil;
     if (outcome.delivery.envelope !== this.#sealed.id) await this.#tellExtension();
+  }
+
+  async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
+    const own = steps.map((step) => ({ task: this.task, ...step }));
+    const traced = traceSteps(this.#workspace, this.#holder, own);
+    await this.#renewNowAndThen();
+    return traced;
+  }
+
+  /** Calls come by the hundred: as often as a heartbeat is enough. A loss is told by the signal. */
+  async #renewNowAndThen(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#renewedAt < this.#workspace.limits.leaseMs / BEATS_PER_LEASE) return;
+    this.#renewedAt = now;
+    await this.renew().catch(() => {});
   }
 
   /** The end of the block: what was not settled goes back, unless it was lost already. */
@@ -342,6 +397,17 @@ export class Work<T = unknown> implements AsyncDisposable {
       this.#lose(leaseLost(this.id, found?.delivery));
     }
     await this.#tellExtension();
+    await this.#tellWarnings();
+  }
+
+  /** Each warning once; one that was lifted and comes back is another. */
+  async #tellWarnings(): Promise<void> {
+    if (this.#settled || this.#onWarned === undefined) return;
+    const all = await this.warnings();
+    const news = all.filter(({ memory, record }) => this.#warned.get(memory) !== record);
+    for (const { memory, record } of news) this.#warned.set(memory, record);
+    const tell = this.#onWarned;
+    if (news.length > 0 && !this.#settled) queueMicrotask(() => tell(news));
   }
 
   /**

@@ -49,9 +49,19 @@ export const MemoryId = z
 export const DeliveryId = z
   .string()
   .regex(idPattern("delivery"), { error: "must be a delivery id (dlv_…)" });
-const EnvelopeId = z
+export const EnvelopeId = z
   .string()
   .regex(idPattern("envelope"), { error: "must be an envelope id (env_…)" });
+
+const SEGMENT = "[A-Za-z0-9][A-Za-z0-9._-]*";
+
+/** A branch's name, such as `run-42/planner`: what it is for, then who works on it. */
+export const BranchName = z
+  .string()
+  .max(FORMAT_LIMITS.nameLength)
+  .regex(new RegExp(`^${SEGMENT}(/${SEGMENT})*$`), {
+    error: "must be words with slashes between them, such as run-42/planner",
+  });
 
 const list = <Item extends z.ZodType>(item: Item) =>
   z.array(item).max(FORMAT_LIMITS.listItems).default([]);
@@ -206,6 +216,17 @@ const Reconstruction = z
   })
   .meta({ description: "Made by the hub from what a holder left that fell silent" });
 
+const Redaction = z
+  .strictObject({
+    at: Instant,
+    by: AgentName,
+    digest: Digest.meta({ description: "The digest of what was sent" }),
+    id: EnvelopeId,
+    reason: Text,
+    record: MemoryId.meta({ description: "The record that vouches for it" }),
+  })
+  .meta({ description: "What was sent was taken away for good: by whom, and why" });
+
 const Joining = z.strictObject({
   deliveries: z
     .array(DeliveryId)
@@ -230,6 +251,9 @@ export const EnvelopeSchema = z
     action: Slug.meta({ description: `What the sender did; commonly ${ACTIONS.join(", ")}` }),
     artifacts: list(Artifact),
     blocked: list(Blocked).meta({ description: "What waits, and on what" }),
+    branch: BranchName.optional().meta({
+      description: "The branch the work is done on: what is noted and handed in goes there",
+    }),
     constraints: list(Constraint),
     decisions: list(Decision).meta({ description: "Questions that are still open" }),
     doNotRedo: Lines.default([]),
@@ -241,6 +265,9 @@ export const EnvelopeSchema = z
     id: EnvelopeId,
     intent: Text.meta({ description: "What the user originally wanted, verbatim" }),
     joins: Joining.optional().meta({ description: "Opens when so many of these have completed" }),
+    mergeOnComplete: z.literal(true).optional().meta({
+      description: "Completing the work merges its branch, unless there are conflicts",
+    }),
     metadata: Metadata,
     next: Lines.default([]).meta({ description: "What the receiver is to do" }),
     parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).default([]),
@@ -258,6 +285,7 @@ export const EnvelopeSchema = z
       description: "Whoever accepts must repeat goal, first step and the ids of all musts",
     }),
     reconstructed: Reconstruction.optional(),
+    redacted: Redaction.optional(),
     refs: z.array(Reference).max(FORMAT_LIMITS.references).default([]),
     results: z.array(JoinedResult).max(FORMAT_LIMITS.parents).optional().meta({
       description: "What the joined lines have come to",
@@ -292,10 +320,12 @@ export const DraftSchema = z.strictObject({
   ...EnvelopeSchema.pick({
     artifacts: true,
     blocked: true,
+    branch: true,
     doNotRedo: true,
     done: true,
     expects: true,
     history: true,
+    mergeOnComplete: true,
     next: true,
     payload: true,
     priority: true,

@@ -14,6 +14,7 @@ import { type Signer, signerOf } from "../keys.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { nearestNames } from "../nearest.ts";
 import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
+import { NOBODY, type Reader } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
@@ -55,6 +56,15 @@ export interface Identity {
   readonly signer: Signer | undefined;
 }
 
+/**
+ * Who looks, when this agent does in a session. One that has a key and was opened without it has not
+ * shown who it is, and sees what everybody sees.
+ */
+export function readerOf({ agent, signer }: Identity, session: string): Reader {
+  const isProven = agent.publicKey === "" || agent.publicKey === signer?.publicKey;
+  return isProven ? { agent: agent.id, session, user: agent.owner ?? "" } : NOBODY;
+}
+
 /** Another process may register at the same moment; each round one of them gets through. */
 const ROUNDS = 20;
 
@@ -82,6 +92,8 @@ export async function requireAgent(workspace: Workspace, name: string): Promise<
 /** An agent as a receiver: what of it matters to whoever sends. */
 export interface Addressee {
   readonly id: string;
+  /** The person it belongs to, or empty. */
+  readonly owner: string;
   readonly policy: PolicyInput | undefined;
 }
 
@@ -94,21 +106,22 @@ interface Meaning {
 const MOST_NAMES = 10_000;
 /** How long what an agent's profile says is believed. */
 const BELIEVED_MS = 1_000;
-const meanings = new WeakMap<Workspace, Map<string, Meaning>>();
+const meanings = new WeakMap<object, Map<string, Meaning>>();
 
 /** The agent behind a name; undefined when nobody has it. */
 export async function findAddressee(
   workspace: Workspace,
   name: string,
 ): Promise<Addressee | undefined> {
-  const known = meanings.get(workspace) ?? new Map<string, Meaning>();
-  meanings.set(workspace, known);
+  const known = meanings.get(workspace.root) ?? new Map<string, Meaning>();
+  meanings.set(workspace.root, known);
   const meant = known.get(name);
   if (meant !== undefined && performance.now() - meant.at < BELIEVED_MS) return meant.addressee;
   const agent = await workspace.store.findAgent(workspace.name, name);
   if (agent === undefined) return undefined;
   if (known.size >= MOST_NAMES) known.clear();
-  const addressee = { id: agent.id, policy: describedIn(agent).policy };
+  const { policy, owner = "" } = describedIn(agent);
+  const addressee = { id: agent.id, owner, policy };
   known.set(name, { addressee, at: performance.now() });
   return addressee;
 }

@@ -3,12 +3,17 @@
  * what it pins; taking it off is another memory that supersedes it. So it is known who pinned what
  * and when, and nothing has a table of its own.
  */
+import * as z from "zod";
+import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
+import { isQuarantined } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { readMemory, recentMemories } from "./read.ts";
-import type { Author, Memory } from "./record.ts";
+import { type AsOf, AsOfSchema } from "./as-of.ts";
+import { readMemory, readOpen, recentMemories } from "./read.ts";
+import { type Author, type Memory, memoryOf } from "./record.ts";
 import { remember } from "./remember.ts";
+import { sightOf } from "./sight.ts";
 
 const PIN = "pin";
 const UNPIN = "unpin";
@@ -44,18 +49,32 @@ export async function unpin(workspace: Workspace, author: Author, memory: string
   await remember(workspace, author, [
     {
       type: UNPIN,
+      // Named by the pin alone: what was quarantined can be unpinned, and nothing may refer to it.
       content: `${author.agent} unpinned ${target.id}.`,
-      refs: [target.id],
       relations: active.map((each) => ({ kind: "supersedes" as const, to: each.pin })),
     },
   ]);
 }
 
-/** Everything that is pinned, in the order it was pinned. */
-export async function pinnedMemories(workspace: Workspace): Promise<Memory[]> {
+const PinsSchema = z.strictObject({
+  /** What was pinned then. */
+  asOf: AsOfSchema.optional(),
+});
+
+export type PinsQuery = z.input<typeof PinsSchema>;
+
+/** Everything that is pinned and may be seen, in the order it was pinned. */
+export async function pinnedMemories(
+  workspace: Workspace,
+  query: PinsQuery = {},
+): Promise<Memory[]> {
+  const { asOf } = parseOr(PinsSchema, query, { code: "invalid_input", what: "The query" });
   // Two agents may pin the same thing at the same moment: it is pinned, once.
-  const pinned = new Set((await activePins(workspace)).map((each) => each.pins));
-  return Promise.all([...pinned].map((memory) => readMemory(workspace, memory)));
+  const pinned = new Set((await activePins(workspace, asOf)).map((each) => each.pins));
+  const sight = await sightOf(workspace);
+  const wanted = [...pinned].filter((id) => !isQuarantined(id, sight));
+  const memories = (await readOpen(workspace, wanted)).map(memoryOf);
+  return memories.filter(({ redacted }) => redacted === undefined); // Nothing is left to travel.
 }
 
 interface ActivePin {
@@ -63,25 +82,25 @@ interface ActivePin {
   readonly pins: string;
 }
 
-async function activePins(workspace: Workspace): Promise<ActivePin[]> {
+async function activePins(workspace: Workspace, asOf?: AsOf): Promise<ActivePin[]> {
   const ended = new Set<string>();
-  for (const record of await all(workspace, UNPIN)) {
+  for (const record of await all(workspace, UNPIN, asOf)) {
     for (const relation of record.relations ?? []) ended.add(relation.to);
   }
-  const active = (await all(workspace, PIN)).filter((record) => !ended.has(record.id));
+  const active = (await all(workspace, PIN, asOf)).filter((record) => !ended.has(record.id));
   // Anybody may call a memory a pin; one that names nothing pins nothing.
   return active
     .reverse()
     .flatMap(({ id, refs = [] }) => refs.slice(0, 1).map((pins) => ({ pin: id, pins })));
 }
 
-async function all(workspace: Workspace, type: string): Promise<Memory[]> {
+async function all(workspace: Workspace, type: string, asOf: AsOf | undefined): Promise<Memory[]> {
   const found: Memory[] = [];
   const limit = workspace.limits.pageSize;
   let page: Memory[];
   do {
-    const before = found.at(-1)?.seq;
-    page = await recentMemories(workspace, { type, limit, ...(before ? { before } : {}) });
+    const before = found.at(-1)?.id;
+    page = await recentMemories(workspace, { type, limit, before, asOf });
     found.push(...page);
   } while (page.length === limit);
   return found;

@@ -1,35 +1,90 @@
-/** Reading back: one record, the most recent ones, and the edges around one. */
+/**
+ * Reading back: one record, the most recent ones, and the edges around one. By its id a record is read
+ * on whatever branch it is, since ids are handed on; across scopes never: what is private to others is
+ * not there.
+ */
 import * as z from "zod";
 import { AgentName, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
-import type { RelationEdge } from "../store/rows.ts";
+import type { MemoryRow, RelationEdge } from "../store/rows.ts";
+import { isRowOpenTo } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { requireAgent } from "./agents.ts";
+import { type AsOf, AsOfSchema, momentOf } from "./as-of.ts";
+import { markOf } from "./quarantine-mark.ts";
 import { type Memory, memoryOf, RELATION_KINDS } from "./record.ts";
+import { sightOf } from "./sight.ts";
 
-export async function readMemory(workspace: Workspace, id: string): Promise<Memory> {
+const ReadSchema = z.strictObject({
+  /** As it was then: what was written later is not there yet. */
+  asOf: AsOfSchema.optional(),
+});
+
+export type ReadOptions = z.input<typeof ReadSchema>;
+
+export async function readMemory(
+  workspace: Workspace,
+  id: string,
+  options: ReadOptions = {},
+): Promise<Memory> {
   const checked = parseOr(MemoryId, id, {
     code: "invalid_input",
     what: "The memory id",
     prefix: "id",
   });
-  const [row] = await workspace.store.readMemories(workspace.name, [checked]);
-  if (row !== undefined) return memoryOf(row);
-  throw new BatonError("unknown_memory", {
-    message: `No memory has the id ${checked} in workspace "${workspace.name}".`,
-    path: "id",
+  const { asOf } = parseOr(ReadSchema, options, { code: "invalid_input", what: "The options" });
+  const [row] = await readOpen(workspace, [checked]);
+  if (row !== undefined && (await isThere(workspace, row, asOf))) {
+    return marked(workspace, memoryOf(row));
+  }
+  throw unknownMemory(workspace, checked, "id");
+}
+
+export function unknownMemory({ name }: Workspace, id: string, path: string): BatonError {
+  return new BatonError("unknown_memory", {
+    message: `No memory has the id ${id} in workspace "${name}".`,
+    path,
     hint: "Check the id and the workspace.",
   });
+}
+
+/** The records with these ids that the reader may see, in the order asked for. */
+export async function readOpen(
+  { store, name, reader }: Workspace,
+  ids: readonly string[],
+): Promise<MemoryRow[]> {
+  const rows = await store.readMemories(name, ids);
+  return rows.filter((row) => isRowOpenTo(row, reader));
+}
+
+async function isThere(
+  workspace: Workspace,
+  { branch, seq }: MemoryRow,
+  asOf: AsOf | undefined,
+): Promise<boolean> {
+  if (asOf === undefined) return true;
+  const { store, name } = workspace;
+  const moment = await momentOf(workspace, asOf);
+  const [tip] = await store.findTips({ workspace: name, branches: [branch], moment });
+  return seq <= (tip?.seq ?? 0);
+}
+
+/** By its id a record is read whatever became of it, and says so. */
+async function marked(workspace: Workspace, memory: Memory): Promise<Memory> {
+  const quarantined = await markOf(workspace, memory.id);
+  return quarantined === undefined ? memory : { ...memory, quarantined };
 }
 
 const Label = z.string().min(1);
 
 const RecentSchema = z.strictObject({
   agent: AgentName.optional(),
-  /** The sequence number to go back from: the cursor for the next page. */
-  before: z.int().positive().optional(),
+  /** What was seen then. */
+  asOf: AsOfSchema.optional(),
+  /** The memory to go back from: the last of a page, for the next one. */
+  before: MemoryId.optional(),
   limit: z.int().positive().default(20),
   session: Label.optional(),
   tag: Label.optional(),
@@ -41,15 +96,19 @@ export type RecentQuery = z.input<typeof RecentSchema>;
 
 /** The newest records that fit, newest first. */
 export async function recentMemories(workspace: Workspace, query: RecentQuery): Promise<Memory[]> {
-  const { limit, before, agent, ...facets } = parseOr(RecentSchema, query, {
+  const { limit, before, agent, asOf, ...facets } = parseOr(RecentSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const author = agent === undefined ? {} : { agent: (await requireAgent(workspace, agent)).id };
+  if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
+    throw unknownMemory(workspace, before, "before");
+  }
   const rows = await workspace.store.recentMemories({
     workspace: workspace.name,
-    filter: { branch: workspace.branch, ...author, ...defined(facets) },
+    sight: await sightOf(workspace, { asOf }),
+    filter: { ...author, ...defined(facets) },
     limit,
     ...(before === undefined ? {} : { before }),
   });
@@ -57,6 +116,8 @@ export async function recentMemories(workspace: Workspace, query: RecentQuery): 
 }
 
 const RelationsSchema = z.strictObject({
+  /** What was seen then: edges that were drawn later are not there yet. */
+  asOf: AsOfSchema.optional(),
   /** Only edges valid at this time, in milliseconds. */
   at: z.int().min(0).optional(),
   /** "in": who points here; "out": where this points. */
@@ -73,16 +134,17 @@ export async function relationsOf(
   memory: string,
   query: RelationsQuery,
 ): Promise<readonly RelationEdge[]> {
-  const { id } = await readMemory(workspace, memory);
-  const { limit, direction, ...filter } = parseOr(RelationsSchema, query, {
+  const { limit, direction, asOf, ...filter } = parseOr(RelationsSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
+  const { id } = await readMemory(workspace, memory, { asOf });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   return workspace.store.findRelations({
     workspace: workspace.name,
     memory: id,
     direction,
+    sight: await sightOf(workspace, { asOf }),
     limit,
     ...defined(filter),
   });

@@ -9,11 +9,15 @@ import * as z from "zod";
 import { canonicalJson, sha256 } from "../canonical.ts";
 import { FreeForm, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { BatonError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import type { Signer } from "../keys.ts";
 import { checkLimit, FORMAT_LIMITS, type Limits } from "../limits.ts";
+import { edgesOf } from "../store/edges.ts";
+import type { Redacted, Redaction } from "../store/redaction.ts";
 import { type MemoryRow, type NewMemory, parseText, type TrailStep } from "../store/rows.ts";
 import type { Place } from "../store/store.ts";
+import type { QuarantineMark } from "./quarantine-mark.ts";
 
 /** The types agents really use. Any other lower-case word is fine too. */
 export const MEMORY_TYPES = [
@@ -109,13 +113,17 @@ export type AuthoredRecord = Omit<CheckedInput, "id"> & {
   readonly instance: string;
   /** The public key of its signature; a record without one is unsigned, and stays so. */
   readonly key?: string | undefined;
+  /** The bodies a redaction record took away. */
+  readonly redacts?: readonly Redacted[] | undefined;
   readonly salt: string;
   /** What it did to which deliveries. */
   readonly trail?: readonly TrailStep[] | undefined;
+  /** The person its author belonged to when it was written; there when the scope is `user`. */
+  readonly user?: string | undefined;
 };
 
 /** What only the hub writes into a record. */
-export type Hallmark = Pick<AuthoredRecord, "envelope" | "trail">;
+export type Hallmark = Pick<AuthoredRecord, "envelope" | "redacts" | "trail">;
 
 /** A memory as it is read back: the author's fields and its place on the chain. */
 export interface Memory extends AuthoredRecord {
@@ -126,11 +134,17 @@ export interface Memory extends AuthoredRecord {
   readonly digest: string;
   readonly link: string;
   readonly signature: string;
+  /** Its body was taken away: by whom, when and why. What is left of it has no content. */
+  readonly redacted?: Redaction | undefined;
+  /** There when it was taken out of sight: read by its id, it says so. */
+  readonly quarantined?: QuarantineMark;
 }
 
 export interface Author {
   readonly agent: string;
   readonly instance: string;
+  /** The person it belongs to: the owner in its profile. */
+  readonly owner?: string | undefined;
   readonly signer?: Signer | undefined;
 }
 
@@ -167,6 +181,7 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     importance: checked.importance,
     instance: author.instance,
     key: author.signer?.publicKey,
+    redacts: pen.hallmark?.redacts,
     refs: checked.refs,
     relations: checked.relations,
     run: checked.run,
@@ -177,12 +192,22 @@ export function writeRecord(author: Author, input: unknown, pen: Pen, path = "")
     task: checked.task,
     trail: pen.hallmark?.trail,
     type: checked.type,
+    user: checked.scope === "user" ? ownerOf(author, path) : undefined,
     validFrom: checked.validFrom,
     validUntil: checked.validUntil,
   };
   const text = canonicalJson(authored, "invalid_memory", path, checked.data ?? null);
   checkLimit(pen.limits, "memoryBytes", { actual: Buffer.byteLength(text), path });
   return { authored, record: recordOf(author, authored, text) };
+}
+
+function ownerOf({ agent, owner }: Author, path: string): string {
+  if (owner !== undefined && owner !== "") return owner;
+  throw new BatonError("invalid_memory", {
+    message: `scope: "user" means the owner of ${agent}, and it has none.`,
+    path: path === "" ? "scope" : `${path}.scope`,
+    hint: `Say whose agent it is: hub.agent("${agent}", { owner: "…" }); or choose another scope.`,
+  });
 }
 
 function recordOf(author: Author, authored: AuthoredRecord, text: string): NewMemory {
@@ -196,21 +221,21 @@ function recordOf(author: Author, authored: AuthoredRecord, text: string): NewMe
     signature: author.signer?.sign(digest) ?? "",
     publicKey: author.signer?.publicKey ?? "",
     mentions: [...(authored.refs ?? []), ...relations.map((relation) => relation.to)],
-    relations: relations.map(edgeOf),
+    relations: edgesOf(authored),
   };
 }
 
-function edgeOf(relation: z.output<typeof Relation>): NewMemory["relations"][number] {
-  const { kind, to, from, until } = relation;
-  return { kind, target: to, validFrom: from ?? 0, validUntil: until ?? 0 };
-}
-
-/** Reads a stored row back. */
+/** Reads a stored row back. Of one that was redacted, what is left. */
 export function memoryOf(row: MemoryRow): Memory {
-  const authored = parseText<AuthoredRecord>(row);
+  const authored = parseText<AuthoredRecord & Pick<Memory, "redacted">>(row);
   const { branch, seq, storedAt, link, signature } = row;
   const session = authored.session ?? authored.instance;
-  return { ...authored, session, branch, seq, storedAt, link, signature, digest: sha256(row.text) };
+  const placed = { session, branch, seq, storedAt, link, signature };
+  const { redacted } = authored;
+  if (redacted !== undefined) {
+    return { ...authored, salt: "", ...placed, digest: redacted.digest };
+  }
+  return { ...authored, ...placed, digest: sha256(row.text) };
 }
 
 /** The memory that was just appended, without reading it again. */

@@ -33,6 +33,13 @@ export async function refusalError(
         hint: "Leave the id out, or use a new one for new content.",
         details: { id: refusal.id },
       });
+    case "branch_closed":
+      return new BatonError("branch_closed", {
+        message: `The branch "${refusal.branch}" was merged or abandoned.`,
+        path: "branch",
+        hint: "Write on its base, or on a new branch.",
+        details: { branch: refusal.branch },
+      });
     default:
       return assertNever(refusal);
   }

@@ -1,7 +1,12 @@
 /** Remembering: one record or many, all or none. */
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
+import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { citedIn } from "./cited.ts";
+import { refuseInvisible } from "./invisible.ts";
+import { refuseQuarantined } from "./quarantine-mark.ts";
+import { readOpen } from "./read.ts";
 import {
   type Author,
   type Memory,
@@ -18,11 +23,28 @@ export async function remember(
   author: Author,
   inputs: readonly MemoryInput[],
 ): Promise<Memory[]> {
+  const memories = await rememberWith(workspace, author, inputs, []);
+  if (memories === undefined) throw new Error("a record without entries met a changed one");
+  return memories;
+}
+
+/** Records and entries in one write; undefined when an entry had been changed: nothing is written. */
+export async function rememberWith(
+  workspace: Workspace,
+  author: Author,
+  inputs: readonly MemoryInput[],
+  entries: readonly PutEntry[],
+): Promise<Memory[] | undefined> {
   const written = writeAll(workspace, author, inputs);
+  const single = inputs.length === 1;
+  const cited = inputs.flatMap((input, i) => citedIn(input, single ? "" : `[${i}]`));
+  await refuseInvisible(workspace, written);
+  await refuseQuarantined(workspace, cited);
   const outcome = await workspace.store.appendMemories({
     workspace: workspace.name,
     branch: workspace.branch,
     memories: written.map(({ record }) => record),
+    ...(entries.length === 0 ? {} : { entries }),
   });
   switch (outcome.kind) {
     case "appended":
@@ -34,8 +56,11 @@ export async function remember(
       if (before !== undefined) return before;
       throw await refusalError(workspace, outcome);
     }
+    case "entry_changed":
+      return undefined;
     case "lease_lost":
-      throw new Error("a record outside a lease cannot lose one");
+    case "tip_moved":
+      throw new Error(`a plain record was refused: ${outcome.kind}`);
     default:
       throw await refusalError(workspace, outcome);
   }
@@ -68,7 +93,7 @@ export async function sameBefore(
 ): Promise<Memory[] | undefined> {
   const records = written.map(({ record }) => record);
   const ids = records.map((record) => record.id);
-  const stored = await workspace.store.readMemories(workspace.name, ids);
+  const stored = await readOpen(workspace, ids);
   if (stored.length !== records.length) return undefined;
   const same = records.every(
     (record, i) => essence(record.text) === essence(stored[i]?.text ?? "{}"),

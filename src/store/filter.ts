@@ -19,7 +19,10 @@ export function facetsOf(row: Pick<MemoryRow, "id" | "text">): Facets {
 }
 
 /** A record without a session of its own belongs to the session of its author. */
-export const sessionOf = (facets: Facets): string => facets.session ?? facets.instance;
+export const sessionOf = (record: {
+  readonly instance: string;
+  readonly session?: string | undefined;
+}): string => record.session ?? record.instance;
 
 /** Everything a word search looks at. */
 export function findableText({ content, tags = [], concepts = [] }: Facets): string {
@@ -27,8 +30,7 @@ export function findableText({ content, tags = [], concepts = [] }: Facets): str
 }
 
 export function passes(row: MemoryRow, filter: MemoryFilter): boolean {
-  if (row.branch !== filter.branch) return false;
-  if (Object.keys(filter).length === 1) return true;
+  if (Object.keys(filter).length === 0) return true;
   const facets = facetsOf(row);
   return (
     (filter.task === undefined || facets.task === filter.task) &&

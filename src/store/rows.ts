@@ -268,6 +268,9 @@ export const EVENT_KINDS = [
   "opened",
   "awaited",
   "reminded",
+  /** What it carries was taken out of sight, or put back. */
+  "quarantined",
+  "lifted",
   "breaker_opened",
   "breaker_reset",
 ] as const;

@@ -8,6 +8,15 @@
  * An outcome other than the good one has changed nothing.
  */
 import type {
+  Archive,
+  BackupOutcome,
+  BackupProgress,
+  Exported,
+  ImportOutcome,
+  ImportProgress,
+} from "./archive.ts";
+import type { QueryOutcome, RunQuery } from "./query.ts";
+import type {
   AgentRow,
   AttemptRow,
   DeliveryRow,
@@ -22,6 +31,15 @@ import type {
   NewMemory,
   RelationEdge,
 } from "./rows.ts";
+import type {
+  FindUnembedded,
+  ModelState,
+  PutVectors,
+  Searched,
+  SearchMemories,
+  UnembeddedSlice,
+} from "./search.ts";
+import type { Sight } from "./sight.ts";
 
 /** The author of a write is checked inside the write: nobody slips in between. */
 export type AuthorRefusal =
@@ -33,7 +51,12 @@ export type AuthorRefusal =
 export type RecordRefusal =
   | AuthorRefusal
   | { readonly kind: "missing_reference"; readonly memory: string; readonly reference: string }
-  | { readonly kind: "id_taken"; readonly id: string };
+  | { readonly kind: "id_taken"; readonly id: string }
+  /** There is an entry that says so, of kind `CLOSED` with the branch's name. */
+  | { readonly kind: "branch_closed"; readonly branch: string };
+
+/** The kind of the entry that closes a branch: no record is added to it any more. */
+export const CLOSED = "closed";
 
 export interface Place {
   readonly id: string;
@@ -75,16 +98,22 @@ export interface AppendMemories {
   readonly memories: readonly NewMemory[];
   /** Written under a lease: renews it, or is refused. */
   readonly lease?: Lease;
+  /** Written with the records, or nothing is. No entry twice. */
+  readonly entries?: readonly PutEntry[];
+  /** A branch as it was last seen: nothing was added to it since, or nothing is written. */
+  readonly tip?: { readonly branch: string; readonly seq: number };
 }
 
 export type AppendOutcome =
   /** With the envelope that counts now, when it was written under a lease. */
   | { readonly kind: "appended"; readonly places: readonly Place[]; readonly envelope: string }
+  /** An entry it brings is there already, or has changed: the first of them, as it is now. */
+  | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
+  | { readonly kind: "tip_moved" }
   | RecordRefusal
   | LeaseLost;
 
 export interface MemoryFilter {
-  readonly branch: string;
   readonly task?: string;
   readonly agent?: string;
   readonly session?: string;
@@ -94,27 +123,48 @@ export interface MemoryFilter {
 
 export interface RecentMemories {
   readonly workspace: string;
+  readonly sight: Sight;
   readonly filter: MemoryFilter;
   readonly limit: number;
-  /** Only records before this sequence number: the cursor for the next page. */
-  readonly before?: number;
+  /** Only records stored before this one: the last of a page. Before one that is not there: none. */
+  readonly before?: string;
+}
+
+/** A moment in the life of a workspace: a time, or when a record was stored (that one included). */
+export type Moment =
+  | { readonly kind: "time"; readonly at: number }
+  | { readonly kind: "memory"; readonly id: string };
+
+export interface FindTips {
+  readonly workspace: string;
+  readonly branches: readonly string[];
+  /** As they were then; without it, as they are. */
+  readonly moment?: Moment;
+}
+
+/** The last record of a branch: 0 and empty where there is none. */
+export interface Tip {
+  readonly seq: number;
+  readonly memory: string;
 }
 
 export interface FindRelations {
   readonly workspace: string;
   readonly memory: string;
   readonly direction: "in" | "out";
+  /** Edges whose other end is not seen are left out. */
+  readonly sight: Sight;
   readonly kinds?: readonly string[];
   /** Only edges valid at this time. */
   readonly at?: number;
   readonly limit: number;
 }
 
-export interface SearchCandidates {
+/** Who points at any of these, whoever may see it: for following what came of them, many at once. */
+export interface FindInbound {
   readonly workspace: string;
-  readonly branch: string;
-  /** Lower-case words; a candidate has at least one of them. */
-  readonly words: readonly string[];
+  readonly memories: readonly string[];
+  readonly kinds: readonly string[];
   readonly limit: number;
 }
 
@@ -363,7 +413,10 @@ export interface MoveDeliveries {
   readonly memory?: NewMemory;
   /** A new envelope, vouched for by the memory, that the deliveries go on to. */
   readonly envelope?: NewEnvelope;
+  /** None, when only the record and the entries are to be written. */
   readonly moves: readonly Move[];
+  /** Written with it, or nothing is. No name twice. */
+  readonly entries?: readonly PutEntry[];
 }
 
 export interface Move {
@@ -401,6 +454,8 @@ export type MoveOutcome =
   | { readonly kind: "moved"; readonly deliveries: readonly DeliveryRow[] }
   /** The first that is not as it was seen, as it is now. */
   | { readonly kind: "changed"; readonly delivery: DeliveryRow | undefined }
+  /** The first entry it brings that is there already, or has changed. */
+  | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
   | { readonly kind: "missing_parent"; readonly envelope: string }
   | ReceiverRefusal
   | RecordRefusal;
@@ -435,6 +490,140 @@ export interface LineEntry {
   readonly envelope: EnvelopeRow;
   /** Deliveries that point to this envelope now. */
   readonly deliveries: readonly DeliveryRow[];
+}
+
+// Retention --------------------------------------------------------------------------------------
+
+/** What there is of a session's trace: the steps from `first` to `last`, none left out. */
+export interface TraceBranch {
+  readonly branch: string;
+  /** One more than `last` when all of it has gone. */
+  readonly first: number;
+  readonly last: number;
+  /** Store time of the first step that is there; 0 when none is. */
+  readonly firstAt: number;
+  /** Store time of the last step there ever was. */
+  readonly lastAt: number;
+  /** The link of the last step there ever was. */
+  readonly link: string;
+}
+
+export interface ListTraces {
+  readonly workspace: string;
+  /** Only branches after this one: the cursor for the next page. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** The beginning of a trace, up to a step that may go. */
+export interface SurveyTrace {
+  readonly workspace: string;
+  readonly branch: string;
+  readonly upTo: number;
+}
+
+/**
+ * Takes steps off the beginning of a trace, for good: what they said, and their edges. Stops before
+ * the first that a record after `upTo` or on another branch refers to, and before the newest record of
+ * the store, so that no position is ever given twice. That it may be done was said on a record before
+ * (store/pruning.ts).
+ */
+export interface PruneTrace extends SurveyTrace {
+  /** So many at most: bounds how long others wait. */
+  readonly limit: number;
+}
+
+/** What goes, or went. */
+export interface PrunedTrace {
+  readonly records: number;
+  /** Of their texts. */
+  readonly bytes: number;
+  /** The step that stays, and with it all after it, because something refers to it; 0: none does. */
+  readonly heldBy: number;
+}
+
+/** Events that are older than a time, or more than the newest so many. The newest one always stays. */
+export interface SurveyEvents {
+  readonly workspace: string;
+  readonly before?: number;
+  readonly keep?: number;
+}
+
+export interface EventSurvey {
+  /** The last event of them; 0: there are none. */
+  readonly upTo: number;
+  readonly events: number;
+}
+
+// Redaction --------------------------------------------------------------------------------------
+
+/** One body that is replaced, if it is still as it was seen. */
+export type Erasure =
+  | {
+      readonly kind: "memory" | "envelope";
+      readonly id: string;
+      /** Of the text as it was seen. */
+      readonly digest: string;
+      /** What stands there from now on. */
+      readonly text: string;
+    }
+  | {
+      readonly kind: "attempt";
+      readonly delivery: string;
+      readonly attempt: number;
+      /** Of the reason as it was seen. */
+      readonly digest: string;
+      readonly reason: string;
+    }
+  | { readonly kind: "entry"; readonly entry: PutEntry & { readonly value: string } }
+  | {
+      readonly kind: "agent";
+      readonly agent: string;
+      readonly basedOn: number;
+      readonly profile: string;
+    };
+
+/** Takes bodies away: all of them, with the record that vouches for what stands there now, or none. */
+export interface RedactBodies {
+  readonly workspace: string;
+  readonly branch: string;
+  readonly memory: NewMemory;
+  readonly erasures: readonly Erasure[];
+}
+
+export type RedactOutcome =
+  | { readonly kind: "redacted"; readonly place: Place }
+  /** The first that is not as it was seen, or not there. */
+  | { readonly kind: "changed"; readonly erasure: Erasure }
+  | RecordRefusal;
+
+/** Looks through stored texts and names, a slice at a time: memories of every branch come last, in their order. */
+export interface SeekText {
+  readonly workspace: string;
+  /** Any of these, exactly as they would stand in the stored text. */
+  readonly forms: readonly string[];
+  /** Where the slice before this one ended; empty at the start. */
+  readonly after: string;
+}
+
+export type Sighting =
+  | { readonly kind: "memory"; readonly row: MemoryRow }
+  | { readonly kind: "envelope"; readonly row: EnvelopeRow }
+  | { readonly kind: "attempt"; readonly row: AttemptRow }
+  | { readonly kind: "entry"; readonly row: EntryRow }
+  | { readonly kind: "agent"; readonly row: AgentRow };
+
+export interface Sought {
+  readonly found: readonly Sighting[];
+  /** Where the next slice begins; undefined when there is none. */
+  readonly next: string | undefined;
+  readonly checked: number;
+  readonly total: number;
+}
+
+export interface Scrubbed {
+  /** What may still hold what was taken away, and why the store cannot change that. */
+  readonly beyond: readonly string[];
 }
 
 // Housekeeping -----------------------------------------------------------------------------------
@@ -491,12 +680,23 @@ export interface Store {
   appendMemories(operation: AppendMemories): Promise<AppendOutcome>;
   /** In the order asked for; what does not exist is left out. */
   readMemories(workspace: string, ids: readonly string[]): Promise<readonly MemoryRow[]>;
-  /** Newest first. */
+  /** What the reader sees, newest first: in the order of storing, whatever line it is on. */
   recentMemories(operation: RecentMemories): Promise<readonly MemoryRow[]>;
+  /** In the order asked for. */
+  findTips(operation: FindTips): Promise<readonly Tip[]>;
   /** Oldest edge first. */
   findRelations(operation: FindRelations): Promise<readonly RelationEdge[]>;
-  /** Newest first, unranked. */
-  searchCandidates(operation: SearchCandidates): Promise<readonly MemoryRow[]>;
+  /** Oldest edge first. */
+  findInbound(operation: FindInbound): Promise<readonly RelationEdge[]>;
+  /** The best first. */
+  search(operation: SearchMemories): Promise<Searched>;
+  /** Oldest first: what has no vector of a model yet. */
+  findUnembedded(operation: FindUnembedded): Promise<UnembeddedSlice>;
+  /** Vectors and how far the model has come, together. What it said of a record before is replaced. */
+  putVectors(operation: PutVectors): Promise<void>;
+  listModels(workspace: string): Promise<readonly ModelState[]>;
+  /** Takes a model's vectors away. */
+  dropModel(workspace: string, model: string): Promise<void>;
 
   putEntry(
     workspace: string,
@@ -527,15 +727,53 @@ export interface Store {
   listParked(operation: ListParked): Promise<readonly Claimed[]>;
   /** How many deliveries are open in an inbox; `most` at most, so that it costs no more than that. */
   countOpen(workspace: string, receiver: string, most: number): Promise<number>;
+  /** One envelope, and the deliveries that point to it now. */
+  findEnvelope(workspace: string, id: string): Promise<LineEntry | undefined>;
   /** Envelopes of a task in the order they were sent. */
   readLine(workspace: string, task: string): Promise<readonly LineEntry[]>;
   readAttempts(workspace: string, delivery: string): Promise<readonly AttemptRow[]>;
   /** Events after a number, oldest first. */
   readEvents(workspace: string, after: number, limit: number): Promise<readonly EventRow[]>;
 
+  /** Traces in the order of their names (by code point). */
+  listTraces(operation: ListTraces): Promise<readonly TraceBranch[]>;
+  /** How much of it nothing that stays refers to: what could go. */
+  surveyTrace(operation: SurveyTrace): Promise<PrunedTrace>;
+  pruneTrace(operation: PruneTrace): Promise<PrunedTrace>;
+  surveyEvents(operation: SurveyEvents): Promise<EventSurvey>;
+  /**
+   * Takes away the oldest events, `limit` at most and none after `upTo`; answers how many went. Never
+   * the newest: a number is given once, and a cursor goes on from wherever it was.
+   */
+  pruneEvents(workspace: string, upTo: number, limit: number): Promise<number>;
+
+  redactBodies(operation: RedactBodies): Promise<RedactOutcome>;
+  seekText(operation: SeekText): Promise<Sought>;
+  /**
+   * Removes what redacted bodies have left in the store's own files: logs, free space, indexes. With
+   * `forms`, looks whether anything of that is left.
+   */
+  scrub(workspace: string, forms: readonly string[]): Promise<Scrubbed>;
+
   countDeliveries(workspace: string): Promise<Books>;
   verify(workspace: string, onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
   indexState(): Promise<IndexState>;
+  /** One read-only query over the views (sql/views.ts), as of one moment. */
+  query(operation: RunQuery): Promise<QueryOutcome>;
+
+  /**
+   * Everything a workspace holds, of one moment: first a summary, then the rows. Whoever stops
+   * reading early ends it (`return()`, or leaving a `for await`).
+   */
+  exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined>;
+  /** All of an archive into a workspace that holds nothing, verified before anybody sees it. */
+  importWorkspace(
+    workspace: string,
+    archive: Archive,
+    onProgress?: (progress: ImportProgress) => void,
+  ): Promise<ImportOutcome>;
+  /** A copy of the whole store in a file, of one moment, while others write. */
+  backup(file: string, onProgress?: (progress: BackupProgress) => void): Promise<BackupOutcome>;
 
   /**
    * Calls back after a commit that concerns an agent. A hint: it carries no data and may be lost.

@@ -1,9 +1,15 @@
-/** A workspace: its store, and what every operation in it needs. Made by the hub, passed to rooms. */
+/**
+ * A workspace: its store, what every operation in it needs, and who acts in it on which branch. Made by
+ * the hub, passed to rooms.
+ */
 import type { Clock } from "../clock.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
 import type { PolicyInput } from "../envelope/schema.ts";
 import type { Ids } from "../ids.ts";
 import type { Limits } from "../limits.ts";
+import type { Near } from "../recall/query.ts";
+import type { Meant } from "./search.ts";
+import { NOBODY, type Reader, TRUNK } from "./sight.ts";
 import type { Store } from "./store.ts";
 
 /** Which process this is, and which others have ended. Injected, like the clock. */
@@ -28,10 +34,40 @@ export interface Leaving {
 /** Computes the next receiver; undefined leaves it to the table of routes. */
 export type RouteFunction = (leaving: Leaving) => string | undefined | Promise<string | undefined>;
 
+/** What an embedder says to a question (memory/meaning.ts). */
+export interface Understood {
+  readonly meant: Meant | undefined;
+  readonly near: (word: string) => readonly Near[];
+  /** Why there is nothing to compare. */
+  readonly state: string;
+}
+
+/** How far an embedder has come with the records. */
+export interface EmbedProgress {
+  readonly model: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface Understanding {
+  ask(workspace: Workspace, question: string, wanted: boolean): Promise<Understood>;
+  embedAll(
+    workspace: Workspace,
+    onProgress?: (progress: EmbedProgress) => void,
+  ): Promise<EmbedProgress | undefined>;
+}
+
+/** Nothing, tell what is known, or refuse to say it again (memory/search-first.ts). */
+export type KnownMode = "ignore" | "report" | "refuse";
+
 export interface Workspace {
   readonly name: string;
+  /** What all views of it (an agent's, a branch's) share: what is remembered of it is kept by this. */
+  readonly root: object;
   /** The branch that is read and written. */
   readonly branch: string;
+  /** Who looks: decides which private records are seen. */
+  readonly reader: Reader;
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -43,4 +79,14 @@ export interface Workspace {
   /** How handoffs are tried that say nothing about it. */
   readonly policy: PolicyInput | undefined;
   readonly route: RouteFunction | undefined;
+  readonly meaning: Understanding;
+  /** What is done about what is known already when something is remembered, unless the call says. */
+  readonly known: KnownMode;
 }
+
+/** The workspace as policy sees it: what it decides is written on the trunk, for everybody. */
+export const trunkOf = (workspace: Workspace): Workspace => ({
+  ...workspace,
+  branch: TRUNK,
+  reader: NOBODY,
+});

@@ -14,9 +14,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { DEFAULT_LIMITS, type Hub, openHub, type Store } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { type Agent, type Hub, openHub } from "../../src/index.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Above the number of records that are not worth an index. */
@@ -55,25 +53,31 @@ async function ask(hub: Hub): Promise<Answers> {
   const contents = async (query: Parameters<typeof agent.recent>[0]): Promise<string[]> =>
     (await agent.recent({ limit: 1_000, ...query })).map(({ content }) => content);
   const line = await hub.line("task-1");
-  await using store = await openStore(hub);
-  const search = { workspace: "default", branch: "main", words: WORDS, limit: 100 };
-  const found = await store.searchCandidates(search);
+  const { hits } = await hub.recall(WORDS.join(" "), { limit: 100, meaning: false });
   return {
-    byWords: found.map(({ id }) => id),
+    // What only stands beside them has none of the words.
+    byWords: hits
+      .filter(({ parts }) => parts.words > 0)
+      .map(({ memory }) => memory.content)
+      .sort(),
     byTask: await contents({ task: "task-1" }),
     byTag: await contents({ tag: "tag-2" }),
     byType: await contents({ type: "finding", task: "task-3", tag: "tag-4" }),
-    page: await contents({ task: "task-1", before: 2_000, limit: 10 }),
+    page: await contents({ task: "task-1", before: await at(agent, 2_000), limit: 10 }),
     line: line.map(({ envelope }) => envelope.id),
     pins: (await agent.pins()).map(({ id }) => id),
   };
 }
 
-/** Search is the store's business as long as the hub has no door for it. */
-async function openStore(hub: Hub): Promise<Store & AsyncDisposable> {
-  const file = hub.store.replace("sqlite ", "");
-  const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
-  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+/** The id of the record with this number. */
+async function at(agent: Agent, seq: number): Promise<string> {
+  let before: string | undefined;
+  for (;;) {
+    const page = await agent.recent({ limit: 1_000, ...(before && { before }) });
+    const found = page.find((memory) => memory.seq === seq);
+    if (found !== undefined) return found.id;
+    before = page.at(-1)?.id;
+  }
 }
 
 /** What the answers have to be, from the same records read without any index. */
@@ -81,7 +85,7 @@ async function truth(hub: Hub): Promise<Answers> {
   const agent = await hub.agent("writer");
   const all: Awaited<ReturnType<typeof agent.recent>> = [];
   for (;;) {
-    const before = all.at(-1)?.seq;
+    const before = all.at(-1)?.id;
     const page = await agent.recent({ limit: 1_000, ...(before && { before }) });
     if (page.length === 0) break;
     all.push(...page);
@@ -100,7 +104,8 @@ async function truth(hub: Hub): Promise<Answers> {
     ),
     byWords: all
       .filter(({ content }) => content.split(" ").some((word) => WORDS.includes(word)))
-      .map(({ id }) => id),
+      .map(({ content }) => content)
+      .sort(),
     page: contents(({ task, seq }) => task === "task-1" && seq < 2_000, 10),
     line: all
       .filter(({ type, task }) => type === "handoff" && task === "task-1")
@@ -128,7 +133,7 @@ async function fillStore(file: string): Promise<void> {
   await agent.handoff({ to: "writer", task: "task-1", intent: "First" });
   const work = await agent.accept({ task: "task-1" });
   await work?.handoff({ to: "writer", intent: "Second" });
-  const [fifth] = await agent.recent({ before: 7, limit: 1 });
+  const [fifth] = await agent.recent({ before: await at(agent, 7), limit: 1 });
   await agent.pin(fifth?.id ?? "");
   await indexed(hub);
 }

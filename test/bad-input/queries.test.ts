@@ -11,7 +11,7 @@ const NOT_OBJECTS = [null, 42, "text", true, [], () => 1];
 describe("recent", () => {
   const GOOD = {
     agent: "coder",
-    before: 5,
+    before: MISSING,
     limit: 3,
     session: "s",
     tag: "t",
@@ -21,7 +21,8 @@ describe("recent", () => {
 
   it("with a field of the wrong type is refused at that field", async () => {
     const { planner } = await openTeam();
-    await planner.recent(GOOD);
+    const { id: before } = await planner.remember({ content: "known" });
+    await planner.recent({ ...GOOD, before });
     for (const { title, path, input } of wrongTypes(GOOD)) {
       const expected = { code: "invalid_input", path } as const;
       await refused(() => planner.recent(input), expected).catch((error: Error) =>
@@ -35,7 +36,8 @@ describe("recent", () => {
     ["limit", { limit: -1 }, "invalid_input"],
     ["limit", { limit: 1.5 }, "invalid_input"],
     ["limit", { limit: 1_001 }, "limit_exceeded"],
-    ["before", { before: 0 }, "invalid_input"],
+    ["before", { before: "7" }, "invalid_input"],
+    ["before", { before: MISSING }, "unknown_memory"],
     ["agent", { agent: "two words" }, "invalid_input"],
     ["taks", { taks: "typo" }, "invalid_input"],
   ] as const)("with a bad %s is refused: %j", async (path, query, code) => {

@@ -50,7 +50,7 @@ describe.each(STORES)("a memory on %s", (store) => {
   it("is read back with every field it was written with [MEM-1]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
-    const scout = await hub.agent("scout", {}, { instance: "window-3" });
+    const scout = await hub.agent("scout", { owner: "olga" }, { instance: "window-3" });
     const first = await scout.remember({ content: "First." });
     const input = fullMemory(first.id);
     const written = await scout.remember(input);
@@ -63,6 +63,7 @@ describe.each(STORES)("a memory on %s", (store) => {
       createdAt: clock.now(),
       storedAt: clock.now(),
       branch: "main",
+      user: "olga",
       seq: 2,
       signature: "",
     });
@@ -71,7 +72,7 @@ describe.each(STORES)("a memory on %s", (store) => {
 
   it("has a digest over every author field, and a link over place, time and all before [MEM-1]", async () => {
     const hub = await openFresh(store, { workspace: "acme" });
-    const scout = await hub.agent("scout", {});
+    const scout = await hub.agent("scout", { owner: "olga" });
     const first = await scout.remember({ content: "First.", session: "day" });
     const second = await scout.remember(fullMemory(first.id));
     let link = sha256(JSON.stringify(["baton", "acme", "main"]));
@@ -166,7 +167,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(await ids({ type: "lesson" })).toEqual([three, two]);
     expect(await ids({ task: "auth", tag: "y" })).toEqual([one]);
     expect(await ids({ limit: 2 })).toEqual([three, two]);
-    expect(await ids({ limit: 2, before: (await scout.read(two)).seq })).toEqual([one]);
+    expect(await ids({ limit: 2, before: two })).toEqual([one]);
     expect(await refusal(scout.recent({ agent: "nobody" }))).toMatchObject({
       code: "unknown_agent",
     });
@@ -205,12 +206,12 @@ describe("verify", () => {
   async function written() {
     const address = freshAddress();
     const hub = await open(address);
-    const scout = await hub.agent("scout", {});
+    const scout = await hub.agent("scout", { owner: "olga" });
     const records = [await scout.remember({ content: "Zero." })];
     for (const content of ["One.", "Two.", "Three."]) {
       records.push(await scout.remember({ ...fullMemory(records[0]?.id ?? ""), content }));
     }
-    expect(await hub.verify()).toMatchObject({ memories: 4, relations: 3, problems: [] });
+    expect(await hub.verify()).toMatchObject({ memories: 4, relations: 6, problems: [] });
     const file = breakIn(address);
     const named = async () => new Set((await hub.verify()).problems.map(({ record }) => record));
     return { hub, file, named, ids: records.map(({ id }) => id) };

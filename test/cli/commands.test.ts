@@ -18,6 +18,8 @@ const LOOKING = [
   ["route", "list"],
   ["breaker", "list"],
   ["recent"],
+  ["branch", "list"],
+  ["sql", "select * from handoffs"],
   ["agents"],
   ["verify"],
 ];
@@ -84,7 +86,8 @@ describe("baton recent", () => {
     expect(await types("--type", "plan")).toEqual(["plan"]);
     expect(await types("--task=other")).toEqual([]);
     expect(await types("--agent", "plan-bot", "--limit", "1")).toEqual(["handoff"]);
-    expect(await types("--before", "2")).toEqual(["plan"]);
+    const [newest] = JSON.parse((await store.baton("recent", "--json")).stdout) as { id: string }[];
+    expect(await types("--before", newest?.id ?? "")).toEqual(["plan"]);
   });
 
   it("does not let stored text steer the terminal", async () => {

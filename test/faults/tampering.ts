@@ -11,6 +11,9 @@ export interface Column {
   readonly type: "INTEGER" | "TEXT";
 }
 
+/** Vectors, and how far a model has come with them. */
+const DERIVED = ["models", "vectors"];
+
 export class Tampering implements Disposable {
   readonly #db: DatabaseSync;
 
@@ -19,8 +22,10 @@ export class Tampering implements Disposable {
     this.#db.exec("pragma synchronous = off"); // Nothing here has to outlive a power cut.
   }
 
+  /** Of what was written; not of what is computed from it and made anew at will. */
   columns(): Column[] {
-    return tablesOf(this.#db).flatMap((table) =>
+    const written = tablesOf(this.#db).filter((table) => !DERIVED.includes(table));
+    return written.flatMap((table) =>
       this.#info(table).map(({ name, type }) => ({ table, column: name, type })),
     );
   }

@@ -14,8 +14,11 @@ import { Scene } from "../../src/testing/contract/scene.ts";
 import { postgresUrl, testSchema } from "../support/postgres/schema.ts";
 
 const HISTORY = 3_000;
-/** A young store has fewer than ten memories to show, and no dead entries to step over. */
-const SLACK = 60;
+/**
+ * A young store has fewer than ten memories to show, no dead entries to step over, and no list yet for
+ * most of the words that are indexed afterwards: some thirty of each record.
+ */
+const SLACK = 200;
 
 interface Cast {
   readonly hub: Hub;
@@ -103,7 +106,7 @@ const READS_EVERYTHING: readonly StatementName[] = [
 ];
 /** The tables that hold history. */
 const HISTORIES =
-  /Seq Scan on (memories|relations|envelopes|deliveries|attempts|events|entries|facets|words)/;
+  /Seq Scan on (memories|relations|envelopes|deliveries|attempts|events|entries|facets|postings|found|vectors)/;
 
 /** The statements that read, each with the index that finds its rows. */
 const FOUND_BY: Partial<Record<StatementName, string>> = {
@@ -112,12 +115,26 @@ const FOUND_BY: Partial<Record<StatementName, string>> = {
   places: "memories_id",
   memoriesBackward: "memories_seq",
   memoriesTail: "memories_pkey",
+  memoriesBefore: "memories_pkey",
+  lastOf: "memories_seq",
+  tips: "memories_seq",
+  position: "memories_id",
   memoriesByFacet: "facets_pkey",
-  memoriesByWord: "words_of",
+  postings: "postings_pkey",
+  found: "found_pkey",
+  foundWithText: "found_pkey",
+  beside: "found_session",
+  edgesAround: "relations_target",
+  memoriesBeyond: "memories_pkey",
+  memoriesAt: "memories_pkey",
+  vectorsAt: "vectors_pkey",
+  signaturesAfter: "vectors_pkey",
   memoriesAfter: "memories_pkey",
   memoriesOfChain: "memories_seq",
   edgesOut: "relations_pkey",
-  edgesIn: "relations_target",
+  edgesInto: "relations_target",
+  beyondIn: "relations_target",
+  beyondOut: "relations_pkey",
   delivery: "deliveries_pkey",
   deliveryRow: "deliveries_pkey",
   openWork: "deliveries_open",
@@ -154,7 +171,7 @@ describe("rows touched on PostgreSQL", () => {
     }
     await makeHistory();
     await schema.query(
-      `vacuum analyze ${["memories", "relations", "envelopes", "deliveries", "attempts", "events", "facets", "words"].map((table) => `${schema.schema}.${table}`).join(", ")}`,
+      `vacuum analyze ${["memories", "relations", "envelopes", "deliveries", "attempts", "events", "facets", "postings", "found"].map((table) => `${schema.schema}.${table}`).join(", ")}`,
     );
     for (const [name, act] of Object.entries(OPERATIONS)) {
       old.set(name, await rowsTouchedBy(act));

@@ -97,7 +97,7 @@ async function rememberAllKinds({ planner, coder, tester }: Team): Promise<void>
       { kind: "supports", to: plan.id, from: 1_000, until: 2_000 },
     ],
     run: "run-42",
-    scope: "user",
+    scope: "team",
     session: "morning",
     tags: ["auth", "security"],
     task: "auth-refactor",

@@ -12,10 +12,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-const ROOMS = ["memory", "context", "delivery", "coordination", "observe"];
+const ROOMS = ["memory", "context", "delivery", "coordination", "observe", "keeping"];
 const DOORS = ["http", "mcp", "cli"];
 const STORES = ["reference", "sqlite", "postgres"];
-const FOLDERS = ["envelope", "store", ...ROOMS, ...DOORS, "client", "adapters", "testing"];
+const FOLDERS = [
+  "envelope",
+  "meaning",
+  "recall",
+  "store",
+  ...ROOMS,
+  ...DOORS,
+  "client",
+  "adapters",
+  "testing",
+];
 
 const leaves = ["errors", "clock", "ids", "limits", "canonical"].map((name) => `src/${name}.ts`);
 const envelope = "src/envelope/schema.ts";
@@ -45,6 +55,18 @@ const FORBIDDEN: Statements = {
     [
       [envelope, "src/envelope/versions/v2.ts"],
       [...storeInterface, ...stores, ...rooms, ...above, hub, openHub, "node:fs", "gpt-tokenizer"],
+    ],
+  ],
+  "what turns text into vectors knows nothing of what is stored": [
+    [
+      ["src/meaning/embedder.ts"],
+      [envelope, ...storeInterface, ...stores, ...rooms, ...above, hub, openHub],
+    ],
+  ],
+  "ranking is pure": [
+    [
+      ["src/recall/rank.ts"],
+      [envelope, ...storeInterface, ...stores, ...rooms, ...above, hub, openHub, "node:fs", "zod"],
     ],
   ],
   "a store knows neither rooms nor hub": [
@@ -98,6 +120,14 @@ const ALLOWED: Statements = {
       [envelope, "src/envelope/versions/v2.ts"],
       [...leaves, "src/envelope/digest.ts", "zod", "ajv", "node:crypto"],
     ],
+  ],
+  "vectors are made with leaf files only, and stores compare them": [
+    [["src/meaning/embedder.ts"], [...leaves, "src/meaning/signature.ts", "node:fs"]],
+    [[...stores, ...rooms], ["src/meaning/quantise.ts"]],
+  ],
+  "ranking uses leaf files and a stemmer, and stores rank with it": [
+    [["src/recall/rank.ts"], [...leaves, "src/recall/match.ts", "stemmer"]],
+    [[...storeInterface, ...stores, ...rooms], ["src/recall/rank.ts"]],
   ],
   "a store uses the envelope, its interface and its own files": [
     [storeInterface, [...leaves, envelope, "src/store/outcomes.ts"]],

@@ -6,6 +6,7 @@ import { sayEnvelope, sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
 import { bold, dim, localTime, say, sayJson } from "../terminal.ts";
+import { sayWarnings } from "../warnings.ts";
 import { LEASE_OPTION, openForWork } from "../work.ts";
 
 const RECEIPT_OPTIONS = {
@@ -46,12 +47,14 @@ export const accept = command({
     }
     const { delivery: row, envelope } = await hub.delivery(work.id);
     const { handle, attempt, redelivered } = work;
-    if (json) sayJson({ handle, attempt, redelivered, delivery: row, envelope });
+    const warnings = await work.warnings();
+    if (json) sayJson({ handle, attempt, redelivered, delivery: row, envelope, warnings });
     else {
       say(bold(handle));
       sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
       sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
       await sayEnvelope(hub, envelope);
+      sayWarnings(warnings);
       say(dim(`Go on with baton note, complete, fail, decline, release or clarify ${handle}`));
     }
     return OK;

@@ -6,6 +6,7 @@ import { OK } from "../exit.ts";
 import { given } from "../given.ts";
 import { openExisting } from "../store.ts";
 import { bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
+import { sayWarnings } from "../warnings.ts";
 
 export const inbox = command({
   name: "inbox",
@@ -27,7 +28,10 @@ export const inbox = command({
     if (json) sayJson(waiting);
     else if (waiting.length === 0) say(dim(`Nothing waits for ${agent.id}.`));
     else {
-      for (const each of waiting) sayWaiting(each, agent.id);
+      for (const each of waiting) {
+        sayWaiting(each, agent.id);
+        sayWarnings(await hub.warnings(each.delivery.id));
+      }
       if (waiting.length === limit) say(dim(`More: --after ${waiting.at(-1)?.delivery.id}`));
     }
     return OK;

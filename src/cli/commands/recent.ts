@@ -1,6 +1,8 @@
 import type { Memory } from "../../memory/record.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
+import { given } from "../given.ts";
+import { momentOf, READER_OPTIONS, readerOf } from "../reader.ts";
 import { openExisting } from "../store.ts";
 import { bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
 
@@ -18,16 +20,18 @@ export const recent = command({
     tag: { type: "text", value: "<tag>", help: "only with this tag" },
     session: { type: "text", value: "<name>", help: "only of this session" },
     limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
-    before: { type: "number", value: "<seq>", help: "only older than this number: the next page" },
+    before: { type: "text", value: "<memory>", help: "only older than this one: the next page" },
+    ...READER_OPTIONS,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ options }) {
-    const { store, workspace, json, limit = DEFAULT_LIMIT, ...filter } = options;
+    const { store, workspace, json, limit = DEFAULT_LIMIT, as, branch, ...rest } = options;
+    const { "as-of": asOf, ...filter } = rest;
     await using hub = await openExisting({ store, workspace });
-    const query = Object.entries({ ...filter, limit }).filter(([, value]) => value !== undefined);
-    const memories = await hub.recent(Object.fromEntries(query));
+    const reader = await readerOf(hub, as, branch);
+    const memories = await reader.recent({ ...given({ ...filter, asOf: momentOf(asOf) }), limit });
     if (json) sayJson(memories);
     else sayMemories(memories, limit);
     return OK;
@@ -37,13 +41,16 @@ export const recent = command({
 /** Oldest first: the newest stands where the eye is, at the end. */
 function sayMemories(memories: readonly Memory[], limit: number): void {
   if (memories.length === 0) say(dim("Nothing remembered that fits."));
-  for (const { seq, type, agent, task, storedAt, content } of memories.toReversed()) {
+  for (const { seq, type, agent, task, storedAt, content, redacted } of memories.toReversed()) {
     const about = task === undefined ? "" : ` on ${task}`;
     say(
       `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}`)}`,
     );
-    say(`      ${oneLine(content, 6)}`);
+    const told = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
+    say(`      ${oneLine(told ?? content, 6)}`);
   }
-  const oldest = memories.at(-1)?.seq ?? 0;
-  if (memories.length === limit && oldest > 1) say(dim(`Older ones: --before ${oldest}`));
+  const oldest = memories.at(-1);
+  if (oldest !== undefined && memories.length === limit) {
+    say(dim(`Older ones: --before ${oldest.id}`));
+  }
 }

@@ -5,12 +5,13 @@
  */
 
 import { memoryOf } from "../codecs.ts";
-import { facetsOf, findableText, passes } from "../filter.ts";
+import { passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
-import type { MemoryFilter, RecentMemories, SearchCandidates } from "../store.ts";
-import { wordsOf } from "../words.ts";
+import { isSeen, type Line } from "../sight.ts";
+import type { MemoryFilter, RecentMemories } from "../store.ts";
 import type { Row, Statement } from "./connection.ts";
-import { facetOf, INDEX_VERSION, wordToken } from "./indexer.ts";
+import { facetOf, INDEX_VERSION } from "./indexer.ts";
+import { lastOf, linesIn, positionOf } from "./lines.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Reader {
@@ -19,51 +20,93 @@ export interface Reader {
 }
 
 const ALL = 2 ** 53 - 1;
+/** Of more lines than this most records are on one of them: the whole workspace is walked. */
+const MERGED = 64;
+/** What is fetched at once, at most. */
+const MOST = 1_000;
 
 export async function recentMemories(
   reader: Reader,
   operation: RecentMemories,
 ): Promise<MemoryRow[]> {
-  const { workspace, filter, limit, before = ALL } = operation;
-  const { branch } = filter;
-  const [first, ...others] = facetsIn(filter);
-  if (first === undefined) {
-    const values = [workspace, branch, before, limit];
-    return (await reader.read(reader.sql.memoriesBackward, values)).map(memoryOf);
-  }
+  const { workspace, filter, limit, sight } = operation;
+  const lines = await linesIn(reader, workspace, sight);
+  const before =
+    operation.before === undefined ? ALL : await positionOf(reader, workspace, operation.before);
+  if (before === undefined || lines.length === 0) return [];
+  const fits = (row: MemoryRow): boolean => passes(row, filter) && isSeen(row, sight);
+  const first = facetsIn(lines[0]?.branch ?? "", filter);
+  const search = { workspace, lines, before, limit, fits };
+  if (first.length === 0) return walk(reader, search);
   const { indexed } = await indexState(reader, workspace);
-  const tail = await scan(reader, { workspace, branch, indexed, before });
-  const found = tail.filter((row) => passes(row, filter)).slice(0, limit);
-  if (found.length === limit || indexed === 0) return found;
-  const values = [workspace, first, indexed, before, others, limit - found.length];
-  const rows = (await reader.read(reader.sql.memoriesByFacet, values)).map(memoryOf);
-  return [...found, ...rows.filter((row) => passes(row, filter))];
-}
-
-export async function searchCandidates(
-  reader: Reader,
-  operation: SearchCandidates,
-): Promise<MemoryRow[]> {
-  const { workspace, branch, words, limit } = operation;
-  if (words.length === 0) return [];
-  const wanted = new Set(words);
-  const { indexed } = await indexState(reader, workspace);
-  const tail = await scan(reader, { workspace, branch, indexed, before: ALL });
-  const fits = (row: MemoryRow): boolean =>
-    wordsOf(findableText(facetsOf(row))).some((word) => wanted.has(word));
+  const tail = before > indexed + 1 ? await scan(reader, { workspace, indexed, before }) : [];
   const found = tail.filter(fits).slice(0, limit);
   if (found.length === limit || indexed === 0) return found;
-  const [key] = (await reader.read(reader.sql.workspaceKey, [workspace]))[0] as [number];
-  const tokens = words.map((word) => wordToken(key, word));
-  const values = [workspace, branch, tokens, indexed, limit - found.length];
-  return [...found, ...(await reader.read(reader.sql.memoriesByWord, values)).map(memoryOf)];
+  const rest = { ...search, before: Math.min(before, indexed + 1), limit: limit - found.length };
+  return [...found, ...(await byFacets(reader, rest, filter))];
+}
+
+interface Search {
+  readonly workspace: string;
+  readonly lines: readonly Line[];
+  /** Only records before this position. */
+  readonly before: number;
+  readonly limit: number;
+  readonly fits: (row: MemoryRow) => boolean;
+}
+
+/** The newest of the lines. */
+async function walk(reader: Reader, { workspace, lines, ...search }: Search): Promise<MemoryRow[]> {
+  const { sql, read } = reader;
+  const page = async (before: number, limit: number): Promise<Row[]> => {
+    if (lines.length > MERGED) return read(sql.memoriesBefore, [workspace, before, limit]);
+    const upTo =
+      before === ALL
+        ? lines.map((line) => line.upTo)
+        : await lastOf(reader, { workspace, lines, before });
+    const branches = lines.map((line) => line.branch);
+    return read(sql.memoriesBackward, [workspace, branches, upTo, limit]);
+  };
+  return untilEnough(search, page);
+}
+
+/** By one facet of each line, checked for the others. */
+function byFacets(
+  { sql, read }: Reader,
+  { workspace, lines, ...search }: Search,
+  filter: MemoryFilter,
+): Promise<MemoryRow[]> {
+  const facets = lines.map((line) => facetsIn(line.branch, filter));
+  const first = facets.map(([rarest]) => rarest);
+  const others = facets.flatMap(([, ...rest]) => rest);
+  const each = others.length / lines.length;
+  return untilEnough(search, (before, limit) =>
+    read(sql.memoriesByFacet, [workspace, first, before, others, limit, each]),
+  );
+}
+
+/** Pages until there are enough that fit: some rows are not for this reader. */
+async function untilEnough(
+  { before, limit, fits }: Pick<Search, "before" | "limit" | "fits">,
+  page: (before: number, limit: number) => Promise<Row[]>,
+): Promise<MemoryRow[]> {
+  const found: MemoryRow[] = [];
+  let from = before;
+  for (let size = limit; found.length < limit; size = Math.max(size, Math.min(size * 2, MOST))) {
+    const rows = (await page(from, size)).map(memoryOf);
+    found.push(...rows.filter(fits));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < size) break;
+    from = last.pos;
+  }
+  return found.slice(0, limit);
 }
 
 async function scan(
   { sql, read }: Reader,
-  of: { workspace: string; branch: string; indexed: number; before: number },
+  of: { workspace: string; indexed: number; before: number },
 ): Promise<MemoryRow[]> {
-  const values = [of.workspace, of.branch, of.indexed, of.before];
+  const values = [of.workspace, of.indexed, of.before];
   return (await read(sql.memoriesTail, values)).map(memoryOf);
 }
 
@@ -77,7 +120,8 @@ export async function indexState(
 }
 
 /** The facets a filter asks for, the rarest kind first: its rows are the ones that are walked. */
-function facetsIn({ branch, task, session, tag, type, agent }: MemoryFilter): string[] {
+function facetsIn(branch: string, filter: MemoryFilter): string[] {
+  const { task, session, tag, type, agent } = filter;
   return Object.entries({ session, task, tag, agent, type }).flatMap(([kind, value]) =>
     value === undefined ? [] : facetOf(branch, kind, value),
   );

@@ -197,12 +197,14 @@ export class Group {
   }
 
   #append(i: number, operation: AppendMemories): void {
-    const { lease, memories } = operation;
+    const { lease, memories, entries = [], tip } = operation;
     if (lease !== undefined) {
       this.#hold(i, lease, { newest: false });
       this.#renew(i, lease);
     }
     for (const memory of memories) this.#record(i, operation, memory);
+    for (const entry of entries) this.#put(i, entry);
+    if (tip !== undefined) this.#part("tip", { i, ...tip });
   }
 
   #send(i: number, operation: SendHandoff): void {
@@ -259,9 +261,10 @@ export class Group {
   }
 
   #moveAll(i: number, operation: MoveDeliveries): void {
-    const { memory, envelope, moves } = operation;
+    const { memory, envelope, moves, entries = [] } = operation;
     const ord = memory && this.#record(i, operation, memory);
     if (envelope !== undefined && ord !== undefined) this.#envelope(i, ord, envelope);
+    for (const entry of entries) this.#put(i, entry);
     for (const [n, move] of moves.entries())
       this.#move({ i, n, ord: ord ?? null }, operation, move);
   }

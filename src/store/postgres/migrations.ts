@@ -6,7 +6,7 @@ import type pg from "pg";
 import { BatonError } from "../../errors.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
-import { BALLAST, DECISIONS, INDEX_TABLES, TABLES } from "./schema.ts";
+import { BALLAST, DECISIONS, INDEX_TABLES, RANKED_SEARCH, REFERENCES, TABLES } from "./schema.ts";
 
 /** What is stored. Functions and their types are code: they are made anew after every step. */
 interface Migration {
@@ -26,6 +26,8 @@ const MIGRATIONS: readonly Migration[] = [
     name: "deadlines, times to decide, entries, inboxes of roles",
     sql: DECISIONS,
   },
+  { version: 3, name: "references are edges too", sql: REFERENCES },
+  { version: 4, name: "ranked search, vectors", sql: RANKED_SEARCH },
 ];
 
 const NEWEST = MIGRATIONS.length;

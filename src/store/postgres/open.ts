@@ -7,6 +7,7 @@
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Limits } from "../../limits.ts";
+import type { Exported } from "../archive.ts";
 import { storeClosed } from "../closed.ts";
 import {
   agentOf,
@@ -37,14 +38,25 @@ import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
 import { type PostgresAddress, parsePostgresAddress } from "./address.ts";
 import { clientConfig, persist, type Row, run, type Statement } from "./connection.ts";
+import { type Ask, exportWorkspace } from "./export.ts";
 import { isUnknownHost, storeFailure } from "./failures.ts";
-import { type Reader, recentMemories, searchCandidates } from "./find.ts";
+import { type Reader, recentMemories } from "./find.ts";
+import { importWorkspace } from "./import.ts";
 import { Indexer } from "./indexer.ts";
+import { findRelations, findTips } from "./lines.ts";
 import { migrate } from "./migrations.ts";
 import { Notices } from "./notices.ts";
 import type { Operation } from "./operations.ts";
+import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "./prune.ts";
 import { claimedOf, explain, recover } from "./recover.ts";
+import { redactBodies } from "./redact.ts";
+import { forgetIndex, vacuum } from "./scrub.ts";
+import { Searcher } from "./search.ts";
+import { seekText } from "./seek.ts";
+import { SqlReader } from "./sql.ts";
 import { type Statements, statementsIn } from "./statements.ts";
+import { dropModel, findUnembedded, listModels, putVectors } from "./vectors.ts";
+import { tryExtension } from "./vectors-hnsw.ts";
 import { verifySource } from "./verify-source.ts";
 import { Writer } from "./writer.ts";
 
@@ -80,6 +92,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
 /** Before everything: what is urgent may have a place below 0. */
 const FIRST = { place: Number.MIN_SAFE_INTEGER, id: "" };
+/** More records than the index is let lie for. */
+const MANY = 1_000_000;
 /** How long opening waits for a server that is just starting. */
 const OPEN_MS = 2_000;
 
@@ -90,11 +104,15 @@ class PostgresStore implements Store {
   readonly #pool: pg.Pool;
   readonly #writer: Writer;
   readonly #indexer: Indexer;
+  readonly #searcher = new Searcher();
   readonly #notices: Notices;
+  readonly #sqlReader: SqlReader;
   readonly #bell = new WakeBell();
   readonly #reader: Reader;
   readonly #forMs: number;
   readonly #now: () => number | null;
+  /** Whether pgvector could be had was tried once. */
+  #extended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(address: PostgresAddress, { clock, limits }: PostgresOptions) {
@@ -135,6 +153,7 @@ class PostgresStore implements Store {
         if (records > 0) this.#indexer.committed(workspace, records);
       },
     });
+    this.#sqlReader = new SqlReader(address, limits.busyMs);
     this.#notices = new Notices(address, this.#bell, (channel, payload) =>
       run(this.#pool, this.#sql.notify, [channel, payload], address),
     );
@@ -192,16 +211,41 @@ class PostgresStore implements Store {
     return recentMemories(this.#reader, operation);
   };
 
-  searchCandidates: Store["searchCandidates"] = async (operation) => {
+  search: Store["search"] = (operation) =>
+    this.#atOneMoment((reader) => this.#searcher.search(reader, operation));
+
+  findUnembedded: Store["findUnembedded"] = (operation) =>
+    this.#atOneMoment((reader) => findUnembedded(reader, operation));
+
+  putVectors: Store["putVectors"] = async (operation) => {
     this.#refuseClosed();
-    return searchCandidates(this.#reader, operation);
+    this.#extended ??= tryExtension((statement, values) => this.#read(statement, values)).catch(
+      () => {
+        this.#extended = undefined; // The server is away: tried again with the next ones.
+      },
+    );
+    await this.#extended;
+    await this.#inOneGo((reader) => putVectors(reader, operation));
+  };
+
+  listModels: Store["listModels"] = (workspace) =>
+    this.#atOneMoment((reader) => listModels(reader, workspace));
+
+  dropModel: Store["dropModel"] = (workspace, model) =>
+    this.#inOneGo((reader) => dropModel(reader, workspace, model));
+
+  findTips: Store["findTips"] = async (operation) => {
+    this.#refuseClosed();
+    return findTips(this.#reader, operation);
   };
 
   findRelations: Store["findRelations"] = async (operation) => {
-    const { workspace, memory, direction, kinds = null, at = null, limit } = operation;
-    const edges = direction === "in" ? this.#sql.edgesIn : this.#sql.edgesOut;
-    return (await this.#read(edges, [workspace, memory, kinds, at, limit])).map(edgeOf);
+    this.#refuseClosed();
+    return findRelations(this.#reader, operation);
   };
+
+  findInbound: Store["findInbound"] = async ({ workspace, memories, kinds, limit }) =>
+    (await this.#read(this.#sql.edgesInto, [workspace, memories, kinds, limit])).map(edgeOf);
 
   findDelivery: Store["findDelivery"] = async (workspace, id) => {
     const [row] = await this.#read(this.#sql.delivery, [workspace, [id]]);
@@ -247,6 +291,15 @@ class PostgresStore implements Store {
   listEntries: Store["listEntries"] = async ({ workspace, kind, limit, prefix = "", after = "" }) =>
     (await this.#read(this.#sql.entries, [workspace, kind, prefix, after, limit])).map(entryOf);
 
+  findEnvelope: Store["findEnvelope"] = async (workspace, id) => {
+    const [row] = await this.#read(this.#sql.envelope, [workspace, id]);
+    if (row === undefined) return undefined;
+    const envelope = envelopeOf(row);
+    const rows = await this.#read(this.#sql.deliveriesOf, [workspace, [envelope.memory]]);
+    const deliveries = rows.map(deliveryOf).filter((delivery) => delivery.envelope === id);
+    return { envelope, deliveries };
+  };
+
   readLine: Store["readLine"] = async (workspace, task) => {
     const envelopes = (await this.#read(this.#sql.line, [workspace, task])).map(envelopeOf);
     const records = envelopes.map((envelope) => envelope.memory);
@@ -266,6 +319,45 @@ class PostgresStore implements Store {
 
   listProcesses: Store["listProcesses"] = async (workspace) =>
     (await this.#read(this.#sql.processes, [workspace])).map(([process]) => process as string);
+
+  listTraces: Store["listTraces"] = async (operation) => {
+    this.#refuseClosed();
+    return listTraces(this.#reader, operation);
+  };
+
+  surveyTrace: Store["surveyTrace"] = (operation) =>
+    this.#atOneMoment((reader) => surveyTrace(reader, operation));
+
+  pruneTrace: Store["pruneTrace"] = (operation) =>
+    this.#inOneGo((reader) => pruneTrace(reader, operation));
+
+  surveyEvents: Store["surveyEvents"] = (operation) =>
+    this.#atOneMoment((reader) => surveyEvents(reader, operation));
+
+  pruneEvents: Store["pruneEvents"] = (workspace, upTo, limit) =>
+    this.#inOneGo((reader) => pruneEvents(reader, workspace, { upTo, limit }));
+
+  redactBodies: Store["redactBodies"] = async (operation) => {
+    const outcome = await this.#transact((ask) => redactBodies(ask, operation, this.#now()));
+    // All of the index is to be filled again.
+    if (outcome.kind === "redacted") this.#indexer.committed(operation.workspace, MANY);
+    return outcome;
+  };
+
+  seekText: Store["seekText"] = async (operation) => {
+    this.#refuseClosed();
+    return this.#persist(() =>
+      this.#withClient((client) => seekText(this.#asking(client), operation)),
+    );
+  };
+
+  scrub: Store["scrub"] = async (workspace) => {
+    await this.#transact((ask) => forgetIndex(ask, workspace));
+    this.#indexer.committed(workspace, MANY); // All of it is to be filled again.
+    return this.#persist(async () => ({
+      beyond: await this.#withClient((client) => vacuum(this.#asking(client))),
+    }));
+  };
 
   countDeliveries: Store["countDeliveries"] = (workspace) =>
     this.#atOneMoment(async ({ sql, read }): Promise<Books> => {
@@ -287,10 +379,75 @@ class PostgresStore implements Store {
       verifyWorkspace(await verifySource(reader, workspace), onProgress),
     );
 
+  query: Store["query"] = async (query) => {
+    this.#refuseClosed();
+    return this.#sqlReader.query(query);
+  };
+
   indexState: Store["indexState"] = async () => {
     const [row] = await this.#read(this.#sql.indexTotals, []);
     const [records, indexed] = row as [number, number];
     return { records, indexed };
+  };
+
+  async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
+    this.#refuseClosed();
+    const client = await this.#persist(() => this.#pool.connect());
+    const lost = (): void => {}; // Met again by whoever waits for an answer.
+    client.on("error", lost);
+    let failed: Error | undefined;
+    try {
+      await client.query("begin isolation level repeatable read read only");
+      for await (const row of exportWorkspace(this.#asking(client), workspace)) {
+        this.#refuseClosed();
+        yield row;
+      }
+    } catch (error) {
+      failed = error as Error;
+      throw storeFailure(error, this.name);
+    } finally {
+      if (failed === undefined) await client.query("rollback");
+      client.off("error", lost);
+      client.release(failed);
+    }
+  }
+
+  /** Tried once: its rows come from where they can be read only once. */
+  importWorkspace: Store["importWorkspace"] = async (workspace, archive, onProgress) => {
+    this.#refuseClosed();
+    try {
+      return await this.#withClient(async (client) => {
+        await client.query("begin");
+        await client.query("set local synchronous_commit = on");
+        const reader: Reader = {
+          sql: this.#sql,
+          read: (statement, values) => run(client, statement, values, this.#address),
+        };
+        const outcome = await importWorkspace({
+          ...{ ask: this.#asking(client), workspace, archive, onProgress },
+          source: () => verifySource(reader, workspace),
+        });
+        await client.query(outcome.kind === "imported" ? "commit" : "rollback");
+        const { memory } = archive.summary.counts;
+        if (outcome.kind === "imported") this.#indexer.committed(workspace, memory);
+        return outcome;
+      });
+    } catch (error) {
+      throw storeFailure(error, this.name);
+    }
+  };
+
+  #asking(client: pg.PoolClient): Ask {
+    const { schema } = this.#address;
+    return async (text, values) => {
+      const query = { text: text.replaceAll("$schema", schema), values: [...values] };
+      return (await client.query<unknown[]>({ ...query, rowMode: "array" })).rows;
+    };
+  }
+
+  backup: Store["backup"] = async () => {
+    this.#refuseClosed();
+    return { kind: "no_file" };
   };
 
   onWake: Store["onWake"] = (whom, listener) => {
@@ -308,6 +465,7 @@ class PostgresStore implements Store {
     await this.#writer.close();
     await this.#notices.close();
     await this.#indexer.close();
+    await this.#sqlReader.close();
     await this.#pool.end();
   }
 
@@ -339,6 +497,45 @@ class PostgresStore implements Store {
           });
         } finally {
           await client.query("rollback");
+        }
+      }),
+    );
+  }
+
+  /** The same, for statements that are made as they are needed. */
+  async #transact<T>(write: (ask: Ask) => Promise<T>): Promise<T> {
+    this.#refuseClosed();
+    return this.#persist(() =>
+      this.#withClient(async (client) => {
+        await client.query("begin");
+        try {
+          const outcome = await write(this.#asking(client));
+          await client.query("commit");
+          return outcome;
+        } catch (error) {
+          await client.query("rollback").catch(() => {}); // The first error is the one to tell.
+          throw error;
+        }
+      }),
+    );
+  }
+
+  /** All of it is written, or nothing. What is tried again begins anew. */
+  async #inOneGo<T>(write: (reader: Reader) => Promise<T>): Promise<T> {
+    this.#refuseClosed();
+    return this.#persist(() =>
+      this.#withClient(async (client) => {
+        await client.query("begin");
+        try {
+          const outcome = await write({
+            sql: this.#sql,
+            read: (statement, values) => run(client, statement, values, this.#address),
+          });
+          await client.query("commit");
+          return outcome;
+        } catch (error) {
+          await client.query("rollback").catch(() => {}); // The first error is the one to tell.
+          throw error;
         }
       }),
     );

@@ -65,8 +65,12 @@ export interface Take {
 function touches(operation: Operation): string[] {
   switch (operation.kind) {
     case "append": {
-      const { memories, lease } = operation.of;
-      return [...memories.map((memory) => memory.id), ...(lease ? [lease.delivery] : [])];
+      const { memories, lease, entries = [] } = operation.of;
+      return [
+        ...memories.map((memory) => memory.id),
+        ...(lease ? [lease.delivery] : []),
+        ...entries.map(({ kind, name }) => `${kind} ${name}`),
+      ];
     }
     case "send": {
       const { memory, envelope, deliveries, extend, settles, entry } = operation.of;
@@ -79,9 +83,10 @@ function touches(operation: Operation): string[] {
       ];
     }
     case "move": {
-      const { memory, envelope, moves } = operation.of;
+      const { memory, envelope, moves, entries = [] } = operation.of;
       const made = [memory?.id, envelope?.id].filter((id) => id !== undefined);
-      return [...made, ...moves.map((move) => move.delivery)];
+      const put = entries.map(({ kind, name }) => `${kind} ${name}`);
+      return [...made, ...put, ...moves.map((move) => move.delivery)];
     }
     case "put":
       return [`${operation.of.entry.kind} ${operation.of.entry.name}`];
@@ -127,11 +132,12 @@ export class Write {
   }
 
   /**
-   * A group of its own: it changes what the others of a group would stand on (a line, a breaker),
-   * and comes so seldom that nothing is gained by sorting that out.
+   * A group of its own: it changes what the others of a group would stand on (a line, a breaker, a
+   * branch), and comes so seldom that nothing is gained by sorting that out.
    */
   get alone(): boolean {
-    return this.operation.kind === "move" || this.operation.kind === "put";
+    const { kind, of } = this.operation;
+    return kind === "move" || kind === "put" || (kind === "append" && of.entries !== undefined);
   }
 
   /** Claims and accepts in one operation. */

@@ -128,6 +128,8 @@ const PARTS = {
     event: "text",
     agent: "text",
   },
+  /** A branch as its writer saw it. */
+  tip: { i: "int", branch: "text", seq: "bigint" },
   accept: { i: "int", ord: "int", record: "text", delivery: "text", fence: "int", lease: "bigint" },
   take: {
     i: "int",

@@ -5,7 +5,7 @@
 
 import { deliveryOf, entryOf, envelopeOf } from "../codecs.ts";
 import { BREAKER, type DeliveryRow, type EntryRow } from "../rows.ts";
-import type { Claimed, SendHandoff } from "../store.ts";
+import type { AppendMemories, Claimed, MoveDeliveries, SendHandoff } from "../store.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
 import { type Answer, type Group, stillHeld } from "./group.ts";
@@ -40,12 +40,19 @@ export async function explain(
     case "changed":
       return explainChanged(reader, operation, what);
     case "entry_changed": {
+      if (operation.kind === "append" || operation.kind === "move") {
+        return { kind: why, entry: await changed(reader, operation.of) };
+      }
       const { workspace, entry } = operation.of as SendHandoff | Put;
       const found = entry && (await findEntry(reader, workspace, entry));
       return operation.kind === "put"
         ? { kind: "changed", entry: found }
         : { kind: why, entry: found };
     }
+    case "tip_moved":
+      return { kind: why };
+    case "branch_closed":
+      return { kind: why, branch: what };
     case "breaker_changed": {
       const { workspace, deliveries } = operation.of as SendHandoff;
       const name = deliveries[0]?.receiver ?? "";
@@ -90,6 +97,18 @@ async function findEntry(
 ): Promise<EntryRow | undefined> {
   const [row] = await read(sql.entry, [workspace, kind, name]);
   return row && entryOf(row);
+}
+
+/** The first of the entries that is not as it was seen. */
+async function changed(
+  reader: Reader,
+  { workspace, entries = [] }: AppendMemories | MoveDeliveries,
+): Promise<EntryRow | undefined> {
+  for (const entry of entries) {
+    const found = await findEntry(reader, workspace, entry);
+    if ((found?.revision ?? 0) !== entry.basedOn) return found;
+  }
+  return undefined;
 }
 
 async function findClaimed(

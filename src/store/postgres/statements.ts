@@ -11,6 +11,7 @@ import {
 } from "../codecs.ts";
 import type { Statement } from "./connection.ts";
 import { PART_NAMES } from "./parts.ts";
+import { SEARCH_SQL } from "./search-statements.ts";
 
 /** The workspace's key; of one that nobody has written to, null, which no row has. */
 const HERE = "(select key from $schema.workspaces where name = $1)";
@@ -20,6 +21,9 @@ const CHAIN = `(select key from $schema.chains where workspace = ${HERE} and bra
 const EDGES = `$schema.relations r
   join $schema.memories s on s.workspace = r.workspace and s.pos = r.source
   join $schema.memories t on t.workspace = r.workspace and t.pos = r.target`;
+/** With the record at the other end as m, on its chain c. */
+const EDGES_IN = `${EDGES} join ${MEMORIES} on m.workspace = r.workspace and m.pos = r.source`;
+const EDGES_OUT = `${EDGES} join ${MEMORIES} on m.workspace = r.workspace and m.pos = r.target`;
 const ENVELOPES = `$schema.envelopes e
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
 const WITH_ENVELOPE = `join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
@@ -41,6 +45,12 @@ const inboxes = (one: string): string => `select ${DELIVERY_COLUMNS}, ${ENVELOPE
 const POSITION = `(select pos from $schema.memories where workspace = ${HERE} and id = $2)`;
 const VALID = `($3::text[] is null or r.kind = any ($3))
   and ($4::bigint is null or (r.valid_from <= $4 and (r.valid_until = 0 or $4 < r.valid_until)))`;
+
+/** Lines as two lists ($2 branches, $3 up to where), each with its chain where it has one. */
+const EACH_LINE = `(select u.n, u.upto, c.key as chain, c.seq as length
+    from unnest($2::text[], $3::bigint[]) with ordinality as u(branch, upto, n)
+    left join lateral (select y.key, y.seq from $schema.chains y
+      where y.workspace = ${HERE} and y.branch = u.branch limit 1) c on true) l`;
 
 const SQL = {
   // Writing
@@ -64,31 +74,69 @@ const SQL = {
     join ${MEMORIES} on m.workspace = ${HERE} and m.id = u.id order by u.n`,
   places: `select m.id, m.seq, m.stored_at, m.link from unnest($2::text[]) as u(id)
     join $schema.memories m on m.workspace = ${HERE} and m.id = u.id`,
-  memoriesBackward: `select ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq < $3
-    order by m.seq desc limit $4`,
+  /** Of each line so many as may be asked for, then the newest of them. */
+  memoriesBackward: `select ${MEMORY_COLUMNS} from ${EACH_LINE}
+    cross join lateral (select x.* from $schema.memories x
+      where x.workspace = ${HERE} and x.chain = l.chain and x.seq <= l.upto
+      order by x.seq desc limit $4) m
+    join $schema.chains c on c.workspace = m.workspace and c.key = m.chain
+    order by m.pos desc limit $4`,
+  /** Of so many lines that most records are on one of them: the reader checks which. */
+  memoriesBefore: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where m.workspace = ${HERE} and m.pos < $2 order by m.pos desc limit $3`,
+  /** Where each line was before a position ($4), or at a time ($5): by halving. */
+  lastOf: `select coalesce((
+      with recursive half(least, most) as (
+        select 0::bigint, least(l.upto, l.length)
+        union all
+        select case when x.seq is null then h.least else x.seq end,
+          case when x.seq is null then (h.least + h.most + 1) / 2 - 1 else h.most end
+        from half h
+        left join lateral (select n.seq from (select y.* from $schema.memories y
+            where y.workspace = ${HERE} and y.chain = l.chain
+              and y.seq >= (h.least + h.most + 1) / 2 and y.seq <= h.most
+            order by y.seq limit 1) n
+          where ($4::bigint is null or n.pos < $4) and ($5::bigint is null or n.stored_at <= $5)
+          ) x on true
+        where h.least < h.most)
+      select h.least from half h where h.least >= h.most limit 1), 0)
+    from ${EACH_LINE} order by l.n`,
+  position: `select ${POSITION}`,
+  traceBranches: `select branch from $schema.chains
+    where workspace = ${HERE} and branch >= 'trace/' and branch < 'trace0'`,
+  tips: `select coalesce(m.seq, 0), coalesce(m.id, '') from ${EACH_LINE}
+    left join lateral (select x.seq, x.id from $schema.memories x
+      where x.workspace = ${HERE} and x.chain = l.chain and x.seq <= l.upto
+      order by x.seq desc limit 1) m on true order by l.n`,
   /** Beyond the index: to be scanned, from there on (+ 0: and by no other index). */
   memoriesTail: `select ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.workspace = ${HERE} and m.pos > $3 and m.chain + 0 = ${CHAIN} and m.seq + 0 < $4
+    where m.workspace = ${HERE} and m.pos > $2 and m.pos < $3
     order by m.pos desc`,
-  /** By one facet, checked for the others; newest first. */
-  memoriesByFacet: `select ${MEMORY_COLUMNS} from $schema.facets f
-    join ${MEMORIES} on m.workspace = f.workspace and m.pos = f.pos
-    where f.workspace = ${HERE} and f.facet = $2 and f.pos <= $3 and m.seq < $4
-      and (select count(*) from $schema.facets g where g.workspace = f.workspace
-        and g.facet = any ($5::bigint[]) and g.pos = f.pos) = cardinality($5::bigint[])
-    order by f.pos desc limit $6`,
-  memoriesByWord: `with found as materialized (
-      select pos from $schema.words where words && $3::text[] and workspace + 0 = ${HERE}
-        and pos + 0 <= $4)
-    select ${MEMORY_COLUMNS} from found f
-    join ${MEMORIES} on m.workspace = ${HERE} and m.pos = f.pos and m.chain + 0 = ${CHAIN}
-    order by f.pos desc limit $5`,
+  /** By one facet of each line, checked for the others (so many of each line: $6); newest first. */
+  memoriesByFacet: `select ${MEMORY_COLUMNS} from (
+      select f.pos from unnest($2::bigint[]) with ordinality as l(facet, n)
+      cross join lateral (select f.pos from $schema.facets f
+        where f.workspace = ${HERE} and f.facet = l.facet and f.pos < $3
+          and (select count(*) from $schema.facets g where g.workspace = f.workspace
+            and g.facet = any (($4::bigint[])[(l.n - 1) * $6 + 1 : l.n * $6])
+            and g.pos = f.pos) = $6
+        order by f.pos desc limit $5) f
+      order by f.pos desc limit $5) f
+    join ${MEMORIES} on m.workspace = ${HERE} and m.pos = f.pos
+    order by f.pos desc`,
   edgesOut: `select ${EDGE_COLUMNS} from ${EDGES}
     where r.workspace = ${HERE} and r.source = ${POSITION} and ${VALID} order by r.n limit $5`,
-  edgesIn: `select ${EDGE_COLUMNS} from ${EDGES}
+  /** From an edge on, with the record at the other end: the reader checks whether it is seen. */
+  beyondOut: `select ${EDGE_COLUMNS}, r.source, r.n, ${MEMORY_COLUMNS} from ${EDGES_OUT}
+    where r.workspace = ${HERE} and r.source = ${POSITION} and ${VALID}
+      and (r.source, r.n) > ($6, $7) order by r.source, r.n limit $5`,
+  beyondIn: `select ${EDGE_COLUMNS}, r.source, r.n, ${MEMORY_COLUMNS} from ${EDGES_IN}
     where r.workspace = ${HERE} and r.target = ${POSITION} and ${VALID}
-    order by r.source, r.n limit $5`,
+      and (r.source, r.n) > ($6, $7) order by r.source, r.n limit $5`,
+  edgesInto: `select ${EDGE_COLUMNS} from ${EDGES}
+    where r.workspace = ${HERE} and r.target in (select x.pos from $schema.memories x
+        where x.workspace = ${HERE} and x.id = any ($2::text[])) and r.kind = any ($3::text[])
+    order by r.source, r.n limit $4`,
 
   // The index
   workspaceKey: "select key from $schema.workspaces where name = $1",
@@ -100,12 +148,8 @@ const SQL = {
     where m.workspace = ${HERE} and m.pos > $2 order by m.pos limit $3`,
   indexLock: `select pg_try_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))`,
   clearFacets: `delete from $schema.facets where workspace = ${HERE}`,
-  clearWords: `delete from $schema.words where workspace = ${HERE}`,
   addFacets: `insert into $schema.facets (workspace, facet, pos)
     select ${HERE}, f, p from unnest($2::bigint[], $3::bigint[]) as u(f, p) on conflict do nothing`,
-  addWords: `insert into $schema.words (workspace, pos, words)
-    select ${HERE}, (e ->> 'pos')::bigint, array(select json_array_elements_text(e -> 'words'))
-    from json_array_elements($2::json) as e on conflict do nothing`,
   moveIndex: `insert into $schema.indexed (workspace, version, pos) values (${HERE}, $2, $3)
     on conflict (workspace) do update set version = excluded.version, pos = excluded.pos`,
 
@@ -173,6 +217,54 @@ const SQL = {
     where workspace = ${HERE} and kind = $2 and name > $4 and name >= $3
       and name <= $3 || chr(1114111) and starts_with(name, $3) order by name limit $5`,
 
+  // Retention. All names that begin with trace/ lie between that and trace0.
+  /** The lock of every write (functions/write.ts). */
+  lockWorkspace: "select pg_advisory_xact_lock(hashtextextended('$schema ' || $1, 0))",
+  traces: `select c.branch, c.seq, c.stored_at, c.link, f.seq, f.stored_at from $schema.chains c
+    left join lateral (select m.seq, m.stored_at from $schema.memories m
+      where m.workspace = c.workspace and m.chain = c.key order by m.seq limit 1) f on true
+    where c.workspace = ${HERE} and c.branch collate "C" > greatest('trace/', $2::text collate "C")
+      and c.branch collate "C" < 'trace0' order by c.branch collate "C" limit $3`,
+  stepHeld: `select t.seq from $schema.memories t
+    where t.workspace = ${HERE} and t.chain = ${CHAIN} and t.seq <= $3 and exists (
+      select from $schema.relations r
+      join $schema.memories s on s.workspace = r.workspace and s.pos = r.source
+      where r.workspace = t.workspace and r.target = t.pos and (s.chain <> t.chain or s.seq > $4))
+    order by t.seq limit 1`,
+  stepsFrom: `select max(x.seq), max(x.pos),
+      (select position from $schema.workspaces where name = $1)
+    from (select m.seq, m.pos from $schema.memories m where m.workspace = ${HERE}
+      and m.chain = ${CHAIN} and m.seq <= $3 order by m.seq limit $4) x`,
+  sizeOfSteps: `select count(*), coalesce(sum(octet_length(m.text)), 0)::bigint
+    from $schema.memories m
+    where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq <= $3`,
+  /** With their edges and their words; in lists of the index their places lead to no row any more. */
+  dropSteps: `with gone as (delete from $schema.memories m
+      where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq <= $3
+      returning m.pos, octet_length(m.text) as bytes),
+    edges as (delete from $schema.relations r using gone g
+      where r.workspace = ${HERE} and r.source = g.pos),
+    said as (delete from $schema.found x using gone g
+      where x.workspace = ${HERE} and x.pos = g.pos)
+    select count(*), coalesce(sum(bytes), 0)::bigint from gone`,
+  /** Older than a time, or more than so many; the newest stays. */
+  surveyEvents: `with newest as (select event as number from $schema.workspaces where name = $1),
+    bound as (select least(greatest(
+        coalesce((select number from $schema.events where workspace = ${HERE} and at >= $2
+          order by number limit 1), (select number from newest)) - 1,
+        coalesce((select number from $schema.events
+          where workspace = ${HERE} and $3::bigint is not null
+          order by number desc limit 1 offset coalesce($3::bigint, 0)), 0)),
+      (select number from newest) - 1) as number)
+    select coalesce(b.number, 0), (select count(*) from $schema.events
+      where workspace = ${HERE} and number <= b.number) from bound b`,
+  dropEvents: `with gone as (delete from $schema.events
+      where workspace = ${HERE} and number in (select number from $schema.events
+        where workspace = ${HERE} and number <= least($2,
+          (select event - 1 from $schema.workspaces where name = $1))
+        order by number limit $3) returning number)
+    select count(*) from gone`,
+
   // Everything, for verify and the books
   countStates: `select state, count(*) from $schema.deliveries where workspace = ${HERE}
     group by state`,
@@ -197,11 +289,13 @@ const SQL = {
     where d.workspace = ${HERE} and d.id = $2`,
 } as const;
 
-export type StatementName = keyof typeof SQL;
+const ALL = { ...SQL, ...SEARCH_SQL } as const;
+
+export type StatementName = keyof typeof ALL;
 export type Statements = Readonly<Record<StatementName, Statement>>;
 
 export function statementsIn(schema: string): Statements {
-  const entries = Object.entries(SQL).map(([name, text]) => [
+  const entries = Object.entries(ALL).map(([name, text]) => [
     name,
     { name: `baton_${name}`, text: text.replaceAll("$schema", schema) },
   ]);

@@ -1,5 +1,6 @@
 /** Shows the database's rows to the common verification, page by page, all of one moment. */
 
+import { FORMAT_LIMITS } from "../../limits.ts";
 import {
   attemptOf,
   edgeOf,
@@ -14,6 +15,8 @@ import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
 
 const PAGE = 1_000;
+/** More than a record can name, so that one too many is seen. */
+const MOST_EDGES = 2 * (FORMAT_LIMITS.relations + FORMAT_LIMITS.references);
 
 export async function verifySource(
   { sql, read }: Reader,
@@ -50,7 +53,7 @@ export async function verifySource(
       }),
     memory: (id) => one(read(sql.memories, [workspace, [id]]), memoryOf),
     relations: async (source) =>
-      (await read(sql.edgesOut, [workspace, source, null, null, PAGE])).map(edgeOf),
+      (await read(sql.edgesOut, [workspace, source, null, null, MOST_EDGES])).map(edgeOf),
     envelopes: () =>
       paged("", async (after) => {
         const rows = await read(sql.envelopesAfter, [workspace, after, PAGE]);

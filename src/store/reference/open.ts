@@ -7,10 +7,18 @@
  * because it works on a copy of the lists that replaces the old ones at the end.
  */
 import type { Clock } from "../../clock.ts";
+import {
+  type Archive,
+  type ArchivedRow,
+  type Exported,
+  type ImportOutcome,
+  totalOf,
+  unequal,
+} from "../archive.ts";
 import { genesis, nextLink } from "../chain.ts";
 import { storeClosed } from "../closed.ts";
 import { isAsSeen } from "../extension.ts";
-import { facetsOf, findableText, holdsFor, passes } from "../filter.ts";
+import { holdsFor, passes } from "../filter.ts";
 import {
   type AgentRow,
   type AttemptRow,
@@ -35,6 +43,8 @@ import {
   soonest,
 } from "../rows.ts";
 import { delayAfter, isFree, lapseAfter, stateAfter } from "../settlement.ts";
+import { isSeen, isSeenBeyond, TRUNK } from "../sight.ts";
+import { SqlProcesses } from "../sql/processes.ts";
 import type {
   Books,
   ClaimDeliveries,
@@ -43,9 +53,12 @@ import type {
   Lease,
   LeaseLost,
   LeaseRefusal,
+  Moment,
   Move,
   MoveDeliveries,
   Place,
+  PrunedTrace,
+  PruneTrace,
   PutEntry,
   ReceiverRefusal,
   RecordRefusal,
@@ -54,10 +67,15 @@ import type {
   Settlement,
   Store,
 } from "../store.ts";
-import { NOT_MINDED } from "../store.ts";
+import { CLOSED, NOT_MINDED } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
-import { wordsOf } from "../words.ts";
+import { exportLists, type Lists, listsOf, occupied, summaryOf } from "./archive.ts";
+import { Models } from "./models.ts";
+import { type Head, nextSteps, prunableEvents, prunableSteps, tracesIn } from "./prune.ts";
+import { eraseIn, seekIn } from "./redact.ts";
+import { search } from "./search.ts";
+import { tablesOf } from "./sql.ts";
 
 type In<Row> = Row & { readonly workspace: string };
 
@@ -71,6 +89,9 @@ interface Shelf {
   attempts: In<AttemptRow>[];
   events: In<EventRow>[];
   entries: In<EntryRow>[];
+  /** Where chains ended whose last record was pruned, and how much has gone: numbers only rise. */
+  heads: In<Head>[];
+  gone: { readonly memories: number; readonly events: number };
 }
 
 export function openReferenceStore(options: { readonly clock: Clock }): Store {
@@ -81,6 +102,8 @@ class ReferenceStore implements Store {
   readonly name = "memory";
   readonly #clock: Clock;
   readonly #bell = new WakeBell();
+  readonly #processes = new SqlProcesses("memory");
+  readonly #models = new Models();
   #closed = false;
   #shelf: Shelf = {
     agents: [],
@@ -91,6 +114,8 @@ class ReferenceStore implements Store {
     attempts: [],
     events: [],
     entries: [],
+    heads: [],
+    gone: { memories: 0, events: 0 },
   };
 
   constructor(clock: Clock) {
@@ -118,15 +143,24 @@ class ReferenceStore implements Store {
 
   appendMemories: Store["appendMemories"] = (operation) =>
     this.#write(operation.workspace, (write) => {
-      const { lease, memories, branch } = operation;
+      const { lease, memories, branch, entries = [], tip } = operation;
       const lost = lease && write.leaseLost(lease);
       if (lost !== undefined) return lost;
+      const moved = tip !== undefined && write.tip(tip.branch) !== tip.seq;
       const places: Place[] = [];
       for (const memory of memories) {
-        const refused = write.refuseRecord(memory);
+        const refused = write.refuseRecord(branch, memory);
         if (refused !== undefined) return write.takeBack(refused);
         places.push(write.append(branch, memory));
       }
+      for (const entry of entries) {
+        const current = write.entry(entry.kind, entry.name);
+        if ((current?.revision ?? 0) !== entry.basedOn) {
+          return write.takeBack({ kind: "entry_changed", entry: current });
+        }
+      }
+      if (moved) return write.takeBack({ kind: "tip_moved" });
+      for (const entry of entries) write.putEntry(entry);
       const envelope = lease === undefined ? "" : write.renew(lease).envelope;
       return { kind: "appended", places, envelope };
     });
@@ -157,7 +191,7 @@ class ReferenceStore implements Store {
       }
       const missing = envelope.parents.find((id) => write.envelope(id) === undefined);
       if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
-      const refused = write.refuseRecord(memory);
+      const refused = write.refuseRecord(operation.branch, memory);
       if (refused !== undefined) return refused;
       const used = entry && write.entry(entry.kind, entry.name);
       if (entry !== undefined && (used?.revision ?? 0) !== entry.basedOn) {
@@ -203,7 +237,7 @@ class ReferenceStore implements Store {
           continue;
         }
         const memory = accept({ delivery: { ...delivery, state: "accepted" }, envelope });
-        const bad = write.refuseRecord(memory);
+        const bad = write.refuseRecord(operation.branch, memory);
         if (bad !== undefined) return write.takeBack(bad);
         const place = write.append(operation.branch, memory);
         const lease = { fence: delivery.fence, envelope: "", leaseMs: operation.leaseMs };
@@ -218,7 +252,7 @@ class ReferenceStore implements Store {
 
   moveDeliveries: Store["moveDeliveries"] = (operation) =>
     this.#write(operation.workspace, (write) => {
-      const { moves, memory, envelope, branch } = operation;
+      const { moves, memory, envelope, branch, entries = [] } = operation;
       for (const { delivery: id, seen } of moves) {
         const now = write.delivery(id);
         const asSeen =
@@ -236,11 +270,16 @@ class ReferenceStore implements Store {
       }
       const missing = envelope?.parents.find((id) => write.envelope(id) === undefined);
       if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
-      const refused = memory && write.refuseRecord(memory);
+      const refused = memory && write.refuseRecord(operation.branch, memory);
       if (refused !== undefined) return refused;
+      for (const entry of entries) {
+        const now = write.entry(entry.kind, entry.name);
+        if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
+      }
       if (envelope && write.envelope(envelope.id)) return { kind: "id_taken", id: envelope.id };
       const place = memory && write.append(branch, memory);
       if (envelope && place) write.addEnvelope(envelope, place);
+      for (const entry of entries) write.putEntry(entry);
       return {
         kind: "moved",
         deliveries: moves.map((move) => write.move(operation, move, place)),
@@ -254,7 +293,7 @@ class ReferenceStore implements Store {
       if (lost !== undefined) return lost;
       const claimed = write.held(lease);
       if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };
-      const refused = write.refuseRecord(memory);
+      const refused = write.refuseRecord(operation.branch, memory);
       if (refused !== undefined) return refused;
       const place = write.append(branch, memory);
       const delivery = write.accept(lease, place);
@@ -268,7 +307,7 @@ class ReferenceStore implements Store {
       if (lost !== undefined) return lost;
       const held = write.held(lease);
       if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
-      const refused = memory && write.refuseRecord(memory);
+      const refused = memory && write.refuseRecord(operation.branch, memory);
       if (refused !== undefined) return refused;
       const place = memory && write.append(branch, memory);
       const delivery = write.finish(held, settlement, { place, reason });
@@ -339,32 +378,62 @@ class ReferenceStore implements Store {
       ids.flatMap((id) => all.memories.find((memory) => memory.id === id) ?? []),
     );
 
-  recentMemories: Store["recentMemories"] = ({ workspace, filter, limit, before }) =>
-    this.#read(workspace, (all) =>
-      all.memories
-        .filter((row) => passes(row, filter) && (before === undefined || row.seq < before))
+  recentMemories: Store["recentMemories"] = ({ workspace, sight, filter, limit, before }) =>
+    this.#read(workspace, (all) => {
+      const end = all.memories.findIndex((row) => row.id === before);
+      return (before === undefined ? all.memories : all.memories.slice(0, Math.max(end, 0)))
+        .filter((row) => passes(row, filter) && isSeen(row, sight))
         .reverse()
-        .slice(0, limit),
-    );
+        .slice(0, limit);
+    });
+
+  findTips: Store["findTips"] = ({ workspace, branches, moment }) =>
+    this.#read(workspace, (all) => {
+      const there = asOf(all.memories, moment);
+      return branches.map((branch) => {
+        const last = there.findLast((row) => row.branch === branch);
+        return { seq: last?.seq ?? 0, memory: last?.id ?? "" };
+      });
+    });
 
   findRelations: Store["findRelations"] = (operation) =>
-    this.#read(operation.workspace, (all) =>
-      all.relations
-        .filter(
-          (edge) => (operation.direction === "in" ? edge.target : edge.source) === operation.memory,
-        )
-        .filter((edge) => holdsFor(edge, operation))
-        .slice(0, operation.limit),
-    );
+    this.#read(operation.workspace, (all) => {
+      const { direction, memory, sight, limit } = operation;
+      const [here, there] =
+        direction === "in" ? (["target", "source"] as const) : (["source", "target"] as const);
+      const other = (edge: RelationEdge) =>
+        all.memories.find((row) => row.id === edge[there]) as MemoryRow;
+      return all.relations
+        .filter((edge) => edge[here] === memory && holdsFor(edge, operation))
+        .filter((edge) => isSeenBeyond(other(edge), direction, sight))
+        .slice(0, limit);
+    });
 
-  searchCandidates: Store["searchCandidates"] = ({ workspace, branch, words, limit }) =>
+  findInbound: Store["findInbound"] = ({ workspace, memories, kinds, limit }) =>
     this.#read(workspace, (all) =>
-      all.memories
-        .filter((row) => row.branch === branch)
-        .filter((row) => wordsOf(findableText(facetsOf(row))).some((word) => words.includes(word)))
-        .reverse()
+      all.relations
+        .filter((edge) => memories.includes(edge.target) && kinds.includes(edge.kind))
         .slice(0, limit),
     );
+
+  search: Store["search"] = async (operation) => {
+    const { workspace, meant } = operation;
+    const { memories, relations } = await this.#read(workspace, (all) => all);
+    const vectors = meant && this.#models.vectors(workspace, meant.model);
+    return search({ memories, relations, vectors }, operation);
+  };
+
+  findUnembedded: Store["findUnembedded"] = (operation) =>
+    this.#read(operation.workspace, (all) => this.#models.unembedded(all.memories, operation));
+
+  putVectors: Store["putVectors"] = (operation) =>
+    this.#read(operation.workspace, (all) => this.#models.put(all.memories, operation));
+
+  listModels: Store["listModels"] = (workspace) =>
+    this.#read(workspace, (all) => this.#models.list(workspace, all.memories.length));
+
+  dropModel: Store["dropModel"] = (workspace, model) =>
+    this.#read(workspace, () => this.#models.drop(workspace, model));
 
   findDelivery: Store["findDelivery"] = (workspace, id) =>
     this.#read(workspace, (all) => {
@@ -403,6 +472,13 @@ class ReferenceStore implements Store {
       return Math.min(most, open.length);
     });
 
+  findEnvelope: Store["findEnvelope"] = (workspace, id) =>
+    this.#read(workspace, (all) => {
+      const envelope = all.envelopes.find((row) => row.id === id);
+      const deliveries = all.deliveries.filter((row) => row.envelope === id);
+      return envelope && { envelope, deliveries };
+    });
+
   readLine: Store["readLine"] = (workspace, task) =>
     this.#read(workspace, (all) =>
       all.envelopes
@@ -421,6 +497,53 @@ class ReferenceStore implements Store {
       all.events.filter((event) => event.number > after).slice(0, limit),
     );
 
+  listTraces: Store["listTraces"] = ({ workspace, after = "", limit }) =>
+    this.#read(workspace, (all) =>
+      tracesIn(all.memories, headsOf(all, workspace))
+        .filter(({ branch }) => byCodePoint(branch, after) > 0)
+        .sort((a, b) => byCodePoint(a.branch, b.branch))
+        .slice(0, limit),
+    );
+
+  surveyTrace: Store["surveyTrace"] = (operation) =>
+    this.#read(operation.workspace, (all) => {
+      const { rows, heldBy } = prunableSteps(all, operation);
+      return { records: rows.length, bytes: bytesOf(rows), heldBy };
+    });
+
+  pruneTrace: Store["pruneTrace"] = (operation) =>
+    this.#write(operation.workspace, (write) => write.prune(operation));
+
+  surveyEvents: Store["surveyEvents"] = (operation) =>
+    this.#read(operation.workspace, ({ events }) => {
+      const going = prunableEvents(events, operation);
+      return { upTo: going.at(-1)?.number ?? 0, events: going.length };
+    });
+
+  pruneEvents: Store["pruneEvents"] = (workspace, upTo, limit) =>
+    this.#write(workspace, (write) => write.pruneEvents(upTo, limit));
+
+  redactBodies: Store["redactBodies"] = (operation) =>
+    this.#write(operation.workspace, (write) => {
+      const { memory, branch } = operation;
+      const refused = write.refuseRecord(branch, memory);
+      if (refused !== undefined) return refused;
+      const changed = eraseIn(write.shelf, operation, write.now);
+      if (changed !== undefined) return write.takeBack({ kind: "changed", erasure: changed });
+      const gone = operation.erasures.flatMap((each) => (each.kind === "memory" ? each.id : []));
+      this.#models.forget(operation.workspace, gone);
+      return { kind: "redacted", place: write.append(branch, memory) };
+    });
+
+  seekText: Store["seekText"] = (operation) =>
+    this.#read(operation.workspace, (all) => seekIn(all, operation));
+
+  /** Nothing is kept anywhere else. */
+  scrub: Store["scrub"] = async () => {
+    this.#refuseClosed();
+    return { beyond: [] };
+  };
+
   countDeliveries: Store["countDeliveries"] = (workspace) =>
     this.#read(workspace, (all): Books => {
       const count = (state: DeliveryState) =>
@@ -436,7 +559,6 @@ class ReferenceStore implements Store {
 
   verify: Store["verify"] = async (workspace, onProgress) => {
     const all = await this.#read(workspace, (shelf) => shelf);
-    const branches = [...new Set(all.memories.map((row) => row.branch))];
     return verifyWorkspace(
       {
         workspace,
@@ -451,8 +573,7 @@ class ReferenceStore implements Store {
           all.agents.flatMap((agent) =>
             [agent.id, ...agent.aliases].map((name) => ({ name, agent: agent.id })),
           ),
-        heads: () =>
-          branches.map((branch) => ({ branch, ...headOf(all.memories, { workspace, branch }) })),
+        heads: () => headsOf(all, workspace),
         memories: (branch) => all.memories.filter((row) => row.branch === branch),
         memory: (id) => all.memories.find((row) => row.id === id),
         relations: (source) => all.relations.filter((edge) => edge.source === source),
@@ -467,16 +588,71 @@ class ReferenceStore implements Store {
     );
   };
 
+  query: Store["query"] = async (query) => {
+    const { workspace, vectors } = query;
+    const kept = this.#models.vectors(workspace, vectors.model);
+    const model = kept && { name: vectors.model, vectors: kept };
+    const tables = await this.#read(workspace, (all) => tablesOf(all, model));
+    return this.#processes.ask({ source: { kind: "tables", tables, workspace: 1 }, query });
+  };
+
   indexState: Store["indexState"] = async () => {
     this.#refuseClosed();
-    const records = this.#shelf.memories.length;
+    const records = this.#shelf.memories.length + this.#shelf.gone.memories;
     return { records, indexed: records };
+  };
+
+  async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
+    const all = await this.#read(workspace, (shelf) => shelf);
+    for (const row of exportLists(all, headsOf(all, workspace))) {
+      this.#refuseClosed();
+      yield row;
+    }
+  }
+
+  importWorkspace: Store["importWorkspace"] = async (workspace, archive, onProgress) => {
+    const before = await this.#occupied(workspace, archive);
+    if (before !== undefined) return before;
+    const rows: ArchivedRow[] = [];
+    for await (const row of archive.rows) rows.push(row);
+    const { lists, problem } = listsOf(rows);
+    if (problem !== undefined) return { kind: "unsound", problems: [problem] };
+    // In a store of its own, which nobody sees.
+    const scratch = new ReferenceStore(this.#clock);
+    scratch.#shelf = shelved(scratch.#shelf, workspace, { lists, archive });
+    const { heads } = await scratch.#read(workspace, (all) => ({ heads: headsOf(all, workspace) }));
+    const lost = unequal(summaryOf(lists, heads), archive.summary);
+    if (lost !== undefined) return { kind: "unsound", problems: [lost] };
+    const report = await scratch.verify(workspace, ({ checked: done, total }) =>
+      onProgress?.({ phase: "verifying", done, total }),
+    );
+    if (report.problems.length > 0) return { kind: "unsound", problems: report.problems };
+    const meanwhile = await this.#occupied(workspace, archive);
+    if (meanwhile !== undefined) return meanwhile;
+    const last = this.#shelf.events.at(-1)?.number ?? 0;
+    this.#shelf = shelved(this.#shelf, workspace, { lists, archive });
+    const eventsMovedBy = Math.max(0, last + 1 - (lists.events[0]?.number ?? last + 1));
+    return { kind: "imported", report, eventsMovedBy };
+  };
+
+  #occupied(workspace: string, archive: Archive): Promise<ImportOutcome | undefined> {
+    return this.#read(workspace, (all) => {
+      const heads = headsOf(all, workspace);
+      const holds = totalOf(summaryOf(all, heads).counts) > 0;
+      return holds ? occupied(all, heads, archive) : undefined;
+    });
+  }
+
+  backup: Store["backup"] = async () => {
+    this.#refuseClosed();
+    return { kind: "no_file" };
   };
 
   onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
 
   async close(): Promise<void> {
     if (!this.#closed) this.#bell.ringAll();
+    this.#processes.close();
     this.#closed = true;
   }
 
@@ -499,6 +675,7 @@ class ReferenceStore implements Store {
         .map(({ workspace: _, ...row }) => row as Row);
     const { agents, memories, relations, envelopes, deliveries, attempts, events, entries } =
       this.#shelf;
+    const { heads, gone } = this.#shelf;
     return run({
       agents: own(agents),
       memories: own(memories),
@@ -508,6 +685,8 @@ class ReferenceStore implements Store {
       attempts: own(attempts),
       events: own(events),
       entries: own(entries),
+      heads: own(heads),
+      gone,
     });
   }
 
@@ -525,7 +704,41 @@ const copy = (shelf: Shelf): Shelf => ({
   attempts: [...shelf.attempts],
   events: [...shelf.events],
   entries: [...shelf.entries],
+  heads: [...shelf.heads],
+  gone: shelf.gone,
 });
+
+/** With the rows of another workspace. Numbers only rise: what has gone makes up for what is missing. */
+function shelved(
+  shelf: Shelf,
+  workspace: string,
+  { lists, archive }: { lists: Lists; archive: Archive },
+): Shelf {
+  const own = <Row>(rows: readonly Row[]): In<Row>[] => rows.map((row) => ({ ...row, workspace }));
+  const last = shelf.events.at(-1)?.number ?? 0;
+  const movedBy = Math.max(0, last + 1 - (lists.events[0]?.number ?? last + 1));
+  const moved = lists.events.map((row) => ({ ...row, number: row.number + movedBy }));
+  const memories = [...shelf.memories, ...own(lists.memories)];
+  const events = [...shelf.events, ...own(moved)];
+  const pruned = archive.summary.heads.filter(
+    ({ branch }) => !lists.memories.some((row) => row.branch === branch),
+  );
+  return {
+    agents: [...shelf.agents, ...own(lists.agents)],
+    memories,
+    relations: [...shelf.relations, ...own(lists.relations)],
+    envelopes: [...shelf.envelopes, ...own(lists.envelopes)],
+    deliveries: [...shelf.deliveries, ...own(lists.deliveries)],
+    attempts: [...shelf.attempts, ...own(lists.attempts)],
+    events,
+    entries: [...shelf.entries, ...own(lists.entries)],
+    heads: [...shelf.heads, ...own(pruned)],
+    gone: {
+      memories: Math.max(shelf.gone.memories, archive.summary.lastPlace - memories.length),
+      events: Math.max(shelf.gone.events, (events.at(-1)?.number ?? 0) - events.length),
+    },
+  };
+}
 
 function envelopeIn(shelf: Shelf, delivery: DeliveryRow): EnvelopeRow {
   return shelf.envelopes.find((row) => row.id === delivery.envelope) as EnvelopeRow;
@@ -546,11 +759,34 @@ const isAfter = (row: DeliveryRow, cursor: InboxCursor | undefined): boolean =>
   (row.place === cursor.place && row.id > cursor.id);
 
 function headOf(
-  memories: readonly MemoryRow[],
-  chain: { workspace: string; branch: string },
-): { seq: number; storedAt: number; link: string } {
-  const last = memories.findLast((row) => row.branch === chain.branch);
-  return last ?? { seq: 0, storedAt: 0, link: genesis(chain.workspace, chain.branch) };
+  { memories, heads }: Pick<Shelf, "memories" | "heads">,
+  { workspace, branch }: { workspace: string; branch: string },
+): Head {
+  const isOwn = (row: In<{ branch: string }>) => row.branch === branch;
+  const { seq, storedAt, link } = memories.findLast(isOwn) ??
+    heads.find(isOwn) ?? { seq: 0, storedAt: 0, link: genesis(workspace, branch) };
+  return { branch, seq, storedAt, link };
+}
+
+const bytesOf = (rows: readonly MemoryRow[]): number =>
+  rows.reduce((sum, row) => sum + Buffer.byteLength(row.text), 0);
+
+/** Every chain there is, in the order of their first records. */
+function headsOf(shelf: Pick<Shelf, "memories" | "heads">, workspace: string): Head[] {
+  const branches = [...shelf.heads, ...shelf.memories].map((row) => row.branch);
+  return [...new Set(branches)].map((branch) => headOf(shelf, { workspace, branch }));
+}
+
+/** The records that were there at a moment. Of none that is there, nothing was. */
+function asOf(memories: readonly MemoryRow[], moment: Moment | undefined): readonly MemoryRow[] {
+  switch (moment?.kind) {
+    case undefined:
+      return memories;
+    case "time":
+      return memories.filter((row) => row.storedAt <= moment.at);
+    case "memory":
+      return memories.slice(0, memories.findIndex((row) => row.id === moment.id) + 1);
+  }
 }
 
 /** One operation's view of the lists, and the small steps operations are made of. */
@@ -581,6 +817,41 @@ class Write {
     return rows.filter((row) => row.workspace === this.workspace);
   }
 
+  #chains(): Pick<Shelf, "memories" | "heads"> {
+    const { memories, heads } = this.shelf;
+    return { memories: this.#own(memories), heads: this.#own(heads) };
+  }
+
+  prune(operation: PruneTrace): PrunedTrace {
+    const { workspace, shelf } = this;
+    const own = { memories: this.#own(shelf.memories), relations: this.#own(shelf.relations) };
+    const newest = shelf.memories.at(-1);
+    const kept = newest?.workspace === workspace ? newest.id : undefined;
+    const { rows, heldBy } = nextSteps(own, operation, kept);
+    if (rows.length > 0) this.#drop(operation.branch, rows);
+    return { records: rows.length, bytes: bytesOf(rows), heldBy };
+  }
+
+  #drop(branch: string, rows: readonly MemoryRow[]): void {
+    const { workspace, shelf } = this;
+    const head = headOf(this.#chains(), { workspace, branch });
+    const ids = new Set(rows.map((row) => row.id));
+    const isOwn = (row: { workspace: string }) => row.workspace === workspace;
+    shelf.memories = shelf.memories.filter((row) => !isOwn(row) || !ids.has(row.id));
+    shelf.relations = shelf.relations.filter((edge) => !isOwn(edge) || !ids.has(edge.source));
+    shelf.heads = shelf.heads.filter((row) => !isOwn(row) || row.branch !== branch);
+    shelf.heads.push({ ...head, workspace });
+    shelf.gone = { ...shelf.gone, memories: shelf.gone.memories + rows.length };
+  }
+
+  pruneEvents(upTo: number, limit: number): number {
+    const own = this.#own(this.shelf.events).slice(0, -1);
+    const going = new Set(own.filter((event) => event.number <= upTo).slice(0, limit));
+    this.shelf.events = this.shelf.events.filter((event) => !going.has(event));
+    this.shelf.gone = { ...this.shelf.gone, events: this.shelf.gone.events + going.size };
+    return going.size;
+  }
+
   agent(id: string): AgentRow | undefined {
     return this.#own(this.shelf.agents).find((agent) => agent.id === id);
   }
@@ -601,7 +872,7 @@ class Write {
 
   /** Not before any record, also when the clock went back: those were written without the key. */
   keyTime(): number {
-    const stored = this.#own(this.shelf.memories).map((row) => row.storedAt);
+    const stored = headsOf(this.#chains(), this.workspace).map((head) => head.storedAt);
     return stored.reduce((newest, at) => Math.max(newest, at), this.now);
   }
 
@@ -613,7 +884,7 @@ class Write {
     return undefined;
   }
 
-  refuseRecord(memory: NewMemory): RecordRefusal | undefined {
+  refuseRecord(branch: string, memory: NewMemory): RecordRefusal | undefined {
     const refused = this.refuseAuthor(memory);
     if (refused !== undefined) return refused;
     for (const reference of memory.mentions) {
@@ -622,12 +893,19 @@ class Write {
       }
     }
     const taken = this.#own(this.shelf.memories).some((row) => row.id === memory.id);
-    return taken ? { kind: "id_taken", id: memory.id } : undefined;
+    if (taken) return { kind: "id_taken", id: memory.id };
+    const closed = branch !== TRUNK && this.entry(CLOSED, branch) !== undefined;
+    return closed ? { kind: "branch_closed", branch } : undefined;
+  }
+
+  tip(branch: string): number {
+    const { workspace } = this;
+    return headOf(this.#chains(), { workspace, branch }).seq;
   }
 
   append(branch: string, memory: NewMemory): Place {
     const { workspace } = this;
-    const head = headOf(this.#own(this.shelf.memories), { workspace, branch });
+    const head = headOf(this.#chains(), { workspace, branch });
     const seq = head.seq + 1;
     const storedAt = Math.max(this.now, head.storedAt);
     const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
@@ -734,7 +1012,7 @@ class Write {
     agent: string,
     of = { task: "", delivery: "", envelope: "", attempt: 0 },
   ): void {
-    const number = this.shelf.events.length + 1;
+    const number = this.shelf.events.length + this.shelf.gone.events + 1;
     const { now: at, workspace } = this;
     this.shelf.events.push({
       number,
@@ -840,7 +1118,7 @@ class Write {
 
   /** The last in line, or ahead of others; but behind what is open of its task, in any case. */
   #placeBehind(queue: readonly DeliveryRow[], ahead: number): number {
-    const newest = this.shelf.memories.length;
+    const newest = this.shelf.memories.length + this.shelf.gone.memories;
     const last = queue.at(-1);
     return last === undefined ? newest - ahead : Math.max(newest, last.place + 1);
   }

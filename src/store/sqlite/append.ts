@@ -4,8 +4,16 @@
  */
 import { nextLink } from "../chain.ts";
 import type { NewMemory } from "../rows.ts";
-import type { AppendMemories, AppendOutcome, Place, RecordRefusal } from "../store.ts";
+import { isTraceBranch, TRUNK } from "../sight.ts";
+import {
+  type AppendMemories,
+  type AppendOutcome,
+  CLOSED,
+  type Place,
+  type RecordRefusal,
+} from "../store.ts";
 import { refuseAuthor } from "./agents.ts";
+import { findEntry, writeEntry } from "./entries.ts";
 import { holding, renew } from "./lease.ts";
 import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";
@@ -30,8 +38,28 @@ export function appendMemories(tx: Transaction, operation: AppendMemories): Appe
     if (refused !== undefined) throw new Refusal(refused);
     places.push(append(tx, target, memory).place);
   }
+  const outdated = compare(tx, workspace, operation);
+  if (outdated !== undefined) throw new Refusal(outdated);
+  for (const entry of operation.entries ?? []) writeEntry(tx, workspace, entry);
   const envelope = lease && held ? renew(tx, workspace, held.delivery, lease.leaseMs).envelope : "";
   return { kind: "appended", places, envelope };
+}
+
+/** What the author believed of the store, and is not so. */
+function compare(
+  tx: Transaction,
+  workspace: number,
+  { workspace: name, entries = [], tip, branch, memories }: AppendMemories,
+): AppendOutcome | undefined {
+  for (const entry of entries) {
+    const current = findEntry(tx.sql, workspace, entry);
+    if ((current?.revision ?? 0) !== entry.basedOn)
+      return { kind: "entry_changed", entry: current };
+  }
+  if (tip === undefined) return undefined;
+  const added = tip.branch === branch ? memories.length : 0;
+  const { seq } = tx.head(workspace, { workspace: name, branch: tip.branch });
+  return seq - added === tip.seq ? undefined : { kind: "tip_moved" };
 }
 
 export function refuseRecord(
@@ -80,6 +108,9 @@ export function append(
     memory.text,
   );
   if (changes === 0) throw new Refusal<RecordRefusal>({ kind: "id_taken", id: memory.id });
+  if (isClosed(tx, workspace, name.branch)) {
+    throw new Refusal<RecordRefusal>({ kind: "branch_closed", branch: name.branch });
+  }
   const position = Number(lastInsertRowid);
   for (const [n, edge] of memory.relations.entries()) {
     const target = tx.position(workspace, edge.target) as number;
@@ -87,4 +118,10 @@ export function append(
   }
   tx.appended(head, { seq, storedAt, link });
   return { place: { id: memory.id, seq, storedAt, link }, position };
+}
+
+/** Neither the trunk nor traces are ever closed: most records cost no look. */
+function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
+  if (branch === TRUNK || isTraceBranch(branch)) return false;
+  return findEntry(sql, workspace, { kind: CLOSED, name: branch }) !== undefined;
 }

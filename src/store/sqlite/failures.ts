@@ -9,6 +9,7 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const PROTOCOL = 15;
+const CONSTRAINT = 19;
 const NOTADB = 26;
 
 interface SqliteFailure extends Error {
@@ -26,6 +27,10 @@ export function isBusy(error: unknown): boolean {
   const primary = error.errcode & 0xff;
   return primary === BUSY || primary === LOCKED || primary === PROTOCOL;
 }
+
+/** A row that the tables do not allow: its key is taken, or something in it is missing. */
+export const isConstraint = (error: unknown): boolean =>
+  isSqliteFailure(error) && (error.errcode & 0xff) === CONSTRAINT;
 
 /** A `BatonError` for what SQLite or the file system said; anything else is our bug, unchanged. */
 export function storeFailure(error: unknown, file: string): unknown {

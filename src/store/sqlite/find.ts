@@ -5,12 +5,14 @@
  */
 
 import { memoryOf, type PositionedMemory } from "../codecs.ts";
-import { facetsOf, findableText, passes } from "../filter.ts";
+import { passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
-import type { RecentMemories, SearchCandidates } from "../store.ts";
-import { wordsOf } from "../words.ts";
-import { facetQuery, type IndexFile, wordQuery } from "./index-file.ts";
-import { single } from "./scalar.ts";
+import { isSeen, TIP } from "../sight.ts";
+import type { RecentMemories } from "../store.ts";
+import type { IndexFile } from "./index-file.ts";
+import { facetQuery } from "./index-tokens.ts";
+import { backward, type ChainLine, linesIn } from "./lines.ts";
+import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Finder {
@@ -19,8 +21,9 @@ export interface Finder {
 }
 
 interface Search {
-  readonly chain: number;
-  /** Only records before this sequence number. */
+  readonly workspace: number;
+  readonly lines: readonly ChainLine[];
+  /** Only records before this position. */
   readonly before: number;
   /** Empty: there is nothing the index could help with. */
   readonly query: string;
@@ -33,33 +36,19 @@ export function recentMemories(
   workspace: number,
   operation: RecentMemories,
 ): MemoryRow[] {
-  const chain = chainKey(finder, workspace, operation.filter.branch);
-  if (chain === undefined) return [];
+  const { sql } = finder;
+  const { sight, filter, limit } = operation;
+  const before =
+    operation.before === undefined
+      ? TIP
+      : single<number>(sql.memoryPosition.get(workspace, operation.before));
+  const lines = linesIn(sql, workspace, sight);
+  if (before === undefined || lines.length === 0) return [];
+  const branches = lines.map((line) => line.branch);
   return find(finder, {
-    chain,
-    before: operation.before ?? Number.MAX_SAFE_INTEGER,
-    query: facetQuery(workspace, operation.filter),
-    limit: operation.limit,
-    fits: (row) => passes(row, operation.filter),
-  });
-}
-
-export function searchCandidates(
-  finder: Finder,
-  workspace: number,
-  operation: SearchCandidates,
-): MemoryRow[] {
-  const chain = chainKey(finder, workspace, operation.branch);
-  if (chain === undefined || operation.words.length === 0) return [];
-  const wanted = new Set(operation.words);
-  return find(finder, {
-    chain,
-    before: Number.MAX_SAFE_INTEGER,
-    query: wordQuery(operation.words),
-    limit: operation.limit,
-    fits: (row) =>
-      row.branch === operation.branch &&
-      wordsOf(findableText(facetsOf(row))).some((word) => wanted.has(word)),
+    ...{ workspace, lines, before, limit },
+    query: facetQuery(workspace, branches, filter),
+    fits: (row) => passes(row, filter) && isSeen(row, sight),
   });
 }
 
@@ -71,11 +60,12 @@ export function envelopesOf(finder: Finder, workspace: number, task: string): nu
   const { sql } = finder;
   const chains = sql.chains.all(workspace) as unknown as [number, string][];
   const found = chains.flatMap(([chain, branch]) => {
-    const filter = { branch, task };
+    const filter = { task };
     return find(finder, {
-      chain,
-      before: Number.MAX_SAFE_INTEGER,
-      query: facetQuery(workspace, filter),
+      workspace,
+      lines: [{ chain, branch, upTo: TIP }],
+      before: TIP,
+      query: facetQuery(workspace, [branch], filter),
       limit: Number.MAX_SAFE_INTEGER,
       fits: (row) => sql.isEnvelope.get(row.pos) !== undefined && passes(row, filter),
     });
@@ -83,28 +73,23 @@ export function envelopesOf(finder: Finder, workspace: number, task: string): nu
   return found.map((row) => row.pos).sort((a, b) => a - b);
 }
 
-function chainKey(finder: Finder, workspace: number, branch: string): number | undefined {
-  return single<number>(finder.sql.chain.get(workspace, branch));
-}
-
 function find(finder: Finder, search: Search): PositionedMemory[] {
+  const { limit, fits, before } = search;
   const indexed = search.query === "" ? 0 : watermark(finder);
   const found: PositionedMemory[] = [];
-  // Where the page begins, seen from the end: nothing at or after it may come from the index.
-  let end = Number.MAX_SAFE_INTEGER;
-  for (const raw of finder.sql.memoriesBackward.iterate(search.chain, search.before)) {
-    const row = memoryOf(raw);
-    end = Math.min(end, row.pos + 1);
-    if (row.pos <= indexed || found.length === search.limit) break;
-    if (search.fits(row)) found.push(row);
+  if (before > indexed + 1) {
+    for (const row of backward(finder.sql, search)) {
+      if (row.pos <= indexed || found.length === limit) break;
+      if (fits(row)) found.push(row);
+    }
   }
   if (indexed === 0 || finder.index === undefined) return found;
-  for (const position of finder.index.find(search.query, Math.min(indexed + 1, end))) {
-    if (found.length === search.limit) break;
+  for (const position of finder.index.find(search.query, Math.min(indexed + 1, before))) {
+    if (found.length === limit) break;
     const raw = finder.sql.memoryAt.get(position);
     if (raw === undefined) continue;
     const row = memoryOf(raw);
-    if (row.seq < search.before && search.fits(row)) found.push(row);
+    if (fits(row)) found.push(row);
   }
   return found;
 }
@@ -112,6 +97,8 @@ function find(finder: Finder, search: Search): PositionedMemory[] {
 /** How far the index can be trusted: nothing of it when it was made from another store. */
 export function watermark({ sql, index }: Finder): number {
   if (index === undefined) return 0;
+  // One from before a redaction has words that are gone.
+  if (index.redactions !== count(sql.redactions.get())) return 0;
   const { position, link } = index.watermark();
   return single<string>(sql.linkAt.get(position)) === link ? position : 0;
 }

@@ -8,12 +8,18 @@ import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { isBatonError } from "../../errors.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../rows.ts";
-import type { Books } from "../store.ts";
+import type { Books, VerifyProgress } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { storeFailure } from "./failures.ts";
-import type { FromThread, Job, JobResults, ThreadData, ToThread } from "./housekeeper-protocol.ts";
-import { IndexFile, indexedRowOf, removeIndex } from "./index-file.ts";
+import type { Job, JobResults } from "./housekeeper-protocol.ts";
+import { homedRowOf, IndexFile, removeIndex } from "./index-file.ts";
+import { inspect } from "./inspect.ts";
+import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
+import { surveyEvents, surveyTrace } from "./prune.ts";
+import { redactionsIn } from "./redactions.ts";
 import { count, single } from "./scalar.ts";
+import { scrub } from "./scrub.ts";
+import { seekText } from "./seek.ts";
 import { prepareStatements } from "./statements.ts";
 import { verifySource } from "./verify-source.ts";
 
@@ -40,9 +46,9 @@ let working = false;
 /** The index was just thrown away: if filling a new one fails too, it waits for the next commit. */
 let remade = false;
 
-port.on("message", (message: ToThread) => {
+port.on("message", (message: ToThread<Job>) => {
   switch (message.kind) {
-    case "committed":
+    case "notice": // Records were appended: there is something to index, perhaps to checkpoint.
       keepHouse();
       break;
     case "job":
@@ -72,11 +78,9 @@ function keepHouse(): void {
 /** A damaged or foreign index is made anew: it holds nothing that is not in the store. */
 function fillIndex(): number {
   try {
-    index ??= IndexFile.openForFilling(file);
+    index ??= IndexFile.openForFilling(file, redactionsIn(db));
     if (isForeign(index)) throw new Error("the index was made from another store");
-    const filled = index.fill((after) =>
-      sql.memoriesAfter.all(after, FILL_BATCH).map(indexedRowOf),
-    );
+    const filled = index.fill((after) => sql.memoriesAfter.all(after, FILL_BATCH).map(homedRowOf));
     remade = false;
     return filled;
   } catch (error) {
@@ -99,6 +103,7 @@ function dropIndex(): void {
 }
 
 function isForeign(current: IndexFile): boolean {
+  if (current.redactions !== redactionsIn(db)) return true; // It has words that were redacted.
   const { position, link } = current.watermark();
   if (position === 0) return false;
   return single<string>(sql.linkAt.get(position)) !== link;
@@ -143,8 +148,31 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
           say({ kind: "progress", number, progress }),
         ),
       );
+    case "inspect":
+      return atOneMoment(() =>
+        inspect(db, sql, (progress) => say({ kind: "progress", number, progress })),
+      );
     case "books":
       return atOneMoment(async () => books(job.workspace));
+    case "surveyTrace": {
+      const { of } = job;
+      return atOneMoment(async () => surveyTrace(sql, workspaceOf(of), of));
+    }
+    case "surveyEvents": {
+      const { of } = job;
+      return atOneMoment(async () => surveyEvents(sql, workspaceOf(of), of));
+    }
+    case "index":
+      while (fillIndex() === FILL_BATCH);
+      return undefined;
+    case "seek":
+      return atOneMoment(async () => seekText(db, job.of));
+    case "scrub": {
+      dropIndex();
+      const beyond = await scrub(db, file, job.forms);
+      keepHouse();
+      return { beyond };
+    }
     case "remake":
       dropIndex();
       keepHouse();
@@ -165,6 +193,9 @@ async function atOneMoment<T>(look: () => Promise<T>): Promise<T> {
   }
 }
 
+const workspaceOf = ({ workspace }: { readonly workspace: string }): number =>
+  count(sql.workspaceKey.get(workspace));
+
 function books(workspace: string): Books {
   const key = count(sql.workspaceKey.get(workspace));
   const byState = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<
@@ -181,6 +212,6 @@ function books(workspace: string): Books {
   };
 }
 
-function say(message: FromThread): void {
+function say(message: FromThread<JobResults[Job["kind"]], VerifyProgress>): void {
   port?.postMessage(message);
 }

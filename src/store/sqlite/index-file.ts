@@ -1,24 +1,33 @@
 /**
  * The index: a second file beside the store, derived from it and filled after the acknowledgement.
  *
- * It holds, per record, its words and its facets (task, agent, session, type, tags) as tokens of
- * one FTS5 table, up to a watermark. Whatever lies beyond the watermark is scanned, so a record can
- * be found the moment it is acknowledged. A file of its own means that filling it never takes the
- * store's write lock; and it may be deleted at any time.
+ * It holds, per record, its terms and its facets (task, agent, session, type, tags …) as tokens of
+ * one FTS5 table, and a row with what ranking wants to know of it, up to a watermark. Whatever lies
+ * beyond the watermark is scanned, so a record can be found the moment it is acknowledged. A file of
+ * its own means that filling it never takes the store's write lock; and it may be deleted at any
+ * time.
  *
  * The watermark carries the link of its record: an index of another or an older store is noticed
  * and made anew.
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { sha256 } from "../../canonical.ts";
-import { memoryOf, type PositionedMemory } from "../codecs.ts";
-import { type Facets, facetsOf, findableText, sessionOf } from "../filter.ts";
-import type { MemoryFilter } from "../store.ts";
-import { wordsOf } from "../words.ts";
+import { together } from "../../recall/memory-sources.ts";
+import type { Census } from "../../recall/sources.ts";
+import { memoryOf } from "../codecs.ts";
+import {
+  type Homed,
+  type IndexedRecord,
+  indexedRecord,
+  reachOf,
+  spaceKey,
+  spaceOf,
+} from "../search.ts";
+import { tokensOf } from "./index-tokens.ts";
+import { redactionsIn, setRedactions } from "./redactions.ts";
 
 /** Changes when what is put into the index changes: an older index is then made anew. */
-const INDEX_VERSION = 2;
+const INDEX_VERSION = 3;
 
 /** How long the housekeeper's thread waits for another process that fills the same index. */
 const WAIT_MS = 2_000;
@@ -38,6 +47,35 @@ const SCHEMA = `
   create virtual table tokens using fts5 (
     text, content = '', detail = none, columnsize = 0, tokenize = "ascii"
   );
+
+  -- What there is of each space (index-tokens.ts): what is usual in it, and so what is rare.
+  create table census (
+    space integer primary key,
+    records integer not null,
+    passages integer not null,
+    terms integer not null,
+    first integer not null,
+    last integer not null
+  ) strict;
+
+  create table records (
+    pos integer primary key,
+    session integer not null,
+    time integer not null,
+    stored_at integer not null,
+    valid_until integer not null,
+    seq integer not null,
+    -- -1 where nothing was said.
+    importance real not null,
+    confidence real not null,
+    traits integer not null,
+    id text not null,
+    branch text not null,
+    reach text not null,
+    agent text not null,
+    packed blob not null
+  ) strict;
+  create index records_session on records (session, pos);
 `;
 
 export interface Watermark {
@@ -45,48 +83,48 @@ export interface Watermark {
   readonly link: string;
 }
 
-export interface IndexedRow extends PositionedMemory {
-  readonly workspace: number;
-}
-
 /** A record with its workspace in the column after its own. */
-export function indexedRowOf(row: unknown): IndexedRow {
+export function homedRowOf(row: unknown): Homed {
   return { ...memoryOf(row), workspace: (row as unknown[]).at(-1) as number };
 }
 
 export const indexPath = (file: string): string => `${file}.index`;
 
+export const NO_CENSUS: Census = { records: 0, passages: 0, terms: 0, first: 0, last: 0 };
+
 export class IndexFile {
+  /** How many redactions its store had seen when it was made. */
+  readonly redactions: number;
   readonly #db: DatabaseSync;
   readonly #watermark: StatementSync;
-  readonly #move: StatementSync;
-  readonly #add: StatementSync;
   readonly #match: StatementSync;
 
   private constructor(db: DatabaseSync) {
     this.#db = db;
+    this.redactions = redactionsIn(db);
     this.#watermark = db.prepare("select position, link from watermark");
-    this.#move = db.prepare("update watermark set position = ?, link = ?");
-    this.#add = db.prepare("insert into tokens (rowid, text) values (?, ?)");
     this.#match = db.prepare(
       "select rowid as pos from tokens where tokens match ? and rowid < ? order by rowid desc",
     );
   }
 
   /** Opens the index, making it (anew) where needed. For the one who fills it. */
-  static openForFilling(file: string): IndexFile {
+  static openForFilling(file: string, redactions: number): IndexFile {
     const path = indexPath(file);
     const db = new DatabaseSync(path, { timeout: WAIT_MS });
     // Losing the newest part in a power cut costs filling it again: no sync per commit.
     db.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -16000");
     db.exec("begin immediate");
     const version = indexVersion(db);
-    if (version === 0) db.exec(SCHEMA);
+    if (version === 0) {
+      db.exec(SCHEMA);
+      setRedactions(db, redactions);
+    }
     db.exec("commit");
     if (version === 0 || version === INDEX_VERSION) return new IndexFile(db);
     db.close();
     removeIndex(file);
-    return IndexFile.openForFilling(file);
+    return IndexFile.openForFilling(file, redactions);
   }
 
   /** Opens the index for looking things up; undefined while there is none. */
@@ -102,6 +140,21 @@ export class IndexFile {
     return undefined;
   }
 
+  /** For statements of those who read more of it. */
+  prepare(sql: string): StatementSync {
+    const statement = this.#db.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  /** Everything read in between is of one moment. */
+  atOneMoment<T>(look: () => Promise<T>): Promise<T> {
+    this.#db.exec("begin");
+    return look().finally(() => {
+      if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec("rollback");
+    });
+  }
+
   watermark(): Watermark {
     return this.#watermark.get() as unknown as Watermark;
   }
@@ -112,13 +165,11 @@ export class IndexFile {
   }
 
   /** Adds the records after the watermark that `read` returns. One transaction. */
-  fill(read: (after: number) => readonly IndexedRow[]): number {
+  fill(read: (after: number) => readonly Homed[]): number {
     this.#db.exec("begin immediate");
     try {
       const rows = read(this.watermark().position);
-      for (const row of rows) this.#add.run(row.pos, tokensOf(row));
-      const last = rows.at(-1);
-      if (last !== undefined) this.#move.run(last.pos, last.link);
+      if (rows.length > 0) new Filling(this.#db).add(rows);
       this.#db.exec("commit");
       return rows.length;
     } catch (error) {
@@ -132,6 +183,80 @@ export class IndexFile {
   }
 }
 
+/** One transaction's worth of records going in. */
+class Filling {
+  readonly #db: DatabaseSync;
+  readonly #addTokens: StatementSync;
+  readonly #addRecord: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#addTokens = db.prepare("insert into tokens (rowid, text) values (?, ?)");
+    this.#addRecord = db.prepare(
+      `insert into records (pos, session, time, stored_at, valid_until, seq, importance, confidence,
+        traits, id, branch, reach, agent, packed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+  }
+
+  add(rows: readonly Homed[]): void {
+    const added = new Map<number, Census>();
+    for (const row of rows) {
+      const indexed = indexedRecord(row);
+      this.#addTokens.run(row.pos, tokensOf(row, indexed));
+      if (indexed === undefined) continue;
+      this.#put(indexed);
+      const space = spaceKey(row.workspace, spaceOf(row.branch));
+      added.set(space, together(added.get(space) ?? NO_CENSUS, censusOf(indexed)));
+    }
+    for (const [space, census] of added) this.#count(space, census);
+    const last = rows.at(-1) as Homed;
+    this.#db.prepare("update watermark set position = ?, link = ?").run(last.pos, last.link);
+  }
+
+  #put({ found, row, record }: IndexedRecord): void {
+    const { packed } = found;
+    this.#addRecord.run(
+      found.pos,
+      Number(found.session),
+      found.when,
+      found.storedAt,
+      found.validUntil,
+      row.seq,
+      found.importance ?? -1,
+      found.confidence ?? -1,
+      traitsOf(found),
+      row.id,
+      row.branch,
+      reachOf(record),
+      record.agent,
+      Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength),
+    );
+  }
+
+  #count(space: number, { records, passages, terms, first, last }: Census): void {
+    this.#db
+      .prepare(
+        `insert into census values (?, ?, ?, ?, ?, ?) on conflict do update set
+          records = records + excluded.records, passages = passages + excluded.passages,
+          terms = terms + excluded.terms, last = excluded.last`,
+      )
+      .run(space, records, passages, terms, first, last);
+  }
+}
+
+export function censusOf({ found, passages, terms }: IndexedRecord): Census {
+  return { records: 1, passages, terms, first: found.pos, last: found.pos };
+}
+
+const QUESTION = 1;
+const TIME = 2;
+
+const traitsOf = (found: { readonly isQuestion: boolean; readonly tellsTime: boolean }): number =>
+  (found.isQuestion ? QUESTION : 0) + (found.tellsTime ? TIME : 0);
+
+export const hasQuestion = (traits: number): boolean => (traits & QUESTION) !== 0;
+export const hasTime = (traits: number): boolean => (traits & TIME) !== 0;
+
 export function removeIndex(file: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(indexPath(file) + suffix, { force: true });
 }
@@ -140,50 +265,4 @@ function indexVersion(db: DatabaseSync): number {
   const made = db.prepare("select 1 from sqlite_schema where name = 'watermark'").get();
   if (made === undefined) return 0;
   return (db.prepare("select version from watermark").get() as { version: number }).version;
-}
-
-function tokensOf(row: IndexedRow): string {
-  const facets = readable(row);
-  if (facets === undefined) return "";
-  const { type, agent, task, tags = [] } = facets;
-  const scope = { workspace: row.workspace, branch: row.branch };
-  const tokens = [
-    facet(scope, "type", type),
-    facet(scope, "agent", agent),
-    facet(scope, "session", sessionOf(facets)),
-    ...(task === undefined ? [] : [facet(scope, "task", task)]),
-    ...tags.map((tag) => facet(scope, "tag", tag)),
-  ];
-  return `${wordsOf(findableText(facets)).join(" ")} ${tokens.join(" ")}`;
-}
-
-/** A damaged record is verify's business: the ones after it must still be found. */
-function readable(row: IndexedRow): Facets | undefined {
-  try {
-    return facetsOf(row);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A facet as one token that no word of a text can be mistaken for: a hash, checked on the row. */
-function facet(
-  scope: { readonly workspace: number; readonly branch: string },
-  kind: string,
-  value: string,
-): string {
-  return `zq${sha256(JSON.stringify([scope.workspace, scope.branch, kind, value])).slice(0, 24)}`;
-}
-
-/** The FTS5 query for a filter's facets; empty when it has none. */
-export function facetQuery(workspace: number, filter: MemoryFilter): string {
-  const { branch, ...facets } = filter;
-  return Object.entries(facets)
-    .filter((entry): entry is [string, string] => entry[1] !== undefined)
-    .map(([kind, value]) => `"${facet({ workspace, branch }, kind, value)}"`)
-    .join(" AND ");
-}
-
-export function wordQuery(words: readonly string[]): string {
-  return words.map((word) => `"${word}"`).join(" OR ");
 }

@@ -288,6 +288,52 @@ const MIGRATIONS: readonly Migration[] = [
       ) strict, without rowid;
     `,
   },
+  {
+    version: 4,
+    name: "references are edges too",
+    sql: `
+      -- After the relations of the record, each once, unless a relation says the same (edges.ts). A
+      -- text that is damaged names nothing: verify tells of it.
+      insert into relations (source, n, target, valid_from, valid_until, kind)
+        select x.source, x.said + row_number() over (partition by x.source order by x.first) - 1,
+          x.target, 0, 0, 'references'
+        from (
+          select m.pos as source, t.pos as target, min(j.key) as first,
+            (select count(*) from relations r where r.source = m.pos) as said
+          from memories m
+            join json_each(iif(json_valid(m.text), m.text, '{}'), '$.refs') j
+            join memories t on t.workspace = m.workspace and t.id = j.value
+          where m.text like '%"refs":[%'
+            and not exists (select 1 from relations r where r.source = m.pos and r.target = t.pos
+              and r.kind = 'references' and r.valid_from = 0 and r.valid_until = 0)
+          group by m.pos, t.pos
+        ) x;
+    `,
+  },
+  {
+    version: 5,
+    name: "vectors",
+    sql: `
+      -- How far each model has come with the records of a workspace.
+      create table models (
+        key integer primary key,
+        workspace integer not null,
+        dimensions integer not null,
+        pos integer not null,
+        name text not null,
+        unique (workspace, name)
+      ) strict;
+
+      -- Derived, but not thrown away with the index: some models take money or hours.
+      create table vectors (
+        model integer not null,
+        pos integer not null,
+        signature blob not null,
+        vector blob not null,
+        primary key (model, pos)
+      ) strict, without rowid;
+    `,
+  },
 ];
 
 const NEWEST = MIGRATIONS.length;

@@ -9,13 +9,14 @@ import type { Move, MoveDeliveries, MoveOutcome, Place } from "../store.ts";
 import { refuseReceiver } from "./agents.ts";
 import { append, refuseRecord, refuseTaken, type Target } from "./append.ts";
 import { findDelivery, passTurn, placeBehind, record } from "./deliveries.ts";
+import { findEntry, writeEntry } from "./entries.ts";
 import { addEnvelope, envelopeExists, missingParent } from "./envelopes.ts";
 import { endAttempt } from "./lease.ts";
 import { count } from "./scalar.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function moveDeliveries(tx: Transaction, operation: MoveDeliveries): MoveOutcome {
-  const { moves, memory, envelope } = operation;
+  const { moves, memory, envelope, entries = [] } = operation;
   const workspace = tx.workspace(operation.workspace);
   const refused = changed(tx, workspace, moves) ?? refuse(tx, workspace, operation);
   if (refused !== undefined) return refused;
@@ -24,6 +25,7 @@ export function moveDeliveries(tx: Transaction, operation: MoveDeliveries): Move
   if (envelope && appended) {
     addEnvelope(tx, { workspace, position: appended.position }, envelope);
   }
+  for (const entry of entries) writeEntry(tx, workspace, entry);
   const order: Order = { operation, target, place: appended?.place };
   return { kind: "moved", deliveries: moves.map((each) => move(tx, order, each)) };
 }
@@ -51,7 +53,7 @@ function changed(
 function refuse(
   tx: Transaction,
   workspace: number,
-  { moves, memory, envelope }: MoveDeliveries,
+  { moves, memory, envelope, entries = [] }: MoveDeliveries,
 ): MoveOutcome | undefined {
   for (const { receiver } of moves) {
     const refused = receiver === undefined ? undefined : refuseReceiver(tx, workspace, receiver);
@@ -60,7 +62,12 @@ function refuse(
   const refused =
     (envelope && missingParent(tx, workspace, envelope)) ??
     (memory && (refuseRecord(tx, workspace, memory) ?? refuseTaken(tx, workspace, memory)));
-  if (refused !== undefined || envelope === undefined) return refused;
+  if (refused !== undefined) return refused;
+  for (const entry of entries) {
+    const now = findEntry(tx.sql, workspace, entry);
+    if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
+  }
+  if (envelope === undefined) return undefined;
   const { id } = envelope;
   return envelopeExists(tx, workspace, id) ? { kind: "id_taken", id } : undefined;
 }

@@ -10,39 +10,45 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import type { Limits } from "../../limits.ts";
+import type { Exported } from "../archive.ts";
 import { storeClosed } from "../closed.ts";
-import {
-  agentOf,
-  attemptOf,
-  deliveryOf,
-  edgeOf,
-  envelopeOf,
-  eventOf,
-  memoryOf,
-} from "../codecs.ts";
-import { holdsFor } from "../filter.ts";
-import type { DeliveryRow, RelationEdge } from "../rows.ts";
-import type { FindRelations, Store } from "../store.ts";
+import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
+import type { DeliveryRow } from "../rows.ts";
+import type { SearchMemories } from "../search.ts";
+import { SqlProcesses } from "../sql/processes.ts";
+import type { Store } from "../store.ts";
 import { acceptDelivery } from "./accept.ts";
 import { findAgent, registerAgent } from "./agents.ts";
 import { appendMemories } from "./append.ts";
+import { backupFile } from "./backup.ts";
 import { claimDeliveries } from "./claim.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
 import { findDelivery } from "./deliveries.ts";
 import { Doorbell } from "./doorbell.ts";
 import { dueDeliveries } from "./due.ts";
+import { dropModel, findUnembedded, listModels, putVectors } from "./embed.ts";
 import { findEntry, listEntries, putEntry } from "./entries.ts";
 import { withEnvelope } from "./envelopes.ts";
-import { isBusy } from "./failures.ts";
-import { envelopesOf, type Finder, recentMemories, searchCandidates, watermark } from "./find.ts";
+import { exportWorkspace } from "./export.ts";
+import { isBusy, storeFailure } from "./failures.ts";
+import { envelopesOf, type Finder, recentMemories, watermark } from "./find.ts";
 import { Housekeeper } from "./housekeeper.ts";
+import { importWorkspace } from "./import.ts";
+import { findInbound } from "./inbound.ts";
 import { IndexFile } from "./index-file.ts";
+import { JobThread } from "./job-thread.ts";
 import { renewLease, renewSession } from "./lease.ts";
+import { findTips } from "./lines.ts";
 import { countOpen, openDeliveries, parkedDeliveries } from "./list.ts";
 import { isCurrent, migrate } from "./migrations.ts";
 import { moveDeliveries } from "./move.ts";
+import { listTraces, pruneEvents, pruneTrace } from "./prune.ts";
+import { redactBodies } from "./redact.ts";
+import { redactionsIn } from "./redactions.ts";
+import { findRelations } from "./relations.ts";
 import { single } from "./scalar.ts";
+import type { Answer } from "./searcher-thread.ts";
 import { sendHandoff } from "./send.ts";
 import { settleDelivery } from "./settle.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -94,7 +100,9 @@ class SqliteStore implements Store {
   readonly #sql: Statements;
   readonly #committer: Committer;
   readonly #housekeeper: Housekeeper;
+  readonly #searcher: JobThread<SearchMemories, Answer>;
   readonly #bell: Doorbell;
+  readonly #processes: SqlProcesses;
   /** Keys never change once they are committed. */
   readonly #workspaces = new Map<string, number>();
   #index: IndexFile | undefined;
@@ -108,7 +116,12 @@ class SqliteStore implements Store {
     this.#options = options;
     this.#sql = prepareStatements(db);
     this.#housekeeper = new Housekeeper(options.file);
+    this.#searcher = new JobThread(options.file, {
+      module: "./searcher-thread",
+      base: import.meta.url,
+    });
     this.#bell = new Doorbell(options.file);
+    this.#processes = new SqlProcesses(options.file);
     this.#committer = new Committer({
       db,
       file: options.file,
@@ -175,24 +188,32 @@ class SqliteStore implements Store {
       this.#find((finder) => recentMemories(finder, key, operation)),
     );
 
-  searchCandidates: Store["searchCandidates"] = (operation) =>
-    this.#read(operation.workspace, (key) =>
-      this.#find((finder) => searchCandidates(finder, key, operation)),
-    );
+  search: Store["search"] = async (operation) => {
+    this.#refuseClosed();
+    const { searched, isIndexDamaged } = await this.#searcher.run(operation);
+    if (isIndexDamaged) this.#remakeIndex();
+    return searched;
+  };
 
-  findRelations(operation: FindRelations): Promise<readonly RelationEdge[]> {
-    return this.#read(operation.workspace, (key) => {
-      const memory = single<number>(this.#sql.memoryPosition.get(key, operation.memory)) ?? 0;
-      const edges = operation.direction === "in" ? this.#sql.edgesIn : this.#sql.edgesOut;
-      const found: RelationEdge[] = [];
-      for (const row of edges.iterate(memory)) {
-        if (found.length === operation.limit) break;
-        const edge = edgeOf(row);
-        if (holdsFor(edge, operation)) found.push(edge);
-      }
-      return found;
-    });
-  }
+  findUnembedded: Store["findUnembedded"] = (operation) =>
+    this.#read(operation.workspace, (key) => findUnembedded(this.#sql, key, operation));
+
+  putVectors: Store["putVectors"] = (operation) => this.#write((tx) => putVectors(tx, operation));
+
+  listModels: Store["listModels"] = (workspace) =>
+    this.#read(workspace, (key) => listModels(this.#sql, key));
+
+  dropModel: Store["dropModel"] = (workspace, model) =>
+    this.#write((tx) => dropModel(tx, workspace, model));
+
+  findTips: Store["findTips"] = (operation) =>
+    this.#read(operation.workspace, (key) => findTips(this.#sql, key, operation));
+
+  findRelations: Store["findRelations"] = (operation) =>
+    this.#read(operation.workspace, (key) => findRelations(this.#sql, key, operation));
+
+  findInbound: Store["findInbound"] = (operation) =>
+    this.#read(operation.workspace, (key) => findInbound(this.#sql, key, operation));
 
   findEntry: Store["findEntry"] = (workspace, kind, name) =>
     this.#read(workspace, (key) => findEntry(this.#sql, key, { kind, name }));
@@ -223,6 +244,13 @@ class SqliteStore implements Store {
   countOpen: Store["countOpen"] = (workspace, receiver, most) =>
     this.#read(workspace, (key) => countOpen(this.#sql, key, { receiver, most }));
 
+  findEnvelope: Store["findEnvelope"] = (workspace, id) =>
+    this.#read(workspace, (key) => {
+      const row = this.#sql.envelope.get(key, id);
+      const deliveries = this.#sql.deliveriesOf.all(key, id).map(deliveryOf);
+      return row && { envelope: envelopeOf(row), deliveries };
+    });
+
   readLine: Store["readLine"] = (workspace, task) =>
     this.#read(workspace, (key) =>
       this.#find((finder) => envelopesOf(finder, key, task)).map((position) => {
@@ -238,6 +266,44 @@ class SqliteStore implements Store {
   readEvents: Store["readEvents"] = (workspace, after, limit) =>
     this.#read(workspace, (key) => this.#sql.events.all(key, after, limit).map(eventOf));
 
+  listTraces: Store["listTraces"] = (operation) =>
+    this.#read(operation.workspace, (key) => listTraces(this.#sql, key, operation));
+
+  surveyTrace: Store["surveyTrace"] = async (operation) => {
+    this.#refuseClosed();
+    return this.#housekeeper.run({ kind: "surveyTrace", of: operation });
+  };
+
+  /** The index ends with a record it knows by its link: one that stays, or it is made anew. */
+  pruneTrace: Store["pruneTrace"] = async (operation) => {
+    this.#refuseClosed();
+    const { records, indexed } = this.#indexState();
+    if (indexed < records) await this.#housekeeper.run({ kind: "index" });
+    return this.#write((tx) => pruneTrace(tx, operation));
+  };
+
+  surveyEvents: Store["surveyEvents"] = async (operation) => {
+    this.#refuseClosed();
+    return this.#housekeeper.run({ kind: "surveyEvents", of: operation });
+  };
+
+  pruneEvents: Store["pruneEvents"] = (workspace, upTo, limit) =>
+    this.#write((tx) => pruneEvents(tx, workspace, { upTo, limit }));
+
+  redactBodies: Store["redactBodies"] = (operation) =>
+    this.#write((tx) => redactBodies(tx, operation, this.#db));
+
+  seekText: Store["seekText"] = async (of) => {
+    this.#refuseClosed();
+    return this.#housekeeper.run({ kind: "seek", of });
+  };
+
+  scrub: Store["scrub"] = async (_workspace, forms) => {
+    this.#refuseClosed();
+    this.#closeIndex();
+    return this.#housekeeper.run({ kind: "scrub", forms });
+  };
+
   countDeliveries: Store["countDeliveries"] = async (workspace) => {
     this.#refuseClosed();
     return this.#housekeeper.run({ kind: "books", workspace });
@@ -248,9 +314,52 @@ class SqliteStore implements Store {
     return this.#housekeeper.run({ kind: "verify", workspace }, onProgress);
   };
 
+  /** In a process of its own: nothing that is asked there can hold up or change anything here. */
+  query: Store["query"] = async (query) => {
+    const workspace = await this.#read(query.workspace, (key) => key);
+    const { file } = this.#options;
+    return this.#processes.ask({ source: { kind: "file", file, workspace }, query });
+  };
+
   indexState: Store["indexState"] = async () => {
     this.#refuseClosed();
     return this.#indexState();
+  };
+
+  async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
+    this.#refuseClosed();
+    const { file, limits } = this.#options;
+    const db = await retryWhileBusy(() => connect(file), { file, busyMs: limits.busyMs });
+    for await (const row of exportWorkspace(db, workspace)) {
+      this.#refuseClosed();
+      yield row;
+    }
+  }
+
+  importWorkspace: Store["importWorkspace"] = async (workspace, archive, onProgress) => {
+    this.#refuseClosed();
+    const { file, limits } = this.#options;
+    const busy = { file, busyMs: limits.busyMs };
+    const db = await retryWhileBusy(() => connect(file), busy);
+    try {
+      configure(db, limits.storeBytes);
+      await retryWhileBusy(() => db.exec("begin immediate"), busy);
+      const outcome = await importWorkspace({ db, workspace, archive, onProgress });
+      this.#refuseClosed();
+      if (outcome.kind !== "imported") return outcome;
+      db.exec("commit");
+      this.#housekeeper.committed(archive.summary.counts.memory);
+      return outcome;
+    } catch (error) {
+      throw storeFailure(error, file);
+    } finally {
+      db.close(); // What was not committed is gone with it.
+    }
+  };
+
+  backup: Store["backup"] = async (target, onProgress = () => {}) => {
+    this.#refuseClosed();
+    return backupFile(this.#options.file, { target, onProgress });
   };
 
   onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
@@ -262,8 +371,10 @@ class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.#bell.close();
+    this.#processes.close();
     await this.#committer.idle();
     this.#closeIndex(); // Before the one who may write: the last to leave merges the log.
+    await this.#searcher.close();
     await this.#housekeeper.close();
     this.#db.close();
   }
@@ -306,15 +417,19 @@ class SqliteStore implements Store {
       return look({ sql, index: this.#openIndex() });
     } catch (error) {
       if (this.#index === undefined || isBusy(error) || error instanceof BatonError) throw error;
-      this.#closeIndex();
-      this.#remaking ??= this.#housekeeper
-        .run({ kind: "remake" })
-        .catch(() => undefined) // The next one who looks tries again.
-        .finally(() => {
-          this.#remaking = undefined;
-        });
+      this.#remakeIndex();
       return look({ sql, index: undefined });
     }
+  }
+
+  #remakeIndex(): void {
+    this.#closeIndex();
+    this.#remaking ??= this.#housekeeper
+      .run({ kind: "remake" })
+      .catch(() => undefined) // The next one who looks tries again.
+      .finally(() => {
+        this.#remaking = undefined;
+      });
   }
 
   /** One that is far behind is let go: by now somebody may have made a new one in its place. */
@@ -322,10 +437,16 @@ class SqliteStore implements Store {
     if (this.#remaking !== undefined) return undefined;
     if (this.#index !== undefined) {
       const indexed = watermark({ sql: this.#sql, index: this.#index });
-      if (indexed === 0 || this.#records() - indexed > FAR_BEHIND) this.#closeIndex();
+      const isOld = indexed === 0 || this.#records() - indexed > FAR_BEHIND;
+      if (isOld || this.#hasRedactedWords(this.#index)) this.#closeIndex();
     }
     this.#index ??= IndexFile.openForReading(this.#options.file);
+    if (this.#index !== undefined && this.#hasRedactedWords(this.#index)) this.#remakeIndex();
     return this.#index;
+  }
+
+  #hasRedactedWords(index: IndexFile): boolean {
+    return index.redactions !== redactionsIn(this.#db);
   }
 
   #records(): number {

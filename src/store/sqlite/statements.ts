@@ -62,6 +62,13 @@ const SQL = {
   memoriesOfChain: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.chain = ? order by m.seq`,
   memoriesBackward: `select ${MEMORY_COLUMNS} from ${MEMORIES}
     where m.chain = ? and m.seq < ? order by m.seq desc`,
+  memoriesPage: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where m.chain = ? and m.seq < ? order by m.seq desc limit (? + 0)`,
+  memoriesBefore: `select ${MEMORY_COLUMNS} from ${MEMORIES}
+    where +m.workspace = ? and m.pos < ? order by m.pos desc`,
+  chainLength: "select seq from chains where key = ?",
+  markFrom: `select pos, seq, stored_at from memories where chain = ? and seq >= ? and seq <= ?
+    order by seq limit 1`,
   memoriesAfter: `select ${MEMORY_COLUMNS}, m.workspace from ${MEMORIES}
     where m.pos > ? order by m.pos limit (? + 0)`,
   lastPosition: "select coalesce(max(pos), 0) from memories",
@@ -69,8 +76,14 @@ const SQL = {
   countMemories: "select count(*) from memories where workspace = ?",
   addRelation: `insert into relations (source, n, target, valid_from, valid_until, kind)
     values (?, ?, ?, ?, ?, ?)`,
-  edgesOut: `select ${EDGE_COLUMNS} from ${EDGES} where r.source = ? order by r.n`,
-  edgesIn: `select ${EDGE_COLUMNS} from ${EDGES} where r.target = ? order by r.source, r.n`,
+  edgesOut: `select ${EDGE_COLUMNS}, r.target from ${EDGES} where r.source = ? order by r.n`,
+  edgesIn: `select ${EDGE_COLUMNS}, r.source from ${EDGES} where r.target = ? order by r.source, r.n`,
+  // By the index of targets: kinds are few, and no index has them.
+  edgesInto: `select ${EDGE_COLUMNS} from ${EDGES}
+    where r.target in (select pos from memories
+        where workspace = ?1 and id in (select value from json_each(?2)))
+      and r.kind in (select value from json_each(?3))
+    order by r.source, r.n limit (?4 + 0)`,
   countRelations: `select count(*) from relations r join memories m on m.pos = r.source
     where m.workspace = ?`,
 
@@ -193,6 +206,21 @@ const SQL = {
   events: `select ${EVENT_COLUMNS} from events where workspace = ? and number > ?
     order by number limit (? + 0)`,
 
+  // Redaction
+  redactions: "pragma user_version",
+  dropMeaning: `delete from vectors where pos = ?1
+    and model in (select key from models where workspace = ?2)`,
+  memoryText: "select text from memories where workspace = ? and id = ?",
+  envelopeText: "select text from envelopes where workspace = ? and id = ?",
+  attemptReason: `select reason from attempts
+    where workspace = ? and delivery = ? and attempt = ? order by key limit 1`,
+  eraseMemory: "update memories set text = ? where workspace = ? and id = ?",
+  eraseEnvelope: "update envelopes set text = ? where workspace = ? and id = ?",
+  eraseAttempt: `update attempts set reason = ?
+    where workspace = ? and delivery = ? and attempt = ?`,
+  eraseProfile: `update agents set profile = ?, revision = ?, digest = ?
+    where workspace = ? and id = ?`,
+
   // Entries
   entry: `select ${ENTRY_COLUMNS} from entries where workspace = ? and kind = ? and name = ?`,
   // From the first that could begin with the prefix; the plus keeps the cursor from being the start.
@@ -205,6 +233,58 @@ const SQL = {
     on conflict do update set revision = excluded.revision, at = excluded.at,
       value = excluded.value, digest = excluded.digest`,
   dropEntry: "delete from entries where workspace = ? and kind = ? and name = ?",
+
+  // Search. What is beyond what a search looks at is said by edges that hold at the time.
+  knownRecords: `select coalesce(sum(seq), 0) from chains
+    where workspace = ? and not (branch > 'trace/' and branch < 'trace0')`,
+  edgesFrom: `select kind, source, target from relations where source = ?1 and valid_from <= ?2
+    and (valid_until = 0 or ?2 < valid_until) limit 32`,
+  edgesTo: `select kind, source, target from relations where target = ?1 and valid_from <= ?2
+    and (valid_until = 0 or ?2 < valid_until) order by source desc limit 32`,
+  replacing: `select kind, source, target from relations where target = ?1 and valid_from <= ?2
+    and (valid_until = 0 or ?2 < valid_until) and kind in ('supersedes', 'corrects') limit 8`,
+
+  // Meaning
+  model: "select key, pos, dimensions from models where workspace = ? and name = ?",
+  models: `select name, dimensions, pos, (select count(*) from vectors v where v.model = m.key)
+    from models m where workspace = ? order by name`,
+  putModel: `insert into models (workspace, name, dimensions, pos) values (?, ?, ?, ?)
+    on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos)
+    returning key`,
+  putVector: `insert into vectors (model, pos, signature, vector) values (?, ?, ?, ?)
+    on conflict do update set signature = excluded.signature, vector = excluded.vector`,
+  dropVectors: "delete from vectors where model = ?",
+  dropModel: "delete from models where key = ?",
+  signaturesAfter: "select pos, signature from vectors where model = ? and pos > ? order by pos",
+  vectors:
+    "select pos, vector from vectors where model = ? and pos in (select value from json_each(?))",
+  countVectors: "select count(*) from vectors where model = ?",
+
+  // Retention. All names that begin with trace/ lie between that and trace0.
+  traces: `select c.branch, c.seq, c.stored_at, c.link,
+      (select min(m.seq) from memories m where m.chain = c.key),
+      (select m.stored_at from memories m where m.chain = c.key order by m.seq limit 1)
+    from chains c where c.workspace = ? and c.branch > max('trace/', ?) and c.branch < 'trace0'
+    order by c.branch limit (? + 0)`,
+  stepHeld: `select t.seq from memories t where t.chain = ?1 and t.seq <= ?2 and exists (
+      select 1 from relations r join memories s on s.pos = r.source
+      where r.target = t.pos and (s.chain <> ?1 or s.seq > ?3))
+    order by t.seq limit 1`,
+  stepsFrom: `select max(seq), max(pos) from (
+      select seq, pos from memories where chain = ? and seq <= ? order by seq limit (? + 0))`,
+  sizeOfSteps: `select count(*), coalesce(sum(octet_length(text)), 0) from memories
+    where chain = ? and seq <= ?`,
+  dropEdgesOfSteps: `delete from relations where source in (
+    select pos from memories where chain = ? and seq <= ?)`,
+  dropSteps: "delete from memories where chain = ? and seq <= ?",
+  newestEvent: "select max(number) from events where workspace = ?",
+  firstEventSince: `select number from events where workspace = ? and at >= ?
+    order by number limit 1`,
+  eventBeyond: `select number from events where workspace = ?
+    order by number desc limit 1 offset (? + 0)`,
+  countEvents: "select count(*) from events where workspace = ? and number <= ?",
+  dropEvents: `delete from events where number in (
+    select number from events where workspace = ? and number <= ? order by number limit (? + 0))`,
 } as const;
 
 export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;

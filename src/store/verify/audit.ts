@@ -1,4 +1,5 @@
 /** What a verification looks at, and what it has found so far. */
+import type { Redacted, Redaction } from "../redaction.ts";
 import type {
   AgentRow,
   AttemptRow,
@@ -56,8 +57,19 @@ export interface Authored {
   readonly id: string;
   readonly instance: string;
   readonly key?: string;
+  readonly refs?: readonly string[];
   readonly relations?: readonly { kind: string; to: string; from?: number; until?: number }[];
+  readonly redacted?: Redaction;
+  readonly redacts?: readonly Redacted[];
   readonly trail?: readonly TrailStep[];
+}
+
+/** A body that is gone, as a redaction record tells. */
+export interface Vouched {
+  readonly kind: "memory" | "envelope";
+  readonly digest: string;
+  readonly stub: string;
+  readonly record: string;
 }
 
 /** How often progress is told, in rows. */
@@ -70,6 +82,9 @@ export class Audit {
   readonly replaced = new Set<string>();
   /** Whom a delivery goes to, where the chain says something else than its envelope. */
   readonly receivers = new Map<string, string>();
+  /** What redaction records vouch for, and the stubs that say they were redacted, by their ids. */
+  readonly vouched = new Map<string, Vouched>();
+  readonly stubs = new Map<string, { readonly digest: string; readonly stub: string }>();
   readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
   readonly problems: Problem[] = [];
   readonly #onProgress: (progress: VerifyProgress) => void;

@@ -1,39 +1,46 @@
 /** The chains: every record in its place, as its author wrote it, with the edges it names. */
-import { sha256 } from "../../canonical.ts";
 import { signatureHolds } from "../../keys.ts";
-import { genesis, nextLink } from "../chain.ts";
+import { nextLink } from "../chain.ts";
+import { edgesOf } from "../edges.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { Audit, Authored, ChainHead } from "./audit.ts";
+import { type Beginning, Prunings } from "./pruned.ts";
+import { auditStubs, noteRedactions, writtenDigest } from "./redactions.ts";
 import { auditTrail } from "./trail.ts";
 
 /** Links a record may follow from while the ones before it are in doubt. */
 const MOST_CANDIDATES = 16;
 
 export async function auditChains(audit: Audit): Promise<void> {
-  for await (const head of audit.source.heads()) await auditChain(audit, head);
+  const prunings = await Prunings.read(audit);
+  for await (const head of audit.source.heads()) await auditChain(audit, head, prunings);
+  await auditStubs(audit);
   const { totals } = audit.source;
   audit.equal("memories", "count", { is: totals.memories, was: audit.counts.memories });
   audit.equal("relations", "count", { is: totals.relations, was: audit.counts.relations });
 }
 
-async function auditChain(audit: Audit, head: ChainHead): Promise<void> {
-  let previous: MemoryRow | undefined;
-  let links = [genesis(audit.source.workspace, head.branch)];
+async function auditChain(audit: Audit, head: ChainHead, prunings: Prunings): Promise<void> {
+  const going = prunings.upTo(head.branch);
+  let before: Beginning | undefined;
   for await (const row of audit.source.memories(head.branch)) {
     audit.count("memories");
-    links = follow(audit, { row, previous, links });
-    await auditMemory(audit, row);
-    previous = row;
+    const { previous, links } = before ?? prunings.beginning(head, row);
+    before = { previous: row, links: follow(audit, { row, previous, links: links ?? [] }) };
+    prunings.compare(audit, row);
+    await auditMemory(audit, row, row.seq <= going);
   }
+  const { previous, links } = before ?? prunings.beginning(head, undefined);
   const end = `branch ${head.branch}`;
   audit.equal(end, "seq", { is: previous?.seq ?? 0, was: head.seq });
   audit.equal(end, "storedAt", { is: previous?.storedAt ?? 0, was: head.storedAt });
-  if (!links.includes(head.link)) audit.found(end, "link", "does not match its last record");
+  if (!links?.includes(head.link)) audit.found(end, "link", "does not match its last record");
 }
 
 interface Step {
   readonly row: MemoryRow;
-  readonly previous: MemoryRow | undefined;
+  readonly previous: Pick<MemoryRow, "seq"> | undefined;
+  /** None: nobody knows what it follows from. */
   readonly links: readonly string[];
 }
 
@@ -49,19 +56,23 @@ export function follow(audit: Audit, { row, previous, links }: Step): string[] {
     const message = `is ${row.seq} where ${expected} was expected: moved or missing`;
     audit.found(row.id, "seq", message);
   }
-  const placed = { ...row, digest: sha256(row.text) };
+  if (links.length === 0) return [row.link];
+  const placed = { ...row, digest: writtenDigest(row) };
   const made = links.map((link) => nextLink(link, placed));
   if (made.includes(row.link)) return [row.link];
   audit.found(row.id, "link", "does not follow from the record before");
   return [row.link, ...made].slice(0, MOST_CANDIDATES);
 }
 
-async function auditMemory(audit: Audit, row: MemoryRow): Promise<void> {
+async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Promise<void> {
   const authored = audit.read<Authored>(row);
   if (authored === undefined) return;
   audit.equal(row.id, "id", { is: row.id, was: authored.id });
   auditSignature(audit, row, authored);
-  await auditEdges(audit, row.id, authored);
+  noteRedactions(audit, row, authored);
+  // Of a step that is to go, what it refers to may have gone before it.
+  if (isGoing) audit.counts.relations += edgesOf(authored).length;
+  else await auditEdges(audit, row.id, authored);
   const sent = authored.envelope?.id;
   if (sent !== undefined && (await audit.source.envelope(sent)) === undefined) {
     audit.found(sent, "envelope", `is missing; ${row.id} handed it over`);
@@ -79,13 +90,13 @@ function auditSignature(audit: Audit, row: MemoryRow, { agent: author, key = "" 
   const forged = key === "" && agent.publicKey !== "" && row.storedAt > agent.keyedAt;
   const strange = key !== "" && key !== agent.publicKey;
   const holds =
-    key === "" ? row.signature === "" : signatureHolds(key, sha256(row.text), row.signature);
+    key === "" ? row.signature === "" : signatureHolds(key, writtenDigest(row), row.signature);
   if (forged || strange || !holds) audit.found(row.id, "signature", `is not ${author}'s`);
 }
 
 async function auditEdges(audit: Audit, id: string, authored: Authored): Promise<void> {
   const stored = await audit.source.relations(id);
-  const written = authored.relations ?? [];
+  const written = edgesOf(authored);
   audit.counts.relations += written.length;
   audit.equal(id, "relations", { is: stored.length, was: written.length });
   for (const [i, edge] of stored.entries()) {
@@ -93,8 +104,8 @@ async function auditEdges(audit: Audit, id: string, authored: Authored): Promise
     if (was === undefined) continue;
     const field = `relations[${i}]`;
     audit.equal(id, `${field}.kind`, { is: edge.kind, was: was.kind });
-    audit.equal(id, `${field}.to`, { is: edge.target, was: was.to });
-    audit.equal(id, `${field}.from`, { is: edge.validFrom, was: was.from ?? 0 });
-    audit.equal(id, `${field}.until`, { is: edge.validUntil, was: was.until ?? 0 });
+    audit.equal(id, `${field}.to`, { is: edge.target, was: was.target });
+    audit.equal(id, `${field}.from`, { is: edge.validFrom, was: was.validFrom });
+    audit.equal(id, `${field}.until`, { is: edge.validUntil, was: was.validUntil });
   }
 }

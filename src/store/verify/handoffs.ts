@@ -1,5 +1,4 @@
 /** Envelopes against the records that vouch for them; deliveries against both. */
-import { sha256 } from "../../canonical.ts";
 import {
   DELIVERY_STATES,
   type DeliveryRow,
@@ -13,6 +12,7 @@ import {
   type TrailStep,
 } from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";
+import { auditBody } from "./redactions.ts";
 
 /** States that only a record of this verb leads to. */
 const ENDINGS: ReadonlyMap<DeliveryState, readonly TrailStep["verb"][]> = new Map([
@@ -47,7 +47,7 @@ export async function auditEnvelopes(audit: Audit): Promise<void> {
     }
     const vouched = (await handoffRecord(audit, row))?.envelope;
     audit.equal(row.id, "memory", { is: row.id, was: vouched?.id });
-    audit.equal(row.id, "text", { is: sha256(row.text), was: vouched?.digest });
+    auditBody(audit, row, vouched?.digest);
   }
 }
 

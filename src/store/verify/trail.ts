@@ -4,6 +4,7 @@
  */
 import { canonicalJson } from "../../canonical.ts";
 import { assertNever } from "../../errors.ts";
+import { redactedReason } from "../redaction.ts";
 import type { DeliveryRow, DeliveryStep, MemoryRow, PublishStep } from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";
 
@@ -104,7 +105,10 @@ async function auditAttempt(
     audit.found(step.delivery, field, `is missing; ${row.id} says: ${step.verb}`);
     return;
   }
-  const reason = canonicalJson(authored.data ?? null, "store_corrupt");
+  const reason =
+    authored.redacted === undefined
+      ? canonicalJson(authored.data ?? null, "store_corrupt")
+      : redactedReason(authored.redacted.record);
   audit.equal(step.delivery, `${field} outcome`, { is: attempt.outcome, was: outcome });
   audit.equal(step.delivery, `${field} holder`, { is: attempt.holder, was: authored.agent });
   audit.equal(step.delivery, `${field} instance`, { is: attempt.instance, was: authored.instance });

@@ -1,6 +1,7 @@
 /** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../keys.ts";
+import { everybodyOn } from "../../store/sight.ts";
 import { failedFor, HOLD_MS, LEASE_MS, only, type Scene, type SceneTest } from "./scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
@@ -175,7 +176,13 @@ export function claiming(it: SceneTest): void {
       const { store, workspace } = scene;
       const memory = sent.place.id;
       expect(
-        await store.findRelations({ workspace, memory, direction: "in", limit: 5 }),
+        await store.findRelations({
+          workspace,
+          memory,
+          direction: "in",
+          sight: everybodyOn("main"),
+          limit: 5,
+        }),
       ).toMatchObject([{ kind: "continues-from", source: latest?.id }]);
     });
 

@@ -2,22 +2,24 @@
  * Finding: newest first, by facets and by words, exact from the moment a record was acknowledged,
  * whatever an index has got to by then.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import type { AuthoredRecord, MemoryInput } from "../../memory/record.ts";
+import type { AuthoredRecord } from "../../memory/record.ts";
+import { wordsOf } from "../../recall/words.ts";
 import type { NewMemory } from "../../store/rows.ts";
+import { everybodyOn } from "../../store/sight.ts";
 import type { FindRelations, MemoryFilter } from "../../store/store.ts";
-import { wordsOf } from "../../store/words.ts";
 import { only, type Scene, type SceneTest } from "./scene.ts";
+import { indexed, saying } from "./search.ts";
 
-type Facets = Omit<MemoryFilter, "branch">;
+type Facets = MemoryFilter;
 
 /** More than any store scans instead of asking its index. */
 const MANY = 5_200;
 const BATCH = 1_000;
+/** As many as somebody would look at. */
+const FEW = 10;
 /** New Tai Lue, whose vowels became letters only lately: not every engine knows. */
 const NEW_LETTER = "ᦀᦰᦀ";
-const INDEX_WAIT_MS = 20_000;
 
 export function finding(it: SceneTest): void {
   describe("finding", () => {
@@ -26,7 +28,8 @@ export function finding(it: SceneTest): void {
       const ids = places.map((place) => place.id).reverse();
       expect(await recent(scene, {})).toEqual(ids);
       expect(await recent(scene, {}, { limit: 2 })).toEqual(ids.slice(0, 2));
-      expect(await recent(scene, {}, { limit: 2, before: 2 })).toEqual(ids.slice(2));
+      expect(await recent(scene, {}, { limit: 2, before: ids[1] ?? "" })).toEqual(ids.slice(2));
+      expect(await recent(scene, {}, { before: "mem_unknown" })).toEqual([]);
     });
 
     it.for<[string, Facets]>([
@@ -51,17 +54,11 @@ export function finding(it: SceneTest): void {
       const records = assorted(scene, 50);
       await scene.remember(records);
       const found: string[] = [];
-      for (let before = Number.MAX_SAFE_INTEGER; found.length < records.length; ) {
-        const page = await scene.store.recentMemories({
-          workspace: scene.workspace,
-          filter: { branch: scene.branch, task: "t1" },
-          limit: 4,
-          before,
-        });
-        found.push(...page.map((row) => row.id));
-        const last = page.at(-1);
-        if (last === undefined) break;
-        before = last.seq;
+      while (found.length < records.length) {
+        const before = found.at(-1);
+        const page = await recent(scene, { task: "t1" }, { limit: 4, ...(before && { before }) });
+        if (page.length === 0) break;
+        found.push(...page);
       }
       expect(found).toEqual(expected(records, { task: "t1" }));
     });
@@ -79,44 +76,16 @@ export function finding(it: SceneTest): void {
       await scene.remember([scene.record("ada", "apple")], { branch: "side" });
       await scene.remember([scene.record("ada", "apple")], { workspace: "elsewhere" });
       expect(await recent(scene, { agent: "ada" })).toEqual([here.id]);
-      expect(await search(scene, "apple")).toEqual([here.id]);
+      expect(await saying(scene, "apple")).toEqual([here.id]);
       expect(await scene.everything({ branch: "nowhere" })).toEqual([]);
       expect(await scene.everything({ workspace: "nowhere" })).toEqual([]);
-    });
-
-    it.for<[string, string, string[]]>([
-      ["one of the words", "banana cherry", ["fruit salad", "banana split"]],
-      ["whole words only", "ban", []],
-      ["capitals and accents aside", "CREME brulee", ["Crème brûlée"]],
-      ["other scripts", "日本", ["日本 2026"]],
-      ["numbers", "2026", ["日本 2026"]],
-      ["tags", "sour", ["lemon"]],
-      ["concepts", "dessert", ["Crème brûlée"]],
-      ["no word at all", "", []],
-    ])("candidates are found by %s, newest first", async ([_case, words, contents], { scene }) => {
-      const inputs: MemoryInput[] = [
-        { content: "banana split" },
-        { content: "lemon", tags: ["sour"] },
-        { content: "Crème brûlée", concepts: ["dessert"] },
-        { content: "日本 2026" },
-        { content: "fruit salad", tags: ["cherry", "apple"] },
-      ];
-      await scene.remember(inputs.map((input) => scene.record("ada", input)));
-      const found = await scene.store.searchCandidates({ ...query(scene, words), limit: 10 });
-      const said = found.map((row) => (JSON.parse(row.text) as { content: string }).content);
-      expect(said).toEqual(contents);
-    });
-
-    it("no more candidates come than asked for, and the newest of them", async ({ scene }) => {
-      const places = await scene.remember([1, 2, 3].map(() => scene.record("ada", "apple")));
-      const found = await scene.store.searchCandidates({ ...query(scene, "apple"), limit: 2 });
-      expect(found.map((row) => row.seq)).toEqual([3, 2]);
-      expect(found[0]?.id).toBe(places[2]?.id);
     });
 
     it("a record can be found the moment it was acknowledged, and after it was indexed [MEM-7]", async ({
       scene,
     }) => {
+      const aside = await scene.remember(assorted(scene, 3), { branch: "side" });
+      const sight = everybodyOn("side");
       const records = assorted(scene, MANY);
       for (let i = 0; i < MANY; i += BATCH) await scene.remember(records.slice(i, i + BATCH));
       await findsAll(scene, records);
@@ -127,6 +96,9 @@ export function finding(it: SceneTest): void {
       await findsAll(scene, more);
       await scene.reopen();
       await findsAll(scene, more);
+      expect((await saying(scene, "record", { sight, limit: FEW })).sort()).toEqual(
+        aside.map((place) => place.id).sort(),
+      );
     });
   });
 
@@ -197,6 +169,7 @@ function assorted(scene: Scene, count: number): NewMemory[] {
       type: n % 4 === 0 ? "plan" : "fact",
       ...(n % 5 === 0 ? { session: "s2" } : {}),
       ...(n % 2 === 0 ? {} : { task: "t1" }),
+      ...(n % 1_000 === 17 ? { run: "r1" } : {}),
       ...(n % 6 === 0 ? {} : { tags: n % 5 === 0 ? ["red", "blue"] : ["red"] }),
     }),
   );
@@ -219,23 +192,11 @@ const expected = (records: readonly NewMemory[], facets: Facets): string[] =>
 async function recent(
   scene: Scene,
   facets: Facets,
-  page: { limit?: number; before?: number } = {},
+  page: { limit?: number; before?: string } = {},
 ): Promise<string[]> {
   const { workspace, branch } = scene;
-  const filter = { branch, ...facets };
-  const rows = await scene.store.recentMemories({ workspace, filter, limit: 100_000, ...page });
-  return rows.map((row) => row.id);
-}
-
-const query = ({ workspace, branch }: Scene, words: string) => ({
-  workspace,
-  branch,
-  words: wordsOf(words),
-});
-
-async function search(scene: Scene, words: string): Promise<string[]> {
-  const rows = await scene.store.searchCandidates({ ...query(scene, words), limit: 100_000 });
-  return rows.map((row) => row.id);
+  const look = { workspace, sight: everybodyOn(branch), filter: facets, limit: 100_000 };
+  return (await scene.store.recentMemories({ ...look, ...page })).map((row) => row.id);
 }
 
 /** Every way of finding gives exactly what was written. */
@@ -249,24 +210,27 @@ async function findsAll(scene: Scene, records: readonly NewMemory[]): Promise<vo
   ];
   for (const each of facets) expect(await recent(scene, each)).toEqual(expected(records, each));
   const middle = records.length >> 1;
-  expect(await recent(scene, { task: "t1" }, { before: middle, limit: 5 })).toEqual(
-    expected(records.slice(0, middle - 1), { task: "t1" }).slice(0, 5),
+  const before = records[middle]?.id ?? "";
+  expect(await recent(scene, { task: "t1" }, { before, limit: 5 })).toEqual(
+    expected(records.slice(0, middle), { task: "t1" }).slice(0, 5),
   );
   for (const word of ["seldom", "w3", "never", NEW_LETTER]) {
     const said = records.filter((record) => wordsOf(record.text).includes(word));
-    expect(await search(scene, word)).toEqual(said.map((record) => record.id).reverse());
+    expect((await saying(scene, word)).sort()).toEqual(said.map((record) => record.id).sort());
   }
-}
-
-/** Waits until an index covers at least so many records. */
-async function indexed(scene: Scene, least: number): Promise<void> {
-  const giveUpAt = performance.now() + INDEX_WAIT_MS;
-  for (;;) {
-    const state = await scene.store.indexState();
-    expect(state.indexed).toBeLessThanOrEqual(state.records);
-    if (state.indexed >= least) return;
-    expect(performance.now(), "the index does not catch up").toBeLessThan(giveUpAt);
-    await sleep(10);
+  // A word that all have, where few and where many pass the filter.
+  for (const [name, value] of [
+    ["run", "r1"],
+    ["type", "plan"],
+    ["type", "none"],
+  ] as const) {
+    const passing = records.filter(({ text }) => text.includes(`"${name}":"${value}"`));
+    const ids = passing.map((record) => record.id);
+    const filter = { [`${name}s`]: [value] };
+    expect((await saying(scene, "record", { filter })).sort()).toEqual(ids.toSorted());
+    const best = await saying(scene, "record", { filter, limit: FEW });
+    expect(best).toHaveLength(Math.min(FEW, ids.length));
+    expect(ids).toEqual(expect.arrayContaining(best));
   }
 }
 
@@ -290,8 +254,9 @@ async function related(scene: Scene): Promise<string[]> {
 }
 
 function edges(scene: Scene, memory: string, change: Partial<FindRelations>) {
-  const { workspace } = scene;
-  return scene.store.findRelations({ workspace, memory, direction: "in", limit: 10, ...change });
+  const { workspace, branch } = scene;
+  const look = { workspace, memory, sight: everybodyOn(branch), limit: 10 };
+  return scene.store.findRelations({ ...look, direction: "in", ...change });
 }
 
 const edge = (kind: string, source: string, target: string, [validFrom, validUntil] = [0, 0]) => ({

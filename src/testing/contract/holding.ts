@@ -1,5 +1,6 @@
 /** Holding: accepting, renewing and writing under a lease, and being refused once it is lost. */
 import { describe, expect } from "vitest";
+import { everybodyOn } from "../../store/sight.ts";
 import type { Claimed, Lease } from "../../store/store.ts";
 import { LEASE_MS, only, outcomeOf, RELEASED, type Scene, type SceneTest } from "./scene.ts";
 
@@ -62,7 +63,13 @@ export function holding(it: SceneTest): void {
       expect(await scene.history()).toEqual(["sent", "claimed", "accepted"]);
       const memory = sent.place.id;
       expect(
-        await store.findRelations({ workspace, memory, direction: "in", limit: 5 }),
+        await store.findRelations({
+          workspace,
+          memory,
+          direction: "in",
+          sight: everybodyOn("main"),
+          limit: 5,
+        }),
       ).toMatchObject([{ kind: "continues-from", source: place.id }]);
     });
 

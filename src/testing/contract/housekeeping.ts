@@ -2,6 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { DELIVERY_STATES, OPEN_STATES } from "../../store/rows.ts";
+import { everybodyOn, NOBODY } from "../../store/sight.ts";
 import type { InboxCursor, Store } from "../../store/store.ts";
 import {
   FAILED,
@@ -12,6 +13,7 @@ import {
   type Scene,
   type SceneTest,
 } from "./scene.ts";
+import { searchOf } from "./search.ts";
 
 const ELSEWHERE = "elsewhere";
 
@@ -321,13 +323,104 @@ const OPERATIONS: Readonly<
       store.readMemories(workspace, []),
   recentMemories: (scene) => () => scene.everything(),
   findRelations:
-    ({ store, workspace }, { envelope }) =>
+    ({ store, workspace, branch }, { envelope: { memory } }) =>
+    () => {
+      const sight = everybodyOn(branch);
+      return store.findRelations({ workspace, memory, direction: "in", sight, limit: 1 });
+    },
+  listTraces:
+    ({ store, workspace }) =>
     () =>
-      store.findRelations({ workspace, memory: envelope.memory, direction: "in", limit: 1 }),
-  searchCandidates:
+      store.listTraces({ workspace, limit: 1 }),
+  surveyTrace:
+    ({ store, workspace }) =>
+    () =>
+      store.surveyTrace({ workspace, branch: "trace/s", upTo: 1 }),
+  pruneTrace:
+    ({ store, workspace }) =>
+    () =>
+      store.pruneTrace({ workspace, branch: "trace/s", upTo: 1, limit: 1 }),
+  surveyEvents:
+    ({ store, workspace }) =>
+    () =>
+      store.surveyEvents({ workspace, keep: 1 }),
+  pruneEvents:
+    ({ store, workspace }) =>
+    () =>
+      store.pruneEvents(workspace, 1, 1),
+  findTips:
     ({ store, workspace, branch }) =>
     () =>
-      store.searchCandidates({ workspace, branch, words: ["x"], limit: 1 }),
+      store.findTips({ workspace, branches: [branch] }),
+  findEnvelope:
+    ({ store, workspace }, { envelope }) =>
+    () =>
+      store.findEnvelope(workspace, envelope.id),
+  findInbound:
+    ({ store, workspace }, { envelope: { memory } }) =>
+    () =>
+      store.findInbound({ workspace, memories: [memory], kinds: [], limit: 1 }),
+  search: (scene) => () => scene.store.search(searchOf(scene, "x")),
+  findUnembedded:
+    ({ store, workspace }) =>
+    () =>
+      store.findUnembedded({ workspace, model: "x", limit: 1 }),
+  putVectors:
+    ({ store, workspace }) =>
+    () =>
+      store.putVectors({ workspace, model: "x", dimensions: 1, vectors: [], upTo: 0 }),
+  listModels:
+    ({ store, workspace }) =>
+    () =>
+      store.listModels(workspace),
+  dropModel:
+    ({ store, workspace }) =>
+    () =>
+      store.dropModel(workspace, "x"),
+  query:
+    ({ store, workspace }) =>
+    () =>
+      store.query({
+        ...{ workspace, text: "select 1", params: [] },
+        sight: { reader: NOBODY, traces: false, quarantined: [] },
+        vectors: { attached: true, model: "" },
+        bounds: { rows: 1, bytes: 1, ms: 1 },
+      }),
+  exportWorkspace:
+    ({ store, workspace }) =>
+    () =>
+      store.exportWorkspace(workspace).next(),
+  importWorkspace: ({ store, workspace }) => {
+    const counts = {
+      agent: 0,
+      memory: 0,
+      envelope: 0,
+      delivery: 0,
+      attempt: 0,
+      entry: 0,
+      event: 0,
+    };
+    const rows = (async function* () {})();
+    const summary = { counts, heads: [], lastPlace: 0 };
+    return () => store.importWorkspace(workspace, { summary, rows });
+  },
+  backup:
+    ({ store }) =>
+    () =>
+      store.backup("/nowhere/hub.backup"),
+  redactBodies: (scene) => {
+    const { store, workspace, branch } = scene;
+    const memory = scene.record("ada");
+    return () => store.redactBodies({ workspace, branch, memory, erasures: [] });
+  },
+  seekText:
+    ({ store, workspace }) =>
+    () =>
+      store.seekText({ workspace, forms: ["x"], after: "" }),
+  scrub:
+    ({ store, workspace }) =>
+    () =>
+      store.scrub(workspace, []),
   sendHandoff: (scene) => {
     const handoff = scene.handoff({ task: "other" });
     return () => scene.store.sendHandoff(handoff);

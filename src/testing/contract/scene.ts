@@ -27,29 +27,32 @@ import {
   publicationMark,
   type TrailStep,
 } from "../../store/rows.ts";
-import type {
-  ClaimDeliveries,
-  Claimed,
-  ClaimOutcome,
-  Due,
-  Lease,
-  ListDue,
-  Move,
-  MoveDeliveries,
-  MoveOutcome,
-  Place,
-  PutEntry,
-  RegisterAgent,
-  SendHandoff,
-  SendOutcome,
-  SettleDelivery,
-  Settlement,
-  SettleOutcome,
-  Store,
+import { everybodyOn, type Reader } from "../../store/sight.ts";
+import {
+  type AppendMemories,
+  CLOSED,
+  type ClaimDeliveries,
+  type Claimed,
+  type ClaimOutcome,
+  type Due,
+  type Lease,
+  type ListDue,
+  type Move,
+  type MoveDeliveries,
+  type MoveOutcome,
+  type Place,
+  type PutEntry,
+  type RegisterAgent,
+  type SendHandoff,
+  type SendOutcome,
+  type SettleDelivery,
+  type Settlement,
+  type SettleOutcome,
+  type Store,
 } from "../../store/store.ts";
 import { seededIds } from "../seeded-ids.ts";
 import { VirtualClock } from "../virtual-clock.ts";
-import { verifyByReading } from "./verify-by-reading.ts";
+import { authorOf, verifyByReading } from "./verify-by-reading.ts";
 
 /** A store to put to the test. */
 export interface OpenedStore {
@@ -172,7 +175,8 @@ export class Scene {
   readonly #opened: OpenedStore;
   readonly #workspaces = new Set([HERE.workspace]);
   readonly #branches = new Set([HERE.branch]);
-  readonly #kinds = new Set([BREAKER, "key"]);
+  readonly #kinds = new Set([BREAKER, CLOSED, "branch", "key"]);
+  readonly #readers = new Map<string, Reader>();
   #store: Store;
   #closed = false;
 
@@ -234,6 +238,7 @@ export class Scene {
       const problems = await verifyByReading(this.#store, workspace, {
         branches: this.#branches,
         kinds: this.#kinds,
+        readers: [...this.#readers.values()],
       });
       expect(problems, `what the test left in "${workspace}"`).toEqual([]);
     }
@@ -274,18 +279,21 @@ export class Scene {
 
   /** A record ready to be stored. */
   record(author: string, input: MemoryInput | string = "a fact", signer?: Signer): NewMemory {
-    return this.#write({ agent: author, instance: `${author}-1`, signer }, input);
+    return this.#write({ agent: author, instance: `${author}-1`, owner: "olga", signer }, input);
   }
 
   #write(author: Author, input: MemoryInput | string, hallmark: Hallmark = {}): NewMemory {
     const described = typeof input === "string" ? { content: input } : input;
     const pen = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
-    return writeRecord(author, described, pen).record;
+    const { record } = writeRecord(author, described, pen);
+    const reader = authorOf(record);
+    if (described.scope !== undefined) this.#readers.set(JSON.stringify(reader), reader);
+    return record;
   }
 
   append(
     memories: NewMemory | readonly NewMemory[],
-    where: Partial<Where> & { readonly lease?: Lease } = {},
+    where: Partial<Where> & Pick<Partial<AppendMemories>, "entries" | "lease" | "tip"> = {},
   ) {
     const list = Array.isArray(memories) ? memories : [memories as NewMemory];
     this.#branches.add(where.branch ?? HERE.branch);
@@ -300,7 +308,8 @@ export class Scene {
   /** Every record of a branch, newest first. */
   everything(where: Partial<Where> = {}) {
     const { workspace, branch } = { ...HERE, ...where };
-    return this.#store.recentMemories({ workspace, filter: { branch }, limit: 1_000_000 });
+    const sight = everybodyOn(branch);
+    return this.#store.recentMemories({ workspace, sight, filter: {}, limit: 1_000_000 });
   }
 
   // Handoffs

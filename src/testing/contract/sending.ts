@@ -1,6 +1,7 @@
 /** Sending: record, envelope, delivery and event, and the end of the sender's own work: all or none. */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../keys.ts";
+import { everybodyOn } from "../../store/sight.ts";
 import type { SendHandoff } from "../../store/store.ts";
 import {
   ATTEMPTS,
@@ -224,6 +225,7 @@ export function sending(it: SceneTest): void {
         workspace,
         memory: known.id,
         direction: "in",
+        sight: everybodyOn(scene.branch),
         limit: 10,
       });
       expect(edges).toMatchObject([{ kind: "summarizes", source: place.id }]);

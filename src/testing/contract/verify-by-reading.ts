@@ -3,16 +3,26 @@
  * hashes and with itself. Needs nothing of the store but its ordinary reads, so it also finds a
  * store whose own `verify` looks away.
  */
-import type { DeliveryRow, EnvelopeRow } from "../../store/rows.ts";
+import { sessionOf } from "../../store/filter.ts";
+import { type DeliveryRow, type EnvelopeRow, type MemoryRow, parseText } from "../../store/rows.ts";
+import { everybodyOn, NOBODY, type Reader, type Scoped, TRUNK } from "../../store/sight.ts";
 import type { Problem, Store } from "../../store/store.ts";
 import { verifyWorkspace } from "../../store/verify/workspace.ts";
 
 const ALL = 1_000_000;
 
+/** What there may be, since nothing tells all of it. */
+interface Written {
+  readonly branches: Iterable<string>;
+  readonly kinds: Iterable<string>;
+  /** Whoever may have written something private. */
+  readonly readers: readonly Reader[];
+}
+
 export async function verifyByReading(
   store: Store,
   workspace: string,
-  { branches, kinds }: { readonly branches: Iterable<string>; readonly kinds: Iterable<string> },
+  { branches, kinds, readers }: Written,
 ): Promise<readonly Problem[]> {
   const agents = await store.listAgents(workspace);
   const events = await store.readEvents(workspace, 0, ALL);
@@ -25,14 +35,17 @@ export async function verifyByReading(
   const chains = new Map(
     await Promise.all(
       [...branches].map(async (branch) => {
-        const rows = await store.recentMemories({ workspace, filter: { branch }, limit: ALL });
-        return [branch, rows.toReversed()] as const;
+        return [branch, await chainOf(store, readers, { workspace, branch })] as const;
       }),
     ),
   );
-  const relations = (memory: string) =>
-    store.findRelations({ workspace, memory, direction: "out", limit: ALL });
   const memories = [...chains.values()].flat();
+  const authors = new Map(memories.map((row) => [row.id, authorOf(row)]));
+  // As its author, who could see all that it points to.
+  const relations = (memory: string) => {
+    const sight = { ...everybodyOn(TRUNK), reader: authors.get(memory) ?? NOBODY };
+    return store.findRelations({ workspace, memory, direction: "out", sight, limit: ALL });
+  };
   const edges = await Promise.all(memories.map(({ id }) => relations(id)));
   const { problems } = await verifyWorkspace({
     workspace,
@@ -52,7 +65,7 @@ export async function verifyByReading(
       [...chains].flatMap(([branch, rows]) => {
         const last = rows.at(-1);
         if (last === undefined) return [];
-        return { branch, seq: rows.length, storedAt: last.storedAt, link: last.link };
+        return { branch, seq: last.seq, storedAt: last.storedAt, link: last.link };
       }),
     memories: (branch) => chains.get(branch) ?? [],
     memory: async (id) => (await store.readMemories(workspace, [id]))[0],
@@ -85,4 +98,26 @@ async function deliveriesOf(
 ): Promise<DeliveryRow[]> {
   const found = await Promise.all([...ids].map((id) => store.findDelivery(workspace, id)));
   return found.flatMap((each) => each?.delivery ?? []);
+}
+
+/** Every record of a chain, oldest first: what everybody sees, and what each author sees besides. */
+async function chainOf(
+  store: Store,
+  readers: readonly Reader[],
+  where: { readonly workspace: string; readonly branch: string },
+): Promise<MemoryRow[]> {
+  const { workspace, branch } = where;
+  const rows = new Map<number, MemoryRow>();
+  for (const reader of [NOBODY, ...readers]) {
+    const sight = { ...everybodyOn(branch), reader };
+    const seen = await store.recentMemories({ workspace, sight, filter: {}, limit: ALL });
+    for (const row of seen) rows.set(row.seq, row);
+  }
+  return [...rows.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/** Who sees what its author may see. */
+export function authorOf(row: Pick<MemoryRow, "id" | "text">): Reader {
+  const record = parseText<Scoped>(row);
+  return { agent: record.agent, session: sessionOf(record), user: record.user ?? "" };
 }

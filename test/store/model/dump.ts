@@ -1,5 +1,6 @@
 /** Everything a store can show of a workspace. */
 import { type MemoryRow, OPEN_STATES } from "../../../src/store/rows.ts";
+import { everybodyOn } from "../../../src/store/sight.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { BRANCH, ENTRY_KINDS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
 
@@ -20,7 +21,8 @@ export async function dumpOf(store: Store) {
   const workspace = WORKSPACE;
   const memories = await store.recentMemories({
     workspace,
-    filter: { branch: BRANCH },
+    sight: everybodyOn(BRANCH),
+    filter: {},
     limit: ALL,
   });
   const events = await store.readEvents(workspace, 0, ALL);
@@ -28,7 +30,7 @@ export async function dumpOf(store: Store) {
   const deliveries = [...new Set(events.map((event) => event.delivery).filter(Boolean))];
   const inboxes = [...NAMES, "dot", ...ROLES];
   const edges = (memory: string, direction: "in" | "out") =>
-    store.findRelations({ workspace, memory, direction, limit: ALL });
+    store.findRelations({ workspace, memory, direction, sight: everybodyOn(BRANCH), limit: ALL });
   return {
     agents: await store.listAgents(workspace),
     memories: memories.map(plain),

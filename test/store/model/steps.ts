@@ -5,7 +5,10 @@
 import fc from "fast-check";
 import type { DeliveryRow, MemoryInput, Offer, Sent, Waiting, Work } from "../../../src/index.ts";
 import { RELATION_KINDS } from "../../../src/memory/record.ts";
-import { wordsOf } from "../../../src/store/words.ts";
+import { queryOf } from "../../../src/recall/query.ts";
+import { EFFORT } from "../../../src/recall/rank.ts";
+import { WEIGHTS as RANKING_WEIGHTS } from "../../../src/recall/weights.ts";
+import { everybodyOn } from "../../../src/store/sight.ts";
 import { plain } from "./dump.ts";
 import {
   claimMany,
@@ -546,9 +549,22 @@ const search = step(
   "search",
   fc.record({ text: words, limit: fc.constantFrom(2, 100) }),
   async (side, { text, limit }) => {
-    const at = { workspace: WORKSPACE, branch: BRANCH };
-    const rows = await side.store.searchCandidates({ ...at, words: wordsOf(text), limit });
-    return rows.map(plain);
+    const { hits, more } = await side.store.search({
+      ...{ workspace: WORKSPACE, sight: everybodyOn(BRANCH), filter: {}, limit, offset: 0 },
+      ranking: {
+        ...{
+          query: queryOf(text),
+          weights: RANKING_WEIGHTS,
+          effort: EFFORT,
+          now: side.clock.now(),
+        },
+        ...{ graph: { depth: 2, visits: 20 }, superseded: "marked" as const },
+      },
+    });
+    return {
+      more,
+      hits: hits.map(({ row, score, ...hit }) => [plain(row), score.toFixed(9), hit]),
+    };
   },
 );
 

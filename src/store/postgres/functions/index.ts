@@ -16,6 +16,7 @@ import { REGISTER } from "./register.ts";
 import { RENEW } from "./renew.ts";
 import { ROWS } from "./rows.ts";
 import { SETTLE } from "./settle.ts";
+import { SIMILARITY } from "./similarity.ts";
 import { WRITE } from "./write.ts";
 
 const ENTRY_POINTS = [
@@ -38,6 +39,7 @@ const SETTINGS = {
 const FUNCTIONS = [
   ...[ROWS, REFUSE, APPEND, ENTRIES, SETTLE, DELIVER, ACCEPT, RENEW, DUE, CLAIM, MOVE, WRITE],
   REGISTER,
+  SIMILARITY,
 ].join("\n");
 
 /** To be run with the store's schema first in the search path. */

@@ -1,8 +1,8 @@
 /**
  * What speaks against the operations of a group, before anything of it is written: per operation
  * the first reason, or null when all may go ahead. Reasons are ranked as the checks of one
- * operation follow each other: its lease, its receivers, its parents, its records, its entry, the
- * work it would extend, its receiver's breaker, its ids. Whether an id is taken is not looked up
+ * operation follow each other: its lease, its receivers, its parents, its records, its entries, the
+ * work it would extend or the branch it has seen, its receiver's breaker, its ids. Whether an id is taken is not looked up
  * (the unique indexes do that) unless something else is wrong, or the hub asks for care after a
  * group has run into one that was.
  *
@@ -14,7 +14,8 @@
  * planned from the wrong one. For the same reason an update finds its rows by their place (ctid), and guards
  * with state + 0, which no partial index answers to.
  */
-import { NOT_MINDED } from "../../store.ts";
+import { TRUNK } from "../../sight.ts";
+import { CLOSED, NOT_MINDED } from "../../store.ts";
 
 /** The parts that speak against a group, by what they are. */
 const WRONG = {
@@ -34,6 +35,14 @@ const WRONG = {
         where (select x.pos from memories x where x.workspace = w and x.id = m.id) is null
           and not exists (select from unnest(p_records) as b
             where b.id = m.id and b.ord < m.ord)`,
+  /** Neither the trunk nor traces are ever closed: most records cost no look. */
+  closed: `from unnest(p_records) as r
+        where r.branch <> '${TRUNK}' and not starts_with(r.branch, 'trace/')
+          and (select e.revision from entries e where e.workspace = w and e.kind = '${CLOSED}'
+            and e.name = r.branch) is not null`,
+  tips: `from unnest(p_tips) as p
+        where coalesce((select c.seq from chains c
+          where c.workspace = w and c.branch = p.branch), 0) <> p.seq`,
   entries: `from unnest(p_puts) as p
         where coalesce((select e.revision from entries e
           where e.workspace = w and e.kind = p.kind and e.name = p.name), 0) <> p.based_on`,
@@ -64,7 +73,7 @@ const WRONG = {
 
 const ARGUMENTS = `p_holds hold_part[], p_records record_part[], p_mentions mention_part[],
     p_envelopes envelope_part[], p_posts post_part[], p_parents parent_part[], p_puts put_part[],
-    p_takes take_part[], p_authors author_part[]`;
+    p_tips tip_part[], p_takes take_part[], p_authors author_part[]`;
 
 export const REFUSE = `
   create function refuse(w bigint, t bigint, p_careful boolean, ${ARGUMENTS}) returns json
@@ -79,6 +88,9 @@ export const REFUSE = `
           select r.agent, r.key from unnest(p_records) r
           union select a.agent, a.key from unnest(p_authors) a) x
         where author_fault(w, agent, key) is not null);
+    end if;
+    if not wrong and p_records is not null then
+      wrong := exists (select ${WRONG.closed});
     end if;
     if not wrong and p_holds is not null then
       wrong := exists (select ${WRONG.holds});
@@ -98,12 +110,15 @@ export const REFUSE = `
     if not wrong and p_puts is not null then
       wrong := exists (select ${WRONG.entries});
     end if;
+    if not wrong and p_tips is not null then
+      wrong := exists (select ${WRONG.tips});
+    end if;
     if not wrong and p_takes is not null then
       wrong := exists (select ${WRONG.takes}) or exists (select ${WRONG.paused});
     end if;
     if wrong then
       return reasons(w, t, p_holds, p_records, p_mentions, p_envelopes, p_posts, p_parents, p_puts,
-        p_takes, p_authors);
+        p_tips, p_takes, p_authors);
     end if;
     return null;
   end $$;
@@ -127,7 +142,7 @@ export const REFUSE = `
         select p.i, 2, p.n, 'missing_parent', p.envelope
         ${WRONG.parents}
       union all
-        select r.i, 3, r.ord * 3, author_fault(w, r.agent, r.key), r.agent
+        select r.i, 3, r.ord * 4, author_fault(w, r.agent, r.key), r.agent
         from unnest(p_records) as r
         where author_fault(w, r.agent, r.key) is not null
       union all
@@ -135,19 +150,25 @@ export const REFUSE = `
         from unnest(p_authors) as a
         where author_fault(w, a.agent, a.key) is not null
       union all
-        select m.i, 3, m.ord * 3 + 1, 'missing_reference', m.record || ' ' || m.id
+        select m.i, 3, m.ord * 4 + 1, 'missing_reference', m.record || ' ' || m.id
         ${WRONG.mentions}
       union all
-        select r.i, 3, r.ord * 3 + 2, 'id_taken', r.id
+        select r.i, 3, r.ord * 4 + 2, 'id_taken', r.id
         from unnest(p_records) as r
         where r.twice
           or (select x.pos from memories x where x.workspace = w and x.id = r.id) is not null
+      union all
+        select r.i, 3, r.ord * 4 + 3, 'branch_closed', r.branch
+        ${WRONG.closed}
       union all
         select p.i, 4, 0, 'entry_changed', ''
         ${WRONG.entries}
       union all
         select p.i, 5, 0, 'changed', ''
         ${WRONG.work}
+      union all
+        select p.i, 5, 0, 'tip_moved', ''
+        ${WRONG.tips}
       union all
         select p.i, 6, 0, 'breaker_changed', ''
         ${WRONG.breakers}

@@ -92,7 +92,7 @@ export const WRITE = `
     end if;
     if refused is null then
       refused := refuse(w, t, p_careful, p_holds, p_records, p_mentions, p_envelopes, p_posts,
-        p_parents, p_puts, p_takes, p_authors);
+        p_parents, p_puts, p_tips, p_takes, p_authors);
     end if;
     if refused is not null then
       return json_build_object('refused', refused);

@@ -1,0 +1,90 @@
+/**
+ * Text with a natural distribution of words: a vocabulary in which the n-th most frequent word is
+ * about 1/n as frequent as the first, and topics, so that words come together as they do. From a
+ * seed: two runs have the same records and the same questions.
+ */
+import { randomFrom } from "../../test/support/random.ts";
+
+const VOCABULARY = 60_000;
+const TOPICS = 3_000;
+const TOPIC_WORDS = 60;
+/** The share of words a text takes from its topic. */
+const ON_TOPIC = 0.45;
+
+export interface Corpus {
+  /** About so many bytes. */
+  record(bytes: number): { readonly text: string; readonly topic: number };
+  /** Some words of a text, rare and frequent ones, as somebody would ask who half remembers it. */
+  question(text: string): string;
+  readonly random: () => number;
+}
+
+export function corpus(seed: number): Corpus {
+  const random = randomFrom(seed).next;
+  const words = Array.from({ length: VOCABULARY }, (_, n) => spell(n));
+  const frequent = zipf(VOCABULARY, random);
+  const topics = Array.from({ length: TOPICS }, () =>
+    // The words of a topic are neither the most frequent nor the rarest.
+    Array.from(
+      { length: TOPIC_WORDS },
+      () => 200 + (Math.floor(frequent() * 0.98) % (VOCABULARY - 200)),
+    ),
+  );
+  const topical = zipf(TOPIC_WORDS, random);
+  return {
+    random,
+    record(bytes) {
+      const topic = Math.floor(random() * TOPICS);
+      const own = topics[topic] as number[];
+      const said: string[] = [];
+      for (let length = 0; length < bytes; ) {
+        const word = words[random() < ON_TOPIC ? (own[topical()] as number) : frequent()] as string;
+        said.push(word);
+        length += word.length + 1;
+      }
+      return { text: `${said.join(" ")}.`, topic };
+    },
+    question(text) {
+      const all = text.replace(".", "").split(" ");
+      const count = 4 + Math.floor(random() * 5);
+      const taken = Array.from({ length: count }, () => all[Math.floor(random() * all.length)]);
+      return `what about ${taken.join(" ")}?`;
+    },
+  };
+}
+
+/** Places from 0, the first the most likely: by the inverse of the sum of 1/n. */
+function zipf(size: number, random: () => number): () => number {
+  const sums = new Float64Array(size);
+  let sum = 0;
+  for (let n = 0; n < size; n++) {
+    sum += 1 / (n + 2.7);
+    sums[n] = sum;
+  }
+  return () => {
+    const wanted = random() * sum;
+    let low = 0;
+    let high = size - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sums[middle] as number) < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+const ONSETS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(" ");
+const VOWELS = "a e i o u ai ou".split(" ");
+
+/** A word of its own for every number; frequent ones are short. */
+function spell(n: number): string {
+  let word = "";
+  for (let rest = n + 1; rest > 0; ) {
+    word += ONSETS[rest % ONSETS.length];
+    rest = Math.floor(rest / ONSETS.length);
+    word += VOWELS[rest % VOWELS.length];
+    rest = Math.floor(rest / VOWELS.length);
+  }
+  return `${word}n`;
+}

@@ -1,0 +1,99 @@
+import type { Hit, Recalled } from "../../memory/recall.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
+import { excerpt } from "../excerpt.ts";
+import { OK } from "../exit.ts";
+import { given } from "../given.ts";
+import { momentOf, READER_OPTIONS, readerOf } from "../reader.ts";
+import { openExisting } from "../store.ts";
+import { age, bad, bold, dim, printable, say, sayJson } from "../terminal.ts";
+
+const DEFAULT_LIMIT = 10;
+const WIDTH = 100;
+/** Two lines of a terminal for what it says. */
+const LINES = 2;
+
+export const recall = command({
+  name: "recall",
+  summary: "the memories that answer a question, best first, each with why",
+  args: [{ name: "question", help: 'in quotes: "why did we choose REST?"' }],
+  options: {
+    task: { type: "texts", value: "<task>", help: "only of this task" },
+    agent: { type: "texts", value: "<name>", help: "only by this agent (or alias)" },
+    type: { type: "texts", value: "<type>", help: "only of this type: decision, lesson, …" },
+    tag: { type: "texts", value: "<tag>", help: "only with this tag; of several, with all" },
+    session: { type: "texts", value: "<name>", help: "only of this session" },
+    since: { type: "duration", value: "<time>", help: "only of the last 15m, 2h, …" },
+    depth: {
+      type: "number",
+      value: "<n>",
+      help: "how far connections are followed, 0 to 3; else 1",
+    },
+    traces: { type: "flag", help: "also what agents did, step by step" },
+    current: { type: "flag", help: "leaves out what was superseded instead of marking it" },
+    "words-only": { type: "flag", help: "not by meaning" },
+    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    cursor: { type: "text", value: "<cursor>", help: "the next page" },
+    explain: { type: "flag", help: "with the numbers each place is made of" },
+    ...READER_OPTIONS,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [question = ""], options }) {
+    const { store, workspace, json, explain, as, branch, since, current, ...rest } = options;
+    const { "as-of": asOf, "words-only": wordsOnly, traces, ...filter } = rest;
+    await using hub = await openExisting({ store, workspace });
+    const reader = await readerOf(hub, as, branch);
+    const found = await reader.recall(question, {
+      limit: DEFAULT_LIMIT,
+      ...given({ ...filter, asOf: momentOf(asOf) }),
+      ...(since === undefined ? {} : { since: Date.now() - since }),
+      ...(traces ? { traces } : {}),
+      meaning: !wordsOnly,
+      superseded: current ? "left-out" : "marked",
+    });
+    if (json) sayJson(found);
+    else
+      sayHits(found, { explain: explain ?? false, offset: filter.cursor === undefined ? 0 : -1 });
+    return OK;
+  },
+});
+
+function sayHits(
+  { hits, cursor, index, meaning }: Recalled,
+  { explain, offset }: { explain: boolean; offset: number },
+): void {
+  if (hits.length === 0) say(dim("Nothing remembered answers this."));
+  for (const [n, hit] of hits.entries()) {
+    sayHit(hit, offset < 0 ? "•" : String(n + 1));
+    if (explain) sayParts(hit);
+  }
+  if (cursor !== undefined) say(dim(`More: --cursor ${cursor}`));
+  if (index.records - index.indexed > 20_000) {
+    say(dim(`The index is being made: ${index.indexed} of ${index.records} records.`));
+  }
+  if (explain) say(dim(`By meaning: ${meaning}.`));
+}
+
+function sayHit(hit: Hit, number: string): void {
+  const { memory, supersededBy } = hit;
+  const about = memory.task === undefined ? "" : ` on ${memory.task}`;
+  const marked = supersededBy.length === 0 ? "" : `${bad("superseded")} `;
+  const when = age(Date.now() - memory.storedAt);
+  say(
+    `${dim(number.padStart(2))}  ${marked}${bold(memory.type)}  ${memory.agent}${about}${dim(`, ${when} ago, ${memory.id}`)}`,
+  );
+  const width = Math.min(process.stdout.columns || WIDTH, 120) - 4;
+  const words = [...hit.said, ...hit.heard];
+  const text = memory.redacted === undefined ? memory.content : "(redacted)";
+  say(`    ${excerpt(text, words, width * LINES)}`);
+  say(dim(`    ${printable(hit.why.join("; "))}`));
+}
+
+function sayParts({ score, parts }: Hit): void {
+  const { factor, ...sums } = parts;
+  const told = Object.entries(sums)
+    .filter(([, value]) => value > 0)
+    .map(([name, value]) => `${name} ${value.toFixed(2)}`);
+  say(dim(`    ${score.toFixed(2)} = (${told.join(" + ")}) × ${factor.toFixed(2)}`));
+}

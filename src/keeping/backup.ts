@@ -1,0 +1,46 @@
+/**
+ * Backing up while everybody works. Where the store is a file, a copy of all of it; where it is not
+ * (PostgreSQL, memory), the export of the workspace, which restores as well.
+ */
+import type { BackupProgress, CopiedWorkspace, RowCounts } from "../store/archive.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { exportToFile } from "./export.ts";
+
+export interface BackupOptions {
+  readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
+}
+
+export type BackupReport =
+  | {
+      /** The whole store, with every workspace in it, as it was verified in the copy. */
+      readonly kind: "store";
+      readonly file: string;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly workspaces: readonly CopiedWorkspace[];
+    }
+  | {
+      /** One workspace, as an export. */
+      readonly kind: "workspace";
+      readonly file: string;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly workspace: string;
+      readonly counts: RowCounts;
+    };
+
+export async function backupTo(
+  workspace: Workspace,
+  file: string,
+  { onProgress }: BackupOptions = {},
+): Promise<BackupReport> {
+  const outcome = await workspace.store.backup(file, onProgress);
+  if (outcome.kind === "copied") {
+    const { bytes, sha256, workspaces } = outcome;
+    return { kind: "store", file, bytes, sha256, workspaces };
+  }
+  const { bytes, sha256, counts } = await exportToFile(workspace, file, {
+    onProgress: (progress) => onProgress?.({ phase: "copying", ...progress }),
+  });
+  return { kind: "workspace", file, bytes, sha256, workspace: workspace.name, counts };
+}

@@ -1,0 +1,125 @@
+/**
+ * Exporting: a workspace as lines of text, of one moment, without loss. It holds everything, also
+ * what is private to somebody, so it is an operator's act. Only one row is held at a time.
+ */
+import { open } from "node:fs/promises";
+import { BatonError } from "../errors.ts";
+import { fileFailure, stageFile } from "../staged-file.ts";
+import { ROW_KINDS, type RowCounts, totalOf } from "../store/archive.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { batonVersion } from "../version.ts";
+import { EXPORT_FORMAT, EXPORT_VERSION, LineWriter } from "./lines.ts";
+
+export interface ExportProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface ExportOptions {
+  readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
+}
+
+export interface ExportReport {
+  readonly file: string;
+  readonly workspace: string;
+  readonly lines: number;
+  readonly bytes: number;
+  /** Of everything before the footer. */
+  readonly sha256: string;
+  readonly counts: RowCounts;
+}
+
+type Summed = Pick<ExportReport, "lines" | "sha256" | "counts">;
+
+/** How often progress is told, in rows. */
+const PROGRESS_EVERY = 1_000;
+
+/** Lines with their ends; what it returns after the last is what was in them. */
+export async function* exportLines(
+  workspace: Workspace,
+  { onProgress }: ExportOptions = {},
+): AsyncGenerator<string, Summed | undefined, undefined> {
+  const { name, store, clock } = workspace;
+  const lines = new LineWriter(EXPORT_FORMAT, name);
+  let counts: RowCounts | undefined;
+  let done = 0;
+  for await (const item of store.exportWorkspace(name)) {
+    if (item.kind === "summary") {
+      counts = item.summary.counts;
+      yield lines.header({
+        ...{ kind: "header", format: EXPORT_FORMAT, version: EXPORT_VERSION },
+        ...{ baton: batonVersion(), workspace: name, exportedAt: clock.now() },
+        counts: inKindOrder(counts),
+        heads: item.summary.heads,
+        lastPlace: item.summary.lastPlace,
+      });
+      continue;
+    }
+    yield lines.row(item);
+    if (++done % PROGRESS_EVERY === 0 && counts) onProgress?.({ done, total: totalOf(counts) });
+  }
+  // A row that belongs nowhere is counted and cannot be read: who imported this would lose it.
+  if (counts === undefined || totalOf(counts) !== done) throw unreadable(counts, done);
+  const { line, ...summed } = lines.footer();
+  yield line;
+  return { ...summed, counts };
+}
+
+const inKindOrder = (counts: RowCounts): RowCounts =>
+  Object.fromEntries(ROW_KINDS.map((kind) => [kind, counts[kind]])) as RowCounts;
+
+function unreadable(counts: RowCounts | undefined, done: number): BatonError {
+  return new BatonError("store_corrupt", {
+    message: `Only ${done} of ${counts === undefined ? 0 : totalOf(counts)} rows can be read.`,
+    path: "workspace",
+    hint: "Verify the store to see what is damaged, and restore a backup.",
+  });
+}
+
+/** Into a file, which appears when it is complete. */
+export async function exportToFile(
+  workspace: Workspace,
+  file: string,
+  options: ExportOptions & { readonly force?: boolean | undefined } = {},
+): Promise<ExportReport> {
+  const staged = stageFile(file, { replace: options.force ?? false });
+  try {
+    const handle = await open(staged.path, "w");
+    const lines = exportLines(workspace, options);
+    try {
+      const { bytes, summed } = await writeAll(lines, (text) => handle.appendFile(text));
+      staged.place();
+      return { file, workspace: workspace.name, bytes, ...summed };
+    } finally {
+      await lines.return(undefined);
+      await handle.close();
+    }
+  } catch (error) {
+    throw fileFailure(error, file);
+  } finally {
+    staged.discard();
+  }
+}
+
+/** What is gathered before it is written. */
+const WRITE_BYTES = 256 * 1024;
+
+async function writeAll(
+  lines: AsyncGenerator<string, Summed | undefined, undefined>,
+  write: (text: string) => Promise<void>,
+): Promise<{ readonly bytes: number; readonly summed: Summed }> {
+  let bytes = 0;
+  let text = "";
+  for (;;) {
+    const next = await lines.next();
+    if (!next.done) text += next.value;
+    if (next.done || text.length > WRITE_BYTES) {
+      await write(text);
+      bytes += Buffer.byteLength(text);
+      text = "";
+    }
+    if (!next.done) continue;
+    if (next.value === undefined) throw new Error("the export was ended before its footer");
+    return { bytes, summed: next.value };
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * A text that must go, in every form in which it can stand in what was stored: as it is, or inside JSON
+ * that somebody put into a string, once or twice, with or without escapes for what is not ASCII.
+ */
+
+/** Cuts short how often a digest or an id is taken for the text: those are long, and random. */
+const SHORT = 16;
+const STRUCTURAL = /^(?:[0-9a-f]{64}|[a-z]{3}_[0-9a-f-]{36})$/;
+
+export const MASK = "[redacted]";
+
+export class Secret {
+  /** Inside a string that was parsed. The longest first: masking a form must not spoil a longer one. */
+  readonly #forms: readonly string[];
+  /** As the canonical text of a record has it, and as a file may. */
+  readonly stored: readonly string[];
+  readonly #isShort: boolean;
+
+  constructor(text: string) {
+    this.#isShort = text.length < SHORT;
+    const once = [text, ...written(text)];
+    const forms = new Set([...once, ...once.flatMap(written)]);
+    this.#forms = [...forms].sort((a, b) => b.length - a.length);
+    this.stored = [...new Set([...forms, ...this.#forms.map(escaped)])];
+  }
+
+  /** Whether it stands in a text or number of a value; with `keys`, also in what these are called. */
+  isIn(value: unknown, { keys = false } = {}): boolean {
+    if (typeof value === "string") return this.#matches(value);
+    if (typeof value === "number") return this.#matches(String(value));
+    if (typeof value !== "object" || value === null) return false;
+    return Object.entries(value).some(
+      ([key, item]) => (keys && this.#matches(key)) || this.isIn(item, { keys }),
+    );
+  }
+
+  /** The same value without it. */
+  masked(value: unknown, { keys = false } = {}): unknown {
+    if (typeof value === "string") return this.#masked(value);
+    if (typeof value === "number") return this.#matches(String(value)) ? MASK : value;
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => this.masked(item, { keys }));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        keys ? this.#masked(key) : key,
+        this.masked(item, { keys }),
+      ]),
+    );
+  }
+
+  #matches(text: string): boolean {
+    if (this.#isShort && STRUCTURAL.test(text)) return false;
+    return this.#forms.some((form) => text.includes(form));
+  }
+
+  #masked(text: string): string {
+    if (!this.#matches(text)) return text;
+    return this.#forms.reduce((rest, form) => rest.replaceAll(form, MASK), text);
+  }
+}
+
+/** How JSON writers put a text into a string. */
+function written(text: string): string[] {
+  const plain = escaped(text);
+  return [plain, plain.replaceAll("/", "\\/"), ascii(plain), ascii(plain).replaceAll("/", "\\/")];
+}
+
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+const ascii = (text: string): string =>
+  text.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

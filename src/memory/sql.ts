@@ -1,0 +1,196 @@
+/**
+ * The SQL door: one read-only question over the views of a workspace, in the words of its engine.
+ * Here it is checked and bounded, and texts to compare with become vectors; the store sees to it
+ * that nothing but the views is read, and nothing the reader may not see.
+ */
+import * as z from "zod";
+import { parseOr } from "../envelope/violations.ts";
+import { assertNever, BatonError } from "../errors.ts";
+import { checkLimit, FORMAT_LIMITS, type LimitName } from "../limits.ts";
+import type { QueryBounds, QueryOutcome, RunQuery, SqlValue } from "../store/query.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { sightOf } from "./sight.ts";
+
+/** Makes a vector of a text, to compare others with. */
+export type Embed = (text: string) => Promise<Float32Array>;
+
+const Bytes = z.instanceof(Uint8Array);
+const Vector = z.union([z.instanceof(Float32Array), z.array(z.number()).min(1)]);
+/** A text to be compared by meaning: bound as its vector. */
+const Meant = z.strictObject({ text: z.string().min(1).max(FORMAT_LIMITS.contentLength) });
+const Param = z.union([z.string(), z.number(), z.boolean(), z.null(), Bytes, Vector, Meant], {
+  error: "must be a text, a number, true, false, null, bytes, a vector or { text }",
+});
+
+const SqlSchema = z.strictObject({
+  /** Makes vectors of `{ text }` parameters, to compare with those that authors attached. */
+  embed: z.custom<Embed>((value) => typeof value === "function", "must be a function").optional(),
+  /** The most rows the answer may have; with more it is an error. */
+  limit: z.int().positive().optional(),
+  /** For each placeholder of the query its value, in order. */
+  params: z.array(Param).default([]),
+  timeoutMs: z.int().positive().optional(),
+  /** Also the steps of sessions' traces. */
+  traces: z.boolean().default(false),
+});
+
+export type SqlOptions = z.input<typeof SqlSchema>;
+
+export interface SqlAnswer {
+  /** In the order of the query; a name that comes again has a number: `id`, `id_2`. */
+  readonly columns: readonly string[];
+  readonly rows: readonly Readonly<Record<string, SqlValue>>[];
+}
+
+const QueryText = z
+  .string()
+  .min(1)
+  .max(FORMAT_LIMITS.textLength)
+  .refine((text) => !text.includes("\0"), { error: "must not contain a zero character" });
+
+export async function runSql(
+  workspace: Workspace,
+  query: string,
+  options: SqlOptions,
+): Promise<SqlAnswer> {
+  const text = parseOr(QueryText, query, {
+    code: "invalid_input",
+    what: "The query",
+    prefix: "query",
+  });
+  const { params, embed, limit, timeoutMs, traces } = parseOr(SqlSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
+  const { limits, store, name } = workspace;
+  const { sqlRows, sqlBytes, sqlMs } = limits;
+  if (limit !== undefined) checkLimit(limits, "sqlRows", { actual: limit, path: "limit" });
+  if (timeoutMs !== undefined) {
+    checkLimit(limits, "sqlMs", { actual: timeoutMs, path: "timeoutMs" });
+  }
+  const bounds = { rows: limit ?? sqlRows, bytes: sqlBytes, ms: timeoutMs ?? sqlMs };
+  const bound = await Promise.all(
+    params.map((param, i) => boundAs(workspace, param, { path: `params[${i}]`, embed })),
+  );
+  const { reader, quarantined } = await sightOf(workspace);
+  const outcome = await store.query({
+    workspace: name,
+    text,
+    params: bound.map(({ value }) => value),
+    sight: { reader, traces, quarantined },
+    vectors: await vectorsFor(workspace, bound),
+    bounds,
+  });
+  return answerOf(outcome, bounds);
+}
+
+type Parameter = z.output<typeof Param>;
+
+interface Bound {
+  readonly value: SqlValue;
+  /** The model that made a vector of a text. */
+  readonly model?: string;
+}
+
+async function boundAs(
+  workspace: Workspace,
+  param: Parameter,
+  { path, embed }: { readonly path: string; readonly embed: Embed | undefined },
+): Promise<Bound> {
+  if (param === null || typeof param !== "object") return { value: param };
+  if (param instanceof Uint8Array) return { value: param };
+  if (param instanceof Float32Array || Array.isArray(param)) return { value: vectorText(param) };
+  if (embed !== undefined) return { value: vectorText(await embed(param.text)) };
+  const { meant, state } = await workspace.meaning.ask(workspace, param.text, true);
+  if (meant !== undefined) return { value: vectorText(meant.vector), model: meant.model };
+  throw new BatonError("invalid_input", {
+    message: `${path} is a text to compare with, and no vector could be made of it: ${state}.`,
+    path,
+    hint: "Pass the vector itself or an embed function, or open the hub with an embedder.",
+  });
+}
+
+const vectorText = (vector: Iterable<number>): string => JSON.stringify([...vector]);
+
+/** A text is compared with vectors of the model it was read with; a vector with whatever there is. */
+async function vectorsFor(
+  { store, name }: Workspace,
+  bound: readonly Bound[],
+): Promise<RunQuery["vectors"]> {
+  const asked = bound.find(({ model }) => model !== undefined)?.model;
+  if (asked !== undefined) return { attached: false, model: asked };
+  const models = await store.listModels(name);
+  const most = models.toSorted((a, b) => b.vectors - a.vectors)[0];
+  return { attached: true, model: most?.model ?? "" };
+}
+
+function answerOf(outcome: QueryOutcome, bounds: QueryBounds): SqlAnswer {
+  switch (outcome.kind) {
+    case "answered": {
+      const columns = distinct(outcome.columns);
+      return {
+        columns,
+        rows: outcome.rows.map((row) =>
+          Object.fromEntries(columns.map((name, i) => [name, row[i] ?? null])),
+        ),
+      };
+    }
+    case "refused":
+      throw new BatonError("sql_refused", {
+        message: `The query was refused: ${outcome.reason}.`,
+        path: "query",
+        hint: outcome.hint,
+      });
+    case "failed":
+      throw new BatonError("sql_failed", {
+        message: `The database says: ${outcome.message}.`,
+        path: "query",
+        hint: "Correct the query; docs/SQL.md lists views, columns and functions.",
+      });
+    case "timeout":
+      throw new BatonError("sql_timeout", {
+        message: `The query was ended after ${bounds.ms} ms.`,
+        path: "query",
+        hint: "Ask for less, or pass timeoutMs up to the hub's limit sqlMs.",
+        details: { ms: bounds.ms },
+      });
+    case "too_large":
+      throw tooLarge(outcome.bound, bounds);
+    default:
+      return assertNever(outcome);
+  }
+}
+
+function tooLarge(bound: "rows" | "bytes" | "memory", bounds: QueryBounds): BatonError {
+  const limit = (name: LimitName, max: number, what: string): BatonError =>
+    new BatonError("limit_exceeded", {
+      message: `The answer has more than ${max} ${what}.`,
+      path: "query",
+      hint: `Ask for less, with a LIMIT for instance, or open the hub with limits: { ${name}: … }.`,
+      details: { limit: name, max },
+    });
+  switch (bound) {
+    case "rows":
+      return limit("sqlRows", bounds.rows, "rows");
+    case "bytes":
+      return limit("sqlBytes", bounds.bytes, "bytes");
+    case "memory":
+      return new BatonError("limit_exceeded", {
+        message: "The query needs more memory than one may have.",
+        path: "query",
+        hint: "Ask for less: fewer rows to sort, shorter texts to build.",
+        details: { limit: "memory" },
+      });
+  }
+}
+
+/** Two columns of one name are two columns. */
+function distinct(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    let free = name;
+    for (let n = 2; taken.has(free); n++) free = `${name}_${n}`;
+    taken.add(free);
+    return free;
+  });
+}

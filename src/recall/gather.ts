@@ -1,0 +1,182 @@
+/**
+ * Gathering: from a question to a few hundred records worth a closer look, without looking at more
+ * postings than a budget allows, however large the store is.
+ *
+ * Lists are read in two rounds. The first reads the newest few hundred of each: rare words are done
+ * with it, and of frequent ones it tells how frequent they are, by how far back they reach.
+ * The second spends what is left of the budget on the lists that weigh most, so that what a frequent
+ * word would add to a record that has nothing else is what goes unread.
+ */
+import { CLASS_WEIGHTS, rarity } from "./bm25.ts";
+import type { Query } from "./query.ts";
+import type { Census, Sources } from "./sources.ts";
+import { Tally } from "./tally.ts";
+import type { Weights } from "./weights.ts";
+
+const FIRST_ROUND = 250;
+
+/** How much each part of a question tells, in this workspace. */
+export interface Rarities {
+  /** By place in the query's terms. */
+  readonly terms: readonly number[];
+  readonly dates: ReadonlyMap<string, number>;
+  /** Only words that are part of an author's name. */
+  readonly names: ReadonlyMap<string, number>;
+  /** How many records have the term. */
+  readonly counts: readonly number[];
+}
+
+export interface Gathered {
+  readonly census: Census;
+  readonly rarities: Rarities;
+  /** Best first. */
+  readonly positions: readonly number[];
+}
+
+type Part = { readonly kind: "term" | "date" | "name"; readonly place: number };
+
+interface List {
+  readonly token: string;
+  readonly part: Part;
+  readonly classWeight: number;
+  positions: readonly number[];
+  /** How long it is, or would be. */
+  count: number;
+}
+
+export interface Gathering {
+  readonly query: Query;
+  readonly weights: Weights;
+  /** How many postings may be read, and how many records are wanted. */
+  readonly postings: number;
+  readonly want: number;
+}
+
+export async function gather(
+  sources: Sources,
+  { query, weights, postings, want }: Gathering,
+): Promise<Gathered> {
+  const census = await sources.census();
+  const lists = listsOf(query);
+  await read(sources, lists, FIRST_ROUND);
+  for (const list of lists) list.count = lengthOf(list, census);
+  const first = raritiesOf(query, lists, census);
+  await readMore(sources, lists, {
+    weigh: (list) => weightOf(list, { query, weights, rarities: first }),
+    budget: postings,
+  });
+  const rarities = raritiesOf(query, lists, census);
+  const tally = new Tally(lists.reduce((sum, list) => sum + list.positions.length, 0));
+  for (const list of lists) tally.add(list.positions, weightOf(list, { query, weights, rarities }));
+  return { census, rarities, positions: tally.best(want, weights.near) };
+}
+
+function listsOf({ terms, dates, names }: Query): List[] {
+  const list = (token: string, part: Part, classWeight = 1): List => ({
+    token,
+    part,
+    classWeight,
+    positions: [],
+    count: 0,
+  });
+  return [
+    ...terms.flatMap(({ term }, place) =>
+      CLASS_WEIGHTS.map((weight, n) => list(`${n}${term}`, { kind: "term", place }, weight)),
+    ),
+    ...dates.map((date, place) => list(`d${date}`, { kind: "date", place })),
+    ...names.map((name, place) => list(`n${name}`, { kind: "name", place })),
+  ];
+}
+
+async function read(sources: Sources, lists: readonly List[], limit: number): Promise<void> {
+  const before = Number.MAX_SAFE_INTEGER;
+  const found = await sources.postings(lists.map(({ token }) => ({ token, before, limit })));
+  for (const [n, list] of lists.entries()) list.positions = found[n] ?? [];
+}
+
+/** A list that was cut is judged by how far back its beginning reaches. */
+function lengthOf({ positions }: List, { first, last }: Census): number {
+  if (positions.length < FIRST_ROUND) return positions.length;
+  const reached = last - (positions.at(-1) ?? last) + 1;
+  return Math.round((positions.length * (last - first + 1)) / reached);
+}
+
+function raritiesOf(query: Query, lists: readonly List[], { records }: Census): Rarities {
+  const count = (kind: Part["kind"], place: number): number =>
+    lists
+      .filter(({ part }) => part.kind === kind && part.place === place)
+      .reduce((sum, list) => sum + list.count, 0);
+  const counts = query.terms.map((_, place) => Math.min(count("term", place), records));
+  return {
+    counts,
+    terms: counts.map((among) => rarity(among, records)),
+    dates: new Map(
+      query.dates.map((date, n) => [date, rarity(Math.min(count("date", n), records), records)]),
+    ),
+    names: new Map(
+      query.names.flatMap((name, n): [string, number][] => {
+        const among = Math.min(count("name", n), records);
+        return among === 0 ? [] : [[name, rarity(among, records)]];
+      }),
+    ),
+  };
+}
+
+/** What is said by a name that many have still says who was meant. */
+export const nameWeight = (rare: number): number => Math.max(rare, 0.7);
+
+function weightOf(
+  { part, classWeight }: List,
+  { query, weights, rarities }: { query: Query; weights: Weights; rarities: Rarities },
+): number {
+  switch (part.kind) {
+    case "term":
+      return classWeight * termWeight(part.place, { query, weights, rarities });
+    case "date":
+      return weights.date * (rarities.dates.get(query.dates[part.place] ?? "") ?? 0);
+    case "name":
+      return (
+        (weights.author * nameWeight(rarities.names.get(query.names[part.place] ?? "") ?? 0)) / 2
+      );
+  }
+}
+
+export function termWeight(
+  place: number,
+  { query, weights, rarities }: { query: Query; weights: Weights; rarities: Rarities },
+): number {
+  const term = query.terms[place];
+  if (term === undefined) return 0;
+  // A rare word says no more than the one it stands for.
+  const rare = Math.min(rarities.terms[place] ?? 0, rarities.terms[term.of] ?? 0);
+  const part = term.weight < 1 ? weights.expansion * term.weight : 1;
+  return rare * part * (rarities.names.has(term.word) ? weights.authorsName : 1);
+}
+
+async function readMore(
+  sources: Sources,
+  lists: readonly List[],
+  { weigh, budget }: { weigh: (list: List) => number; budget: number },
+): Promise<void> {
+  let left = budget - lists.reduce((sum, list) => sum + list.positions.length, 0);
+  const longer = lists
+    .filter((list) => list.positions.length === FIRST_ROUND)
+    .sort((a, b) => weigh(b) - weigh(a));
+  const asked: List[] = [];
+  const requests = [];
+  for (const list of longer) {
+    const limit = Math.min(left, list.count * 2);
+    if (limit < FIRST_ROUND) break;
+    requests.push({ token: list.token, before: list.positions.at(-1) ?? 0, limit });
+    asked.push(list);
+    left -= Math.min(limit, list.count);
+  }
+  if (asked.length === 0) return;
+  const found = await sources.postings(requests);
+  for (const [n, list] of asked.entries()) {
+    const more = found[n] ?? [];
+    list.positions = list.positions.concat(more);
+    // Read to its end: no need to guess any more.
+    if (more.length < (requests[n]?.limit ?? 0)) list.count = list.positions.length;
+  }
+}

@@ -1,0 +1,157 @@
+/** Matching: what one record says of what was asked, exactly, by its best passage. */
+import { LABEL_TIMES, passagesIn } from "./analyse.ts";
+import { saturation } from "./bm25.ts";
+import { type Gathered, nameWeight, termWeight } from "./gather.ts";
+import { datesOf, type Query } from "./query.ts";
+import type { Found } from "./sources.ts";
+import type { Weights } from "./weights.ts";
+
+export interface Match {
+  readonly record: Found;
+  /** What each term adds, at most, wherever in the record: what its neighbours hear of it. */
+  readonly terms: Float64Array;
+  /** Which terms the best passage says. */
+  readonly said: readonly number[];
+  readonly passage: number;
+  readonly words: number;
+  readonly pairs: number;
+  readonly author: number;
+  readonly date: number;
+  readonly time: number;
+  /** All of it together. */
+  readonly own: number;
+}
+
+export class Matcher {
+  readonly #query: Query;
+  readonly #weights: Weights;
+  readonly #gathered: Gathered;
+  readonly #places: Places;
+  readonly #termWeights: readonly number[];
+  readonly #average: number;
+  readonly #follows: ReadonlySet<number>;
+
+  constructor(query: Query, weights: Weights, gathered: Gathered) {
+    this.#query = query;
+    this.#weights = weights;
+    this.#gathered = gathered;
+    const { census, rarities } = gathered;
+    this.#places = new Places(query.terms.map(({ hash }) => hash));
+    this.#termWeights = query.terms.map((_, place) =>
+      termWeight(place, { query, weights, rarities }),
+    );
+    this.#average = Math.max(1, census.terms / Math.max(1, census.passages));
+    this.#follows = new Set(query.pairs.map(([first, second]) => pairKey(first, second)));
+  }
+
+  match(record: Found): Match {
+    const { labels, passages } = passagesIn(record.packed);
+    const labelTimes = new Float64Array(this.#termWeights.length);
+    for (const hash of labels) {
+      const place = this.#places.of(hash);
+      if (place !== -1) labelTimes[place] = (labelTimes[place] as number) + LABEL_TIMES;
+    }
+    const terms = new Float64Array(this.#termWeights.length);
+    let best = { passage: 0, words: 0, pairs: 0, said: [] as number[] };
+    for (const [n, passage] of passages.entries()) {
+      const found = this.#passage(passage, labelTimes, terms);
+      if (found.words + found.pairs > best.words + best.pairs) best = { passage: n, ...found };
+    }
+    // A question is seldom the answer: what it says counts less, to its neighbours as much as ever.
+    const part = record.isQuestion ? this.#weights.question : 1;
+    const words = best.words * part;
+    const pairs = best.pairs * part;
+    return { record, terms, ...best, words, pairs, ...this.#around(record, words + pairs, part) };
+  }
+
+  #passage(
+    passage: Uint32Array,
+    labelTimes: Float64Array,
+    terms: Float64Array,
+  ): { words: number; pairs: number; said: number[] } {
+    const times = labelTimes.slice();
+    let pairs = 0;
+    let previous = -1;
+    let counted: Set<number> | undefined;
+    for (const hash of passage) {
+      const place = this.#places.of(hash);
+      if (place !== -1) {
+        times[place] = (times[place] as number) + 1;
+        const key = pairKey(previous, place);
+        if (previous !== -1 && this.#follows.has(key) && !counted?.has(key)) {
+          counted ??= new Set();
+          counted.add(key);
+          pairs += this.#pairWeight(previous, place);
+        }
+      }
+      previous = place;
+    }
+    let words = 0;
+    const said: number[] = [];
+    for (const [place, n] of times.entries()) {
+      if (n === 0) continue;
+      const weight =
+        (this.#termWeights[place] as number) * saturation(n, passage.length, this.#average);
+      words += weight;
+      said.push(place);
+      if (weight > (terms[place] as number)) terms[place] = weight;
+    }
+    return { words, pairs, said };
+  }
+
+  #pairWeight(first: number, second: number): number {
+    const { rarities } = this.#gathered;
+    const isName = (place: number): boolean =>
+      rarities.names.has(this.#query.terms[place]?.word ?? "");
+    if (isName(first) || isName(second)) return 0;
+    const both = (rarities.terms[first] ?? 0) + (rarities.terms[second] ?? 0);
+    return (this.#weights.pair * both) / 2;
+  }
+
+  /** What is known of a record besides its words. */
+  #around(
+    record: Found,
+    spoken: number,
+    part: number,
+  ): Pick<Match, "author" | "date" | "time" | "own"> {
+    const { rarities } = this.#gathered;
+    const weights = this.#weights;
+    let date = 0;
+    if (rarities.dates.size > 0) {
+      for (const each of datesOf(record.when)) {
+        date += part * weights.date * (rarities.dates.get(each) ?? 0);
+      }
+    }
+    const said = spoken + date;
+    let author = 0;
+    for (const name of new Set(record.names)) {
+      const rare = rarities.names.get(name);
+      if (rare === undefined) continue;
+      author += part * weights.author * nameWeight(rare) * (said > 0 ? 1 : 0.5);
+    }
+    const sum = said + author;
+    const time = this.#query.asksWhen && record.tellsTime && sum > 0 ? weights.time : 0;
+    return { author, date, time, own: sum + time };
+  }
+}
+
+const pairKey = (first: number, second: number): number => first * 4_096 + second;
+
+/**
+ * Which term of the query a hash is. Most terms of a record are none: a look at one byte says so, for
+ * a tenth of what a Map of such large numbers costs.
+ */
+class Places {
+  readonly #hashes: readonly number[];
+  readonly #maybe = new Uint8Array(4_096);
+
+  constructor(hashes: readonly number[]) {
+    this.#hashes = hashes;
+    for (const hash of hashes) this.#maybe[hash & 4_095] = 1;
+  }
+
+  /** -1: none. */
+  of(hash: number): number {
+    return this.#maybe[hash & 4_095] === 0 ? -1 : this.#hashes.indexOf(hash);
+  }
+}

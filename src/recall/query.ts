@@ -1,0 +1,124 @@
+/**
+ * A question, taken apart once: terms in order, dates it names, words that may be an author's name,
+ * and whether it asks for a time. Plain data: it travels to whichever thread or database answers it.
+ */
+import { STOP_WORDS } from "./stop-words.ts";
+import { hashOf, stem } from "./terms.ts";
+import { wordsOf } from "./words.ts";
+
+export interface QueryTerm {
+  readonly term: string;
+  readonly hash: number;
+  /** The word as it was asked. */
+  readonly word: string;
+  /** 1: asked for. Less: a word near in meaning to one that was. */
+  readonly weight: number;
+  /** The place of the word it stands for: its own, unless it is a near one. */
+  readonly of: number;
+}
+
+export interface Query {
+  /** Each once, in the order asked; words near in meaning after them. */
+  readonly terms: readonly QueryTerm[];
+  /** Terms asked one right after the other, by their places in `terms`. */
+  readonly pairs: readonly (readonly [number, number])[];
+  /** Days, months and years: `y2026`, `m5`, `d7`. */
+  readonly dates: readonly string[];
+  /** Words that could be the name of whoever wrote it. */
+  readonly names: readonly string[];
+  readonly asksWhen: boolean;
+}
+
+/** A word near in meaning to one that was asked. */
+export interface Near {
+  readonly word: string;
+  readonly similarity: number;
+}
+
+const WHEN =
+  /^\s*when\b|\bhow (long|often|recently)\b|\b(what|which) (date|day|month|year|time|week)/i;
+
+export function queryOf(
+  text: string,
+  nearest: (word: string) => readonly Near[] = () => [],
+): Query {
+  const words = wordsOf(text);
+  const terms: QueryTerm[] = [];
+  const places = new Map<string, number>();
+  const add = (word: string, weight: number, of = terms.length): number => {
+    const term = stem(word);
+    const known = places.get(term);
+    if (known !== undefined) return known;
+    places.set(term, terms.length);
+    return terms.push({ term, hash: hashOf(term), word, weight, of }) - 1;
+  };
+  const said = words.filter((word) => !STOP_WORDS.has(word));
+  const order = said.map((word) => add(word, 1));
+  for (const [n, word] of said.entries()) {
+    for (const { word: other, similarity } of nearest(word)) {
+      if (!STOP_WORDS.has(other)) add(other, similarity, order[n]);
+    }
+  }
+  return {
+    terms,
+    pairs: pairsOf(order),
+    dates: datesIn(text),
+    names: [...new Set(said)],
+    asksWhen: WHEN.test(text),
+  };
+}
+
+function pairsOf(order: readonly number[]): [number, number][] {
+  const pairs: [number, number][] = [];
+  for (const [n, place] of order.entries()) {
+    const next = order[n + 1];
+    if (next !== undefined && next !== place) pairs.push([place, next]);
+  }
+  return pairs;
+}
+
+const MONTHS = [
+  "january",
+  "february",
+  "march",
+  "april",
+  "may",
+  "june",
+  "july",
+  "august",
+  "september",
+  "october",
+  "november",
+  "december",
+];
+
+/** A day counts only where a month is named too: a bare number is no date. */
+function datesIn(text: string): string[] {
+  const lower = text.toLowerCase();
+  const found = new Set<string>();
+  for (const [, year] of lower.matchAll(/\b((?:19|20)\d\d)\b/g)) found.add(`y${year}`);
+  for (const [n, month] of MONTHS.entries()) {
+    // "may" is a verb more often than a month: it takes a number beside it.
+    const form =
+      month === "may"
+        ? /\bmay,? \d|\d(st|nd|rd|th)?( of)? may\b|\b(in|of|since|until|by|last|next) may\b/
+        : new RegExp(`\\b${month}\\b|\\b${month.slice(0, 3)}\\.? \\d`);
+    if (form.test(lower)) found.add(`m${n + 1}`);
+  }
+  for (const [, year, month, day] of lower.matchAll(/\b(\d{4})-(\d\d)(?:-(\d\d))?\b/g)) {
+    found.add(`y${year}`).add(`m${Number(month)}`);
+    if (day !== undefined) found.add(`d${Number(day)}`);
+  }
+  if ([...found].some((date) => date.startsWith("m"))) {
+    for (const [, day] of lower.matchAll(/\b(\d{1,2})(?:st|nd|rd|th)?\b(?!:)/g)) {
+      if (Number(day) >= 1 && Number(day) <= 31) found.add(`d${Number(day)}`);
+    }
+  }
+  return [...found];
+}
+
+/** The dates a time has, in the form a query names them. */
+export function datesOf(time: number): readonly [year: string, month: string, day: string] {
+  const date = new Date(time);
+  return [`y${date.getUTCFullYear()}`, `m${date.getUTCMonth() + 1}`, `d${date.getUTCDate()}`];
+}

@@ -1,0 +1,376 @@
+/**
+ * Ranking: candidates from the engine in, the best records out, each with what its place is made of.
+ * The one place where the score is computed, the same for every store.
+ *
+ *   gather     words, dates, authors → a few hundred positions          gather.ts
+ *   match      each of them exactly, by its best passage                match.ts
+ *   spread     what is said beside it in its session counts here too
+ *   connect    records it is related to; what supersedes it takes its place
+ *   mean       likeness in meaning, a small part
+ *   weigh      importance, confidence, recency
+ */
+import { gather } from "./gather.ts";
+import { type Match, Matcher } from "./match.ts";
+import type { Query } from "./query.ts";
+import type { FoundEdge, Sources } from "./sources.ts";
+import type { Weights } from "./weights.ts";
+
+export interface Ranking {
+  readonly query: Query;
+  readonly weights: Weights;
+  /** The time it is asked, or asked about. */
+  readonly now: number;
+  /** How many of the best are wanted, from the first on. */
+  readonly want: number;
+  readonly graph: { readonly depth: number; readonly visits: number };
+  /** What was superseded or corrected is left out, or marked and last. */
+  readonly superseded: "left-out" | "marked";
+  readonly effort: Effort;
+}
+
+/** How much is looked at; more than enough finds what an exhaustive search would. */
+export interface Effort {
+  /** Postings that are read: about 0.15 µs each. */
+  readonly postings: number;
+  /** Records that are looked at closely: some 10 µs each. Twice as many find nothing more. */
+  readonly candidates: number;
+}
+
+export const EFFORT: Effort = { postings: 12_000, candidates: 160 };
+
+/** What a place in the ranking is made of, in the units of weights.ts. */
+export interface Parts {
+  readonly words: number;
+  readonly pairs: number;
+  readonly author: number;
+  readonly date: number;
+  readonly time: number;
+  readonly near: number;
+  readonly session: number;
+  readonly graph: number;
+  readonly meaning: number;
+  /** Importance, confidence and recency multiply the rest. */
+  readonly factor: number;
+}
+
+export interface Ranked {
+  readonly pos: number;
+  readonly score: number;
+  readonly parts: Parts;
+  /** Places of the query's terms that it says, and that are said beside it. */
+  readonly said: readonly number[];
+  readonly heard: readonly number[];
+  /** Where the words beside it, or the connection, come from. */
+  readonly nearest: number | undefined;
+  readonly connected: { readonly pos: number; readonly kind: string } | undefined;
+  /** Which of its passages is the best. */
+  readonly passage: number;
+  readonly supersededBy: readonly number[];
+  readonly similarity: number | undefined;
+}
+
+/** How many of them have their neighbours looked at. Three times as many find less. */
+const SPREADING = 50;
+/** So many more than are wanted are looked at for what replaces them. */
+const SPARE = 30;
+/** How much the second best of a session speaks for it: one chance hit should not do so alone. */
+const SECOND = 0.3;
+const MEANT = 50;
+/** Edges looked at around one round of records. */
+const EDGES = 2_000;
+
+interface Standing {
+  readonly match: Match;
+  near: number;
+  heard: readonly number[];
+  nearest: number | undefined;
+  session: number;
+  graph: number;
+  connected: { readonly pos: number; readonly kind: string } | undefined;
+  meaning: number;
+  similarity: number | undefined;
+  supersededBy: number[];
+}
+
+export async function rank(sources: Sources, ranking: Ranking): Promise<readonly Ranked[]> {
+  const { query, weights, want, effort } = ranking;
+  const gathered = await gather(sources, {
+    query,
+    weights,
+    postings: effort.postings,
+    want: Math.max(effort.candidates, want * 3),
+  });
+  const matcher = new Matcher(query, weights, gathered);
+  const standings = new Map<number, Standing>();
+  const look = async (positions: readonly number[]): Promise<void> => {
+    const unknown = [...new Set(positions)].filter((pos) => !standings.has(pos));
+    if (unknown.length === 0) return;
+    for (const record of await sources.records(unknown)) {
+      standings.set(record.pos, standing(matcher.match(record)));
+    }
+  };
+  await look(gathered.positions);
+  const meant = await sources.nearest(MEANT);
+  await look(meant.map(({ pos }) => pos));
+  await spread(sources, { standings, look, weights, most: Math.max(SPREADING, want) });
+  addSessions(standings, weights);
+  await mean(sources, standings, weights);
+  await connect(sources, { standings, look, ranking });
+  return inOrder(standings, ranking);
+}
+
+function standing(match: Match): Standing {
+  return {
+    match,
+    near: 0,
+    heard: [],
+    nearest: undefined,
+    session: 0,
+    graph: 0,
+    connected: undefined,
+    meaning: 0,
+    similarity: undefined,
+    supersededBy: [],
+  };
+}
+
+type Standings = Map<number, Standing>;
+type Look = (positions: readonly number[]) => Promise<void>;
+
+/**
+ * Who answers a question seldom repeats its words: a word said beside a record counts as if it were
+ * said in it, for less. Each word counts once, from wherever it is nearest: summing whole neighbours
+ * instead loses three points of recall.
+ */
+async function spread(
+  sources: Sources,
+  {
+    standings,
+    look,
+    weights,
+    most,
+  }: { standings: Standings; look: Look; weights: Weights; most: number },
+): Promise<void> {
+  const best = [...standings.values()]
+    .toSorted((a, b) => b.match.own - a.match.own || b.match.record.pos - a.match.record.pos)
+    .slice(0, most);
+  const beside = await sources.beside(
+    best.map(({ match }) => match.record),
+    weights.near.length,
+  );
+  await look(beside.flatMap(({ before, after }) => [...before, ...after]));
+  const pairs = new Map<number, Map<number, number>>();
+  const join = (a: number, b: number, distance: number): void => {
+    if (!standings.has(a) || !standings.has(b)) return;
+    const known = pairs.get(a);
+    if (known === undefined) pairs.set(a, new Map([[b, distance]]));
+    else known.set(b, distance);
+  };
+  for (const { pos, before, after } of beside) {
+    for (const side of [before, after]) {
+      for (const [n, other] of side.entries()) {
+        join(pos, other, n);
+        join(other, pos, n);
+      }
+    }
+  }
+  for (const [pos, others] of pairs) hear(standings, { pos, others, near: weights.near });
+}
+
+function hear(
+  standings: Standings,
+  { pos, others, near }: { pos: number; others: Map<number, number>; near: readonly number[] },
+): void {
+  const here = standings.get(pos);
+  if (here === undefined) return;
+  const heard: number[] = [];
+  const from = new Map<number, number>();
+  for (const [place, own] of here.match.terms.entries()) {
+    let best = own;
+    let source: number | undefined;
+    for (const [other, distance] of others) {
+      const said = standings.get(other)?.match.terms[place] ?? 0;
+      const weight = said * (near[distance] ?? 0);
+      if (weight > best) {
+        best = weight;
+        source = other;
+      }
+    }
+    if (source === undefined) continue;
+    here.near += best - own;
+    heard.push(place);
+    from.set(source, (from.get(source) ?? 0) + best - own);
+  }
+  here.heard = heard;
+  here.nearest = [...from].toSorted((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+/** Where much of what was asked is said, the rest is probably said too. */
+function addSessions(standings: Standings, weights: Weights): void {
+  const sessions = new Map<string, number[]>();
+  for (const { match } of standings.values()) {
+    const { session } = match.record;
+    const known = sessions.get(session);
+    if (known === undefined) sessions.set(session, [match.own]);
+    else known.push(match.own);
+  }
+  const scores = new Map<string, number>();
+  for (const [session, own] of sessions) {
+    const [best = 0, second = 0] = own.toSorted((a, b) => b - a);
+    scores.set(session, best + SECOND * (second - best));
+  }
+  for (const each of standings.values()) {
+    each.session = weights.session * (scores.get(each.match.record.session) ?? 0);
+  }
+}
+
+const byWords = ({ match, near, session }: Standing): number => match.own + near + session;
+
+/** Scaled by the best score, so that it neither drowns many words nor vanishes beside few. */
+async function mean(sources: Sources, standings: Standings, weights: Weights): Promise<void> {
+  if (weights.meaning === 0) return;
+  const best = Math.max(1, ...[...standings.values()].map(byWords));
+  for (const { pos, similarity } of await sources.similarities([...standings.keys()])) {
+    const found = standings.get(pos);
+    if (found === undefined) continue;
+    found.similarity = similarity;
+    found.meaning = weights.meaning * best * Math.max(0, similarity);
+  }
+}
+
+/** How much of its worth goes along an edge. What replaces a record is what was looked for. */
+const ALONG: Readonly<Record<string, number>> = {
+  supersedes: 2.5,
+  corrects: 2.5,
+  summarizes: 1.2,
+  "continues-from": 1,
+  "derived-from": 1,
+  "caused-by": 1,
+  supports: 1,
+  contradicts: 1,
+  references: 0.5,
+  "branches-from": 0,
+};
+
+/** From so many of the best connections are followed; all that may be answered are looked at. */
+const SEEDS = 24;
+const REPLACING: ReadonlySet<string> = new Set(["supersedes", "corrects"]);
+
+async function connect(
+  sources: Sources,
+  { standings, look, ranking }: { standings: Standings; look: Look; ranking: Ranking },
+): Promise<void> {
+  const { weights, graph, want } = ranking;
+  let front = best(standings, want + SPARE);
+  let seeds = new Set(front.slice(0, SEEDS));
+  let visits = graph.visits;
+  const followed = new Set<number>();
+  for (let step = 0; step <= graph.depth && front.length > 0; step++) {
+    // In one order, whatever the store: what goes along one edge goes on along the next.
+    const edges = (await sources.edges(front, EDGES)).toSorted(oldestFirst);
+    const ends = edges.flatMap(({ source, target }) => [source, target]);
+    const unseen = [...new Set(ends)].filter((pos) => !standings.has(pos)).slice(0, visits);
+    visits -= unseen.length;
+    await look(unseen);
+    markReplaced(standings, edges);
+    for (const pos of seeds) followed.add(pos);
+    if (step === graph.depth) break;
+    const share = weights.graph / 2 ** step;
+    const reached = edges.flatMap((edge) => passOn(standings, { edge, seeds, share }));
+    seeds = new Set(reached.filter((pos) => !followed.has(pos)));
+    front = [...seeds];
+  }
+}
+
+function best(standings: Standings, most: number): number[] {
+  return [...standings.values()]
+    .toSorted(
+      (a, b) =>
+        byWords(b) + b.meaning - byWords(a) - a.meaning || b.match.record.pos - a.match.record.pos,
+    )
+    .slice(0, most)
+    .map(({ match }) => match.record.pos);
+}
+
+function oldestFirst(a: FoundEdge, b: FoundEdge): number {
+  return a.source - b.source || a.target - b.target || (a.kind < b.kind ? -1 : 1);
+}
+
+/** Only by what the reader can see. */
+function markReplaced(standings: Standings, edges: readonly FoundEdge[]): void {
+  for (const { kind, source, target } of edges) {
+    if (!REPLACING.has(kind) || !standings.has(source)) continue;
+    const old = standings.get(target);
+    if (old !== undefined && !old.supersededBy.includes(source)) old.supersededBy.push(source);
+  }
+}
+
+function passOn(
+  standings: Standings,
+  { edge, seeds, share }: { edge: FoundEdge; seeds: ReadonlySet<number>; share: number },
+): number[] {
+  const { kind, source, target } = edge;
+  const reached: number[] = [];
+  const give = (from: number, to: number): void => {
+    const [giver, taker] = [standings.get(from), standings.get(to)];
+    if (!seeds.has(from) || giver === undefined || taker === undefined) return;
+    const worth = share * (ALONG[kind] ?? 0) * (giver.match.own + giver.near + giver.graph);
+    reached.push(to);
+    if (worth <= taker.graph) return;
+    taker.graph = worth;
+    taker.connected = { pos: from, kind };
+  };
+  give(target, source);
+  if (!REPLACING.has(kind)) give(source, target);
+  return reached;
+}
+
+function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
+  const ranked = [...standings.values()].flatMap((each): Ranked[] => {
+    const factor = factorOf(each, ranking);
+    const sum = byWords(each) + each.graph + each.meaning;
+    const touched = each.match.own + each.near + each.graph > 0 || each.similarity !== undefined;
+    if (!touched || sum <= 0) return [];
+    if (each.supersededBy.length > 0 && ranking.superseded === "left-out") return [];
+    return [resultOf(each, sum * factor, factor)];
+  });
+  return ranked
+    .sort(
+      (a, b) =>
+        Number(a.supersededBy.length > 0) - Number(b.supersededBy.length > 0) ||
+        b.score - a.score ||
+        b.pos - a.pos,
+    )
+    .slice(0, ranking.want);
+}
+
+/** What is past its time may still explain something. */
+const OUTDATED = 0.5;
+
+function factorOf({ match }: Standing, { weights, now }: Ranking): number {
+  const { importance = 0.5, confidence = 1, storedAt, validUntil } = match.record;
+  const age = Math.max(0, now - storedAt);
+  return (
+    (1 + weights.importance * (importance - 0.5)) *
+    (1 - weights.confidence * (1 - confidence)) *
+    (1 + weights.recency * 2 ** (-age / weights.recencyHalfLifeMs)) *
+    (validUntil > 0 && validUntil <= now ? OUTDATED : 1)
+  );
+}
+
+function resultOf(each: Standing, score: number, factor: number): Ranked {
+  const { match, near, session, graph, meaning, ...rest } = each;
+  const { words, pairs, author, date, time } = match;
+  return {
+    pos: match.record.pos,
+    score,
+    parts: { words, pairs, author, date, time, near, session, graph, meaning, factor },
+    said: match.said,
+    heard: rest.heard,
+    nearest: rest.nearest,
+    connected: rest.connected,
+    passage: match.passage,
+    supersededBy: rest.supersededBy,
+    similarity: rest.similarity,
+  };
+}

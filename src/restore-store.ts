@@ -1,0 +1,80 @@
+/**
+ * From a backup to a store, without a hub: a copy of a SQLite store into its place, an export into
+ * whatever store is named. Verifies everything first; what is there is not touched before.
+ */
+import { open } from "node:fs/promises";
+import { systemClock } from "./clock.ts";
+import { BatonError } from "./errors.ts";
+import type { HubOptions } from "./hub.ts";
+import { type ImportReport, readHeader } from "./keeping/import.ts";
+import { resolveLimits } from "./limits.ts";
+import { fileOf, openHub } from "./open-hub.ts";
+import { fileFailure } from "./staged-file.ts";
+import type { CopiedWorkspace } from "./store/archive.ts";
+
+export interface RestoreOptions extends Pick<HubOptions, "clock" | "limits"> {
+  /** Replaces a store that is there; the old one is kept beside it. */
+  readonly force?: boolean;
+  readonly onProgress?:
+    | ((progress: {
+        readonly phase: "copying" | "reading" | "writing" | "verifying";
+        readonly done: number;
+        readonly total: number;
+      }) => void)
+    | undefined;
+}
+
+export type Restored =
+  | {
+      readonly kind: "store";
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly workspaces: readonly CopiedWorkspace[];
+      /** Where the store that was there is now; empty when there was none. */
+      readonly kept: string;
+    }
+  | ({ readonly kind: "workspace" } & Omit<ImportReport, "kind">);
+
+/** `address` is where the store is to be: `sqlite:<path>`, and for an export any other store. */
+export async function restore(
+  backup: string,
+  address: string,
+  options: RestoreOptions = {},
+): Promise<Restored> {
+  const { clock = systemClock, force = false, onProgress = () => {} } = options;
+  if (!(await isCopy(backup))) return restoreExport(backup, address, options);
+  const file = fileOf(address);
+  if (file === undefined) throw notAFile();
+  const { restoreFile } = await import("./store/sqlite/restore.ts");
+  return { kind: "store", ...(await restoreFile({ backup, file, force, clock, onProgress })) };
+}
+
+async function restoreExport(
+  backup: string,
+  address: string,
+  { onProgress, force: _, ...options }: RestoreOptions,
+): Promise<Restored> {
+  const { workspace } = await readHeader({ limits: resolveLimits(options.limits) }, backup);
+  await using hub = await openHub(address, { ...options, workspace });
+  const { kind: _kind, ...report } = await hub.import(backup, { onProgress });
+  return { kind: "workspace", ...report };
+}
+
+/** An export begins with `{`; everything else is taken for a copy of a file, and looked at there. */
+async function isCopy(file: string): Promise<boolean> {
+  try {
+    await using handle = await open(file, "r");
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
+    return bytesRead === 0 || buffer.toString("latin1") !== "{";
+  } catch (error) {
+    throw fileFailure(error, file);
+  }
+}
+
+function notAFile(): BatonError {
+  return new BatonError("store_unsupported", {
+    message: "A copy of a SQLite store can only become a SQLite store.",
+    path: "address",
+    hint: "Restore it to sqlite:<path>; to move it to PostgreSQL, export that and import it there.",
+  });
+}

@@ -1,0 +1,43 @@
+/**
+ * The edges of a record, as its text names them: its relations first, then a `references` edge for
+ * every reference that no relation says already. So whoever builds on a record is found from there,
+ * whichever of the two its author used.
+ */
+import type { RelationEdge } from "./rows.ts";
+
+const REFERENCES = "references";
+
+/** The fields of a record that name others. */
+export interface Naming {
+  readonly refs?: readonly string[] | undefined;
+  readonly relations?:
+    | readonly {
+        readonly kind: string;
+        readonly to: string;
+        readonly from?: number | undefined;
+        readonly until?: number | undefined;
+      }[]
+    | undefined;
+}
+
+export function edgesOf(naming: Naming): Omit<RelationEdge, "source">[] {
+  const refs = listed(naming.refs);
+  const said = listed(naming.relations).map(({ kind, to, from, until }) => ({
+    kind,
+    target: to,
+    validFrom: from ?? 0,
+    validUntil: until ?? 0,
+  }));
+  if (refs.length === 0) return said;
+  const open = said.filter((edge) => edge.validFrom === 0 && edge.validUntil === 0);
+  const known = new Set(open.filter((edge) => edge.kind === REFERENCES).map((edge) => edge.target));
+  const referred = [...new Set(refs)].filter((ref) => !known.has(ref));
+  return [
+    ...said,
+    ...referred.map((target) => ({ kind: REFERENCES, target, validFrom: 0, validUntil: 0 })),
+  ];
+}
+
+/** A text that was changed behind our back may have anything there: that names nothing. */
+const listed = <T>(list: readonly T[] | undefined): readonly T[] =>
+  Array.isArray(list) ? (list as readonly T[]).filter((each) => each !== null) : [];

@@ -1,0 +1,108 @@
+/** Ranked search over records in memory: everything is taken apart for every question. */
+import { cosine, quantised } from "../../meaning/quantise.ts";
+import { MemorySources } from "../../recall/memory-sources.ts";
+import { rank } from "../../recall/rank.ts";
+import type { Found, FoundEdge, Similar, Sources } from "../../recall/sources.ts";
+import { holdsFor } from "../filter.ts";
+import type { MemoryRow, RelationEdge } from "../rows.ts";
+import {
+  fits,
+  type Homed,
+  hitsOf,
+  type IndexedRecord,
+  indexedRecord,
+  isVisible,
+  type Searched,
+  type SearchMemories,
+  spaceOf,
+} from "../search.ts";
+
+export interface Library {
+  /** Oldest first; the place of each is its position. */
+  readonly memories: readonly MemoryRow[];
+  readonly relations: readonly RelationEdge[];
+  /** The vectors of the model that is asked for, by memory. */
+  readonly vectors: ReadonlyMap<string, Float32Array> | undefined;
+}
+
+export async function search(library: Library, operation: SearchMemories): Promise<Searched> {
+  const { memories, vectors } = library;
+  const { limit, offset } = operation;
+  const upTo = operation.upTo ?? memories.length;
+  const ranked = await rank(sourcesOf(library, { ...operation, upTo }), {
+    ...operation.ranking,
+    want: offset + limit + 1,
+  });
+  return {
+    hits: hitsOf(ranked.slice(offset, offset + limit), (pos) => memories[pos - 1]),
+    more: ranked.length > offset + limit,
+    upTo,
+    index: { records: memories.length, indexed: memories.length },
+    vectors: vectors === undefined || operation.meant === undefined ? "none" : "exact",
+  };
+}
+
+function sourcesOf(library: Library, operation: SearchMemories): Sources {
+  const { sight, filter, upTo = 0 } = operation;
+  const known = new MemorySources();
+  const visible = new Map<number, Found>();
+  const positions = new Map<string, number>();
+  for (const [n, row] of library.memories.entries()) {
+    const pos = n + 1;
+    positions.set(row.id, pos);
+    const indexed = indexedRecord({ ...row, pos, workspace: 0 } satisfies Homed);
+    if (indexed === undefined || (!sight.traces && spaceOf(row.branch) === "traced")) continue;
+    known.add(indexed);
+    if (pos <= upTo && isShown(indexed, operation)) visible.set(pos, indexed.found);
+  }
+  const similar = (of: readonly number[]): Similar[] => similarities(library, operation, of);
+  return {
+    census: async () => known.census(),
+    postings: async (requests) =>
+      requests.map((request) => {
+        const before = Math.min(request.before, upTo + 1);
+        const list = known.posting({ ...request, before });
+        if (list.length < request.limit) return list;
+        // Of more than are read, those that can be an answer.
+        const all = known.posting({ ...request, before, limit: Number.MAX_SAFE_INTEGER });
+        return all.filter((pos) => visible.has(pos)).slice(0, request.limit);
+      }),
+    records: async (wanted) => wanted.flatMap((pos) => visible.get(pos) ?? []),
+    beside: async (records, reach) => records.map((record) => known.beside(record, reach)),
+    edges: async (wanted) => edgesAround(library, { wanted, positions, at: operation.ranking.now }),
+    nearest: async (limit) =>
+      similar([...visible.keys()])
+        .sort((a, b) => b.similarity - a.similarity || b.pos - a.pos)
+        .slice(0, limit),
+    similarities: async (wanted) => similar(wanted),
+  };
+
+  function isShown({ row, record }: IndexedRecord, { sight: seen }: SearchMemories): boolean {
+    return isVisible(row, record, seen) && fits(row, record, filter);
+  }
+}
+
+function edgesAround(
+  { relations }: Library,
+  of: { wanted: readonly number[]; positions: ReadonlyMap<string, number>; at: number },
+): FoundEdge[] {
+  const wanted = new Set(of.wanted);
+  return relations.flatMap((edge): FoundEdge[] => {
+    const [source, target] = [of.positions.get(edge.source), of.positions.get(edge.target)];
+    if (source === undefined || target === undefined || !holdsFor(edge, { at: of.at })) return [];
+    return wanted.has(source) || wanted.has(target) ? [{ kind: edge.kind, source, target }] : [];
+  });
+}
+
+function similarities(
+  { memories, vectors }: Library,
+  { meant }: SearchMemories,
+  positions: readonly number[],
+): Similar[] {
+  if (vectors === undefined || meant === undefined) return [];
+  const asked = quantised(meant.vector);
+  return positions.flatMap((pos): Similar[] => {
+    const vector = vectors.get(memories[pos - 1]?.id ?? "");
+    return vector === undefined ? [] : [{ pos, similarity: cosine(asked, quantised(vector)) }];
+  });
+}

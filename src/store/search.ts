@@ -1,0 +1,337 @@
+/**
+ * Ranked search as an operation of a store, and what every store does alike in it: which records can
+ * be found, who sees them, what a filter means. The ranking itself is recall/rank.ts.
+ */
+import { sha256 } from "../canonical.ts";
+import { type Indexable, type Indexed, indexedOf } from "../recall/memory-sources.ts";
+import type { Parts, Ranked, Ranking } from "../recall/rank.ts";
+import type { Found, Similar } from "../recall/sources.ts";
+import { type Facets, facetsOf, sessionOf } from "./filter.ts";
+import type { MemoryRow } from "./rows.ts";
+import {
+  isOnLine,
+  isOpenTo,
+  isTraceBranch,
+  type Reader,
+  type Scoped,
+  type Sight,
+} from "./sight.ts";
+import type { IndexState } from "./store.ts";
+
+/** Every field a record can be found by. Several values of one field: any of them; of tags: all. */
+export interface SearchFilter {
+  readonly types?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly concepts?: readonly string[];
+  readonly agents?: readonly string[];
+  readonly sessions?: readonly string[];
+  readonly tasks?: readonly string[];
+  readonly runs?: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly branches?: readonly string[];
+  readonly minImportance?: number;
+  readonly minConfidence?: number;
+  /** Stored at or after, and before. */
+  readonly since?: number;
+  readonly until?: number;
+  /** True at this time, as far as it says. */
+  readonly validAt?: number;
+}
+
+/** What was asked, as a vector, and which model made it: compared with vectors of that model only. */
+export interface Meant {
+  readonly model: string;
+  /** Of length one. */
+  readonly vector: Float32Array;
+  /** 128 bits that stand for it (meaning/signature.ts). */
+  readonly signature: Uint32Array;
+}
+
+/** A record whose meaning a model has not been asked for yet. */
+export interface Unembedded {
+  readonly pos: number;
+  readonly text: string;
+}
+
+export interface FindUnembedded {
+  readonly workspace: string;
+  readonly model: string;
+  readonly limit: number;
+}
+
+export interface UnembeddedSlice {
+  readonly records: readonly Unembedded[];
+  /** Everything up to here is in the slice, has a vector or needs none: said back with the vectors. */
+  readonly upTo: number;
+  /** Whether there is more beyond. */
+  readonly more: boolean;
+  /** How many positions there are, and how many are behind. */
+  readonly total: number;
+  readonly done: number;
+}
+
+export interface PutVectors {
+  readonly workspace: string;
+  readonly model: string;
+  readonly dimensions: number;
+  readonly vectors: readonly {
+    readonly pos: number;
+    readonly vector: Float32Array;
+    readonly signature: Uint32Array;
+  }[];
+  readonly upTo: number;
+}
+
+/** A model whose vectors are kept, and how far it has come. */
+export interface ModelState {
+  readonly model: string;
+  readonly dimensions: number;
+  readonly vectors: number;
+  readonly done: number;
+  readonly total: number;
+  /** How they are compared and why so, for people, where a store has more than one way. */
+  readonly compared?: string;
+}
+
+/** What is embedded of a record: what a team knows; undefined for everything else. */
+export function meaningfulText(row: Pick<MemoryRow, "id" | "branch" | "text">): string | undefined {
+  if (isTraceBranch(row.branch)) return undefined;
+  const record = searchableOf(row);
+  return record && [record.content, ...(record.tags ?? []), ...(record.concepts ?? [])].join("\n");
+}
+
+export interface SearchMemories {
+  readonly workspace: string;
+  readonly sight: Sight;
+  readonly filter: SearchFilter;
+  readonly ranking: Omit<Ranking, "want">;
+  readonly meant?: Meant;
+  readonly limit: number;
+  /** How many of the best to pass over: those of the pages before. */
+  readonly offset: number;
+  /** For a later page: nothing newer than the first page saw. */
+  readonly upTo?: number;
+}
+
+export interface SearchHit {
+  readonly row: MemoryRow;
+  readonly score: number;
+  readonly parts: Parts;
+  readonly said: readonly number[];
+  readonly heard: readonly number[];
+  readonly passage: number;
+  readonly similarity: number | undefined;
+  /** The record beside it that says what it does not. */
+  readonly nearest: string | undefined;
+  readonly connected: { readonly id: string; readonly kind: string } | undefined;
+  readonly supersededBy: readonly string[];
+}
+
+export interface Searched {
+  readonly hits: readonly SearchHit[];
+  readonly more: boolean;
+  /** For the next page. */
+  readonly upTo: number;
+  readonly index: IndexState;
+  /** How vectors were compared: not at all, with every one, or with an index over them. */
+  readonly vectors: "none" | "exact" | "quantised" | "hnsw";
+}
+
+/** Records that only make others work: they answer nothing. */
+const PLUMBING: ReadonlySet<string> = new Set([
+  "pin",
+  "unpin",
+  "branch",
+  "merge",
+  "abandon",
+  "redaction",
+  "quarantine",
+  "lift",
+  "pruning",
+]);
+
+/** Everything of a record that matters for finding it. */
+export interface Searchable extends Facets, Scoped {
+  readonly createdAt: number;
+  readonly run?: string;
+  readonly importance?: number;
+  readonly confidence?: number;
+  readonly validFrom?: number;
+  readonly validUntil?: number;
+  readonly scope?: "agent" | "session" | "user" | "team";
+  readonly user?: string;
+  readonly session?: string;
+}
+
+/** Undefined for what cannot be found: plumbing, what was redacted, what cannot be read. */
+export function searchableOf(row: Pick<MemoryRow, "id" | "text">): Searchable | undefined {
+  let found: Searchable;
+  try {
+    found = facetsOf(row) as Searchable;
+  } catch {
+    return undefined; // Damaged records are verify's business: the others must still be found.
+  }
+  const { type, content } = found;
+  return PLUMBING.has(type) || typeof content !== "string" || content === "" ? undefined : found;
+}
+
+/** The space a record is counted in: what agents did, step by step, is kept apart. */
+export const spaceOf = (branch: string): "known" | "traced" =>
+  isTraceBranch(branch) ? "traced" : "known";
+
+/** A space of a workspace as one number. */
+export const spaceKey = (workspace: number, space: "known" | "traced"): number =>
+  workspace * 2 + (space === "traced" ? 1 : 0);
+
+export interface Homed extends MemoryRow {
+  readonly pos: number;
+  /** The store's key for its workspace. */
+  readonly workspace: number;
+}
+
+/** A record with all that the index keeps of it. */
+export interface IndexedRecord extends Indexed {
+  readonly row: Homed;
+  readonly record: Searchable;
+}
+
+/** Undefined for what cannot be found. */
+export function indexedRecord(row: Homed): IndexedRecord | undefined {
+  const record = searchableOf(row);
+  if (record === undefined) return undefined;
+  const indexable: Indexable = {
+    ...record,
+    pos: row.pos,
+    session: sessionKey(row, record),
+    when: record.validFrom ?? record.createdAt,
+    storedAt: row.storedAt,
+  };
+  return { ...indexedOf(indexable), row, record };
+}
+
+/**
+ * 48 bits, as a decimal, for records that are neighbours. A session's records on ordinary branches
+ * are; its trace is a session of its own.
+ */
+function sessionKey({ workspace, branch }: Homed, record: Searchable): string {
+  const name = JSON.stringify([workspace, spaceOf(branch), sessionOf(record)]);
+  return String(Number.parseInt(sha256(name).slice(0, 12), 16));
+}
+
+/** Who may see a record, as one word that can be compared: empty for everybody. */
+export function reachOf(record: Scoped): string {
+  switch (record.scope) {
+    case "agent":
+      return `agent ${record.agent}`;
+    case "session":
+      return `session ${sessionOf(record)}`;
+    case "user":
+      return `user ${record.user ?? ""}`;
+    default:
+      return "";
+  }
+}
+
+/** All the words by which a reader may see records. Says the same as isOpenTo. */
+export function reachesOf({ agent, session, user }: Reader): ReadonlySet<string> {
+  const named = Object.entries({ agent, session, user }).filter(([, name]) => name !== "");
+  return new Set(["", ...named.map(([kind, name]) => `${kind} ${name}`)]);
+}
+
+/** Whether a reader may find it. */
+export function isVisible(row: MemoryRow, record: Scoped, sight: Sight): boolean {
+  return (
+    isOnLine(row, sight) && isOpenTo(record, sight.reader) && !sight.quarantined.includes(row.id)
+  );
+}
+
+export function fits(row: MemoryRow, record: Searchable, filter: SearchFilter): boolean {
+  const { since = 0, until = Number.MAX_SAFE_INTEGER, validAt } = filter;
+  return (
+    isAmong(filter.types, record.type) &&
+    isAmong(filter.agents, record.agent) &&
+    isAmong(filter.sessions, sessionOf(record)) &&
+    isAmong(filter.tasks, record.task) &&
+    isAmong(filter.runs, record.run) &&
+    isAmong(filter.scopes, record.scope ?? "team") &&
+    isAmong(filter.branches, row.branch) &&
+    hasAll(record.tags, filter.tags) &&
+    hasAll(record.concepts, filter.concepts) &&
+    (record.importance ?? 0.5) >= (filter.minImportance ?? 0) &&
+    (record.confidence ?? 1) >= (filter.minConfidence ?? 0) &&
+    row.storedAt >= since &&
+    row.storedAt < until &&
+    (validAt === undefined ||
+      ((record.validFrom ?? 0) <= validAt &&
+        validAt < (record.validUntil ?? Number.MAX_SAFE_INTEGER)))
+  );
+}
+
+const isAmong = (wanted: readonly string[] | undefined, value: string | undefined): boolean =>
+  wanted === undefined || (value !== undefined && wanted.includes(value));
+
+const hasAll = (values: readonly string[] = [], wanted: readonly string[] = []): boolean =>
+  wanted.every((each) => values.includes(each));
+
+/** The facets the index has a list for, each with the values asked for. */
+export function facetsIn(filter: SearchFilter): [kind: string, values: readonly string[]][] {
+  const { types, agents, sessions, tasks, runs, tags = [], concepts = [] } = filter;
+  const any: [string, readonly string[] | undefined][] = [
+    ["type", types],
+    ["agent", agents],
+    ["session", sessions],
+    ["task", tasks],
+    ["run", runs],
+    ...tags.map((tag): [string, string[]] => ["tag", [tag]]),
+    ...concepts.map((concept): [string, string[]] => ["concept", [concept]]),
+  ];
+  return any.flatMap(([kind, values]): [string, readonly string[]][] =>
+    values === undefined ? [] : [[kind, values]],
+  );
+}
+
+/** The nearest that may be seen: as long as all may, no more are looked at than asked for. */
+export async function nearestSeen(
+  near: readonly Similar[],
+  limit: number,
+  records: (positions: readonly number[]) => Promise<readonly Found[]>,
+): Promise<Similar[]> {
+  const seen: Similar[] = [];
+  for (let at = 0; at < near.length && seen.length < limit; at += limit) {
+    const some = near.slice(at, at + limit);
+    const found = await records(some.map(({ pos }) => pos));
+    const shown = new Set(found.map(({ pos }) => pos));
+    seen.push(...some.filter(({ pos }) => shown.has(pos)));
+  }
+  return seen.slice(0, limit);
+}
+
+/** What was ranked, with records in place of positions. */
+export function hitsOf(
+  ranked: readonly Ranked[],
+  rowAt: (pos: number) => MemoryRow | undefined,
+): SearchHit[] {
+  const idAt = (pos: number | undefined): string | undefined =>
+    pos === undefined ? undefined : rowAt(pos)?.id;
+  return ranked.flatMap((each): SearchHit[] => {
+    const row = rowAt(each.pos);
+    if (row === undefined) return [];
+    const { score, parts, said, heard, passage, similarity } = each;
+    const connected = idAt(each.connected?.pos);
+    return [
+      {
+        row,
+        score,
+        parts,
+        said,
+        heard,
+        passage,
+        similarity,
+        nearest: idAt(each.nearest),
+        connected:
+          connected === undefined ? undefined : { id: connected, kind: each.connected?.kind ?? "" },
+        supersededBy: each.supersededBy.flatMap((pos) => idAt(pos) ?? []),
+      },
+    ];
+  });
+}

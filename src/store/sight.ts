@@ -1,0 +1,108 @@
+/**
+ * What a reader may see of a workspace's memories: which lines, each up to where, and whose private
+ * records. Every look at memories says who looks; a store applies it to rows and never widens it.
+ */
+import { sessionOf } from "./filter.ts";
+import { type MemoryRow, parseText } from "./rows.ts";
+
+/** A branch, up to one of its records. */
+export interface Line {
+  readonly branch: string;
+  /** The last sequence number that is seen. */
+  readonly upTo: number;
+}
+
+/** Who looks. Empty strings are nobody: such a reader sees what everybody sees. */
+export interface Reader {
+  readonly agent: string;
+  readonly session: string;
+  /** The person an agent belongs to: its owner. */
+  readonly user: string;
+}
+
+export interface Sight {
+  /** A branch over its base: the nearest first, no branch twice. */
+  readonly lines: readonly Line[];
+  readonly reader: Reader;
+  /** Also what agents did, step by step: the traces of every session. */
+  readonly traces: boolean;
+  /** Records that were taken out of sight. */
+  readonly quarantined: readonly string[];
+}
+
+export const NOBODY: Reader = { agent: "", session: "", user: "" };
+
+/** The branch there always is. */
+export const TRUNK = "main";
+
+/** As far as a line goes. */
+export const TIP: number = Number.MAX_SAFE_INTEGER;
+
+/** The whole of one branch, as everybody sees it. */
+export const everybodyOn = (branch: string): Sight => ({
+  lines: [{ branch, upTo: TIP }],
+  reader: NOBODY,
+  traces: false,
+  quarantined: [],
+});
+
+/** The fields that say who may see a record. */
+export interface Scoped {
+  readonly agent: string;
+  readonly instance: string;
+  readonly session?: string | undefined;
+  readonly scope?: "agent" | "session" | "user" | "team" | undefined;
+  /** The person its author belonged to when it was written; there when the scope is `user`. */
+  readonly user?: string | undefined;
+}
+
+/** Whether its scope lets the reader see it, wherever it is. */
+export function isOpenTo(record: Scoped, reader: Reader): boolean {
+  switch (record.scope) {
+    case "agent":
+      return record.agent === reader.agent;
+    case "session":
+      return reader.session !== "" && sessionOf(record) === reader.session;
+    case "user":
+      return reader.user !== "" && record.user === reader.user;
+    default:
+      return true;
+  }
+}
+
+/** The same of a row. Most records have no scope, and a text without the word needs no parsing. */
+export function isRowOpenTo(row: Pick<MemoryRow, "id" | "text">, reader: Reader): boolean {
+  return !row.text.includes('"scope":') || isOpenTo(parseText<Scoped>(row), reader);
+}
+
+export function isOnLine(row: Pick<MemoryRow, "branch" | "seq">, sight: Sight): boolean {
+  if (sight.traces && isTraceBranch(row.branch)) return true;
+  return sight.lines.some((line) => line.branch === row.branch && row.seq <= line.upTo);
+}
+
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** Looked up in a set that is made once for a look. */
+export function isQuarantined(memory: string, { quarantined }: Sight): boolean {
+  if (quarantined.length === 0) return false;
+  const set = sets.get(quarantined) ?? new Set(quarantined);
+  sets.set(quarantined, set);
+  return set.has(memory);
+}
+
+/** Whether a look shows this record. The one check that every way of finding records makes. */
+export function isSeen(row: MemoryRow, sight: Sight): boolean {
+  return isOnLine(row, sight) && !isQuarantined(row.id, sight) && isRowOpenTo(row, sight.reader);
+}
+
+/** Whether an edge is shown to who looks at one of its ends, by the record at the other. */
+export function isSeenBeyond(other: MemoryRow, direction: "in" | "out", sight: Sight): boolean {
+  // Who reads a record knows where it points; who points to it is said on some line.
+  return direction === "in"
+    ? isSeen(other, sight)
+    : !isQuarantined(other.id, sight) && isRowOpenTo(other, sight.reader);
+}
+
+/** Traces of a session are on a branch of their own, which can be pruned. */
+export const traceBranch = (session: string): string => `trace/${session}`;
+export const isTraceBranch = (branch: string): boolean => branch.startsWith("trace/");

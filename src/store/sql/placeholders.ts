@@ -1,0 +1,64 @@
+/**
+ * The words of a SQLite text, as far as they matter here: where a constant, a quoted name or a
+ * comment begins and ends, which placeholders there are, and what stands after the first statement.
+ * It decides nothing about safety: whatever text comes of it is put before the authorizer.
+ */
+
+const TOKENS =
+  /(?<skipped>\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])|(?<placeholder>\?\d*|[$:@#][\p{L}\p{N}_$]+)|(?<word>[\p{L}_][\p{L}\p{N}_$]*)|(?<number>\d[\p{L}\p{N}_.]*)|[\s\S]/gu;
+
+type Token = Readonly<{
+  kind: "skipped" | "quoted" | "placeholder" | "word" | "other";
+  text: string;
+}>;
+
+function* tokensOf(text: string): Generator<Token> {
+  for (const { 0: token, groups = {} } of text.matchAll(TOKENS)) {
+    if (groups["skipped"] !== undefined) yield { kind: "skipped", text: token };
+    else if (groups["quoted"] !== undefined) yield { kind: "quoted", text: token };
+    else if (groups["placeholder"] !== undefined) yield { kind: "placeholder", text: token };
+    else if (groups["word"] !== undefined) yield { kind: "word", text: token };
+    else yield { kind: "other", text: token };
+  }
+}
+
+/** The first word in lower case; empty when something else comes first. */
+export function firstWord(text: string): string {
+  for (const token of tokensOf(text)) {
+    if (token.kind === "skipped") continue;
+    return token.kind === "word" ? token.text.toLowerCase() : "";
+  }
+  return "";
+}
+
+/** Whether there is nothing but space, comments and semicolons. */
+export function isBlank(text: string): boolean {
+  for (const { kind, text: token } of tokensOf(text)) {
+    if (kind !== "skipped" && token !== ";") return false;
+  }
+  return true;
+}
+
+export type Numbered =
+  | { readonly kind: "numbered"; readonly text: string; readonly used: ReadonlySet<number> }
+  | { readonly kind: "named"; readonly placeholder: string };
+
+/** Every placeholder by its number: `?` counts on, `?2` and `$2` say which. */
+export function numberPlaceholders(text: string): Numbered {
+  const used = new Set<number>();
+  let largest = 0;
+  let numbered = "";
+  for (const token of tokensOf(text)) {
+    if (token.kind !== "placeholder") {
+      numbered += token.text;
+      continue;
+    }
+    const named = /^(?:\?|\$(?=\d))(\d*)$/.exec(token.text);
+    if (named === null) return { kind: "named", placeholder: token.text };
+    const number = named[1] === "" ? largest + 1 : Number(named[1]);
+    largest = Math.max(largest, number);
+    used.add(number);
+    numbered += `$${number} `;
+  }
+  return { kind: "numbered", text: numbered, used };
+}

@@ -1,0 +1,140 @@
+/**
+ * Runs one question on SQLite, in the process made for it (process.ts), on a connection made for it:
+ * read-only, with the views as temporary ones bound to workspace and reader, under the guard.
+ */
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { QueryOutcome, RunQuery, SqlValue } from "../query.ts";
+import { refuseCount } from "./counted.ts";
+import { definitionOf, quoted } from "./definitions.ts";
+import { firstWord, isBlank, numberPlaceholders } from "./placeholders.ts";
+import type { Question, Source, Table } from "./protocol.ts";
+import { cosineSimilarity, keptVector } from "./similarity.ts";
+import { sizeOf } from "./size.ts";
+import { KEPT_VECTOR, sqliteDialect } from "./sqlite-dialect.ts";
+import { baseOf, Guard, namesBase } from "./sqlite-guard.ts";
+import { columnsOf, KNOWN_VIEWS, VIEW_NAMES } from "./views.ts";
+
+/** The largest single value, on the way or in the answer. */
+const VALUE_BYTES = 64 * 1024 * 1024;
+/** The file may be locked for a moment, by a recovery after a crash. */
+const BUSY_MS = 1_000;
+
+const TOO_BIG = 18;
+const NO_MEMORY = 7;
+
+export function answer({ source, query }: Question): QueryOutcome {
+  const { text, params } = query;
+  const numbered = numberPlaceholders(text);
+  if (numbered.kind === "named") return refuseNamed(numbered.placeholder);
+  const unsound = refuseText(numbered.text) ?? refuseCount(numbered.used, params.length);
+  if (unsound !== undefined) return unsound;
+  const db = open(source, query);
+  try {
+    return ask(db, numbered.text, query);
+  } finally {
+    db.close();
+  }
+}
+
+type Refused = Extract<QueryOutcome, { readonly kind: "refused" }>;
+
+function refuseNamed(placeholder: string): Refused {
+  return {
+    kind: "refused",
+    reason: `it has the placeholder ${placeholder}, and parameters have numbers, not names`,
+    hint: "Write ? for each parameter in order, or $1, $2, ….",
+  };
+}
+
+function refuseText(text: string): Refused | undefined {
+  if (!["select", "with", "values"].includes(firstWord(text))) {
+    const reason = "it is no select";
+    return { kind: "refused", reason, hint: `Write one select. ${KNOWN_VIEWS}` };
+  }
+  if (namesBase(text)) {
+    return { kind: "refused", reason: "it names what views are made from", hint: KNOWN_VIEWS };
+  }
+  return undefined;
+}
+
+function open(source: Source, { sight, vectors, bounds }: RunQuery): DatabaseSync {
+  const db = new DatabaseSync(source.kind === "file" ? source.file : ":memory:", {
+    readOnly: source.kind === "file",
+    readBigInts: true,
+    returnArrays: true,
+    timeout: BUSY_MS,
+    limits: { attach: 0, compoundSelect: 50, length: Math.max(VALUE_BYTES, bounds.bytes) },
+  });
+  // In memory, which is watched, and not in files, which nobody would count.
+  db.exec("pragma temp_store = memory; pragma trusted_schema = off");
+  if (source.kind === "tables") for (const table of source.tables) fill(db, table);
+  db.function(KEPT_VECTOR, { deterministic: true }, keptVector);
+  db.function("cosine_similarity", { deterministic: true, directOnly: true }, cosineSimilarity);
+  const dialect = sqliteDialect(source.workspace);
+  for (const view of VIEW_NAMES) {
+    // The limit is the fence: SQLite moves no condition into a select that has one.
+    const definition = definitionOf(view, { dialect, sight, vectors, view: baseOf });
+    const columns = columnsOf(view).map(quoted).join(", ");
+    db.exec(`create temp view ${baseOf(view)} as ${definition} limit -1;
+      create temp view ${view} as select ${columns} from temp.${baseOf(view)}`);
+  }
+  db.exec("pragma query_only = on");
+  return db;
+}
+
+function fill(db: DatabaseSync, { name, columns, rows }: Table): void {
+  db.exec(`create table main.${name} (${columns.join(", ")})`);
+  const insert = db.prepare(
+    `insert into main.${name} values (${columns.map(() => "?").join(", ")})`,
+  );
+  for (const row of rows) insert.run(...row.map(bound));
+}
+
+function ask(db: DatabaseSync, text: string, { params, bounds }: RunQuery): QueryOutcome {
+  const guard = new Guard(db);
+  try {
+    const statement = db.prepare(text);
+    if (!isBlank(text.slice(statement.sourceSQL.length))) {
+      const reason = "it has more than one statement";
+      return { kind: "refused", reason, hint: "Ask one question at a time." };
+    }
+    const named = Object.fromEntries(params.map((value, i) => [`$${i + 1}`, bound(value)]));
+    return collect(statement, named, bounds);
+  } catch (error) {
+    if (guard.denial !== undefined) return { kind: "refused", ...guard.denial };
+    const { errcode, message } = error as { errcode?: number; message: string };
+    if (errcode === TOO_BIG || errcode === NO_MEMORY) return { kind: "too_large", bound: "memory" };
+    return { kind: "failed", message };
+  }
+}
+
+function collect(
+  statement: StatementSync,
+  named: Record<string, ReturnType<typeof bound>>,
+  bounds: RunQuery["bounds"],
+): QueryOutcome {
+  const columns = statement.columns().map(({ name }) => name);
+  const rows: SqlValue[][] = [];
+  let bytes = 0;
+  for (const cells of statement.iterate(named) as unknown as Iterable<readonly unknown[]>) {
+    const row = cells.map(cellOf);
+    bytes += sizeOf(row);
+    if (rows.length === bounds.rows) return { kind: "too_large", bound: "rows" };
+    if (bytes > bounds.bytes) return { kind: "too_large", bound: "bytes" };
+    rows.push(row);
+  }
+  return { kind: "answered", columns, rows };
+}
+
+/** Whole numbers as such: a number would be bound as a real. */
+function bound(value: SqlValue): string | number | bigint | null | Uint8Array {
+  if (typeof value === "boolean") return value ? 1n : 0n;
+  return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
+}
+
+/** What no number can hold exactly is given as text. */
+function cellOf(cell: unknown): SqlValue {
+  if (typeof cell !== "bigint") return cell as SqlValue;
+  const number = Number(cell);
+  return Number.isSafeInteger(number) ? number : `${cell}`;
+}

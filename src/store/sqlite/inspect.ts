@@ -1,0 +1,31 @@
+/** Looks at a whole file: SQLite's own check of its pages and indexes, then every workspace in it. */
+import type { DatabaseSync } from "node:sqlite";
+import type { CopiedWorkspace } from "../archive.ts";
+import type { Problem, VerifyProgress } from "../store.ts";
+import { verifyWorkspace } from "../verify/workspace.ts";
+import type { Inspection } from "./housekeeper-protocol.ts";
+import type { Statements } from "./statements.ts";
+import { verifySource } from "./verify-source.ts";
+
+export async function inspect(
+  db: DatabaseSync,
+  sql: Statements,
+  onProgress: (progress: VerifyProgress) => void,
+): Promise<Inspection> {
+  const problems: Problem[] = db
+    .prepare("pragma integrity_check(20)")
+    .all()
+    .map((row) => String(row["integrity_check"]))
+    .filter((said) => said !== "ok")
+    .map((message) => ({ record: "file", field: "pages", message }));
+  const workspaces: CopiedWorkspace[] = [];
+  // Who cannot trust the pages cannot read the rows.
+  if (problems.length > 0) return { workspaces, problems };
+  const names = db.prepare("select name from workspaces order by name").all();
+  for (const { name } of names as { name: string }[]) {
+    const { problems: found, ...read } = await verifyWorkspace(verifySource(sql, name), onProgress);
+    problems.push(...found);
+    workspaces.push({ workspace: name, ...read });
+  }
+  return { workspaces, problems };
+}

@@ -1,0 +1,295 @@
+/**
+ * The index file and the tail beyond it as sources for ranking. Runs in the searcher's thread, over
+ * one moment of the index and of the store.
+ */
+import type { StatementSync } from "node:sqlite";
+import { together } from "../../recall/memory-sources.ts";
+import type {
+  Beside,
+  Census,
+  Found,
+  FoundEdge,
+  PostingRequest,
+  Similar,
+  Sources,
+} from "../../recall/sources.ts";
+import { wordsOf } from "../../recall/words.ts";
+import { memoryOf } from "../codecs.ts";
+import {
+  facetsIn,
+  fits,
+  nearestSeen,
+  reachesOf,
+  reachOf,
+  type SearchMemories,
+  searchableOf,
+  spaceKey,
+} from "../search.ts";
+import { isQuarantined, isTraceBranch } from "../sight.ts";
+import type { Tail } from "../tail.ts";
+import { hasQuestion, hasTime, type IndexFile, NO_CENSUS } from "./index-file.ts";
+import { restriction, termToken } from "./index-tokens.ts";
+import { single } from "./scalar.ts";
+import type { Statements } from "./statements.ts";
+import type { Vectors } from "./vectors.ts";
+
+/** Statements over the index, prepared once per file. */
+export class IndexStatements {
+  readonly census: StatementSync;
+  readonly postings: StatementSync;
+  readonly records: StatementSync;
+  readonly before: StatementSync;
+  readonly after: StatementSync;
+
+  constructor(index: IndexFile) {
+    this.census = index.prepare(
+      "select records, passages, terms, first, last from census where space = ?",
+    );
+    // One JSON array: making a row of each position takes half as long again.
+    this.postings = index.prepare(`select json_group_array(rowid) from (
+      select rowid from tokens where tokens match ? and rowid < ? and rowid >= ?
+      order by rowid desc limit ?)`);
+    this.records = index.prepare(`select pos, session, time, stored_at, valid_until, seq,
+      importance, confidence, traits, id, branch, reach, agent, packed from records
+      where pos in (select value from json_each(?))`);
+    this.before = index.prepare(
+      "select pos from records where session = ? and pos < ? order by pos desc limit ?",
+    );
+    this.after = index.prepare(
+      "select pos from records where session = ? and pos > ? and pos <= ? order by pos limit ?",
+    );
+  }
+}
+
+export interface Searching {
+  readonly sql: Statements;
+  readonly index: IndexStatements | undefined;
+  readonly tail: Tail;
+  readonly vectors: Vectors;
+  /** How far the index can be trusted. */
+  readonly watermark: number;
+  readonly workspace: number;
+  readonly operation: SearchMemories;
+}
+
+/** So many of the nearest are looked at, at most, for those that may be seen. */
+const NEAR = 200;
+/** More branches than this are not named to the index: what it finds is checked anyway. */
+const NAMED_BRANCHES = 16;
+
+export class SqliteSources implements Sources {
+  readonly #of: Searching;
+  readonly #spaces: readonly number[];
+  readonly #lines: ReadonlyMap<string, number>;
+  readonly #reaches: ReadonlySet<string>;
+  readonly #restriction: string;
+  readonly #filtered: boolean;
+  readonly #range: { readonly from: number; readonly to: number };
+
+  constructor(of: Searching) {
+    this.#of = of;
+    const { sight, filter } = of.operation;
+    this.#spaces = (sight.traces ? (["known", "traced"] as const) : (["known"] as const)).map(
+      (space) => spaceKey(of.workspace, space),
+    );
+    this.#lines = new Map(sight.lines.map(({ branch, upTo }) => [branch, upTo]));
+    this.#reaches = reachesOf(sight.reader);
+    this.#filtered = Object.keys(filter).length > 0;
+    this.#restriction = this.#restrict();
+    this.#range = { from: 0, to: of.operation.upTo ?? Number.MAX_SAFE_INTEGER };
+  }
+
+  async census(): Promise<Census> {
+    const { index, tail } = this.#of;
+    const parts = this.#spaces.map((space) => {
+      const row = index?.census.get(space) as unknown as number[] | undefined;
+      const [records = 0, passages = 0, terms = 0, first = 0, last = 0] = row ?? [];
+      const indexed = { records, passages, terms, first, last };
+      return together(indexed, tail.space(space)?.census() ?? NO_CENSUS);
+    });
+    return parts.reduce((all, part) => ({
+      ...together(all, part),
+      first: Math.min(all.first, part.first),
+      last: Math.max(all.last, part.last),
+    }));
+  }
+
+  async postings(requests: readonly PostingRequest[]): Promise<readonly (readonly number[])[]> {
+    return requests.map((request) => {
+      const lists = this.#spaces.map((space) => this.#list(space, request));
+      const [first = [], ...others] = lists.filter((list) => list.length > 0);
+      if (others.length === 0) return first;
+      return [first, ...others]
+        .flat()
+        .sort((a, b) => b - a)
+        .slice(0, request.limit);
+    });
+  }
+
+  #list(space: number, request: PostingRequest): readonly number[] {
+    const { index, tail, watermark } = this.#of;
+    const before = Math.min(request.before, this.#range.to + 1);
+    const found = tail.space(space)?.posting({ ...request, before }) ?? [];
+    const left = request.limit - found.length;
+    if (index === undefined || left === 0) return found;
+    const token = `"${termToken(space, request.token)}"`;
+    const query = this.#restriction === "" ? token : `${token} AND (${this.#restriction})`;
+    const below = Math.min(before, watermark + 1);
+    const row = index.postings.get(query, below, this.#range.from, left);
+    return found.concat(JSON.parse(single<string>(row) ?? "[]") as number[]);
+  }
+
+  async records(positions: readonly number[]): Promise<readonly Found[]> {
+    const { tail, index, watermark } = this.#of;
+    const found: Found[] = [];
+    const indexed: number[] = [];
+    for (const pos of positions) {
+      if (pos > this.#range.to) continue;
+      if (pos <= watermark) {
+        indexed.push(pos);
+        continue;
+      }
+      const entry = tail.record(pos);
+      if (entry === undefined) continue;
+      const { id, branch, seq, workspace } = entry.row;
+      const isHere = workspace === this.#of.workspace;
+      const reach = reachOf(entry.record);
+      if (isHere && this.#isVisible({ id, branch, seq, reach, pos })) found.push(entry.found);
+    }
+    if (index === undefined || indexed.length === 0) return found;
+    for (const raw of index.records.iterate(JSON.stringify(indexed))) {
+      const record = recordOf(raw);
+      if (this.#isVisible(record)) found.push(record.found);
+    }
+    return found;
+  }
+
+  #isVisible(record: {
+    readonly id: string;
+    readonly branch: string;
+    readonly seq: number;
+    readonly reach: string;
+    readonly pos: number;
+  }): boolean {
+    const { sight } = this.#of.operation;
+    const isOnLine =
+      (sight.traces && isTraceBranch(record.branch)) ||
+      record.seq <= (this.#lines.get(record.branch) ?? 0);
+    return (
+      isOnLine &&
+      this.#reaches.has(record.reach) &&
+      !isQuarantined(record.id, sight) &&
+      (!this.#filtered || this.#fits(record.pos))
+    );
+  }
+
+  #fits(pos: number): boolean {
+    const raw = this.#of.sql.memoryAt.get(pos);
+    if (raw === undefined) return false;
+    const row = memoryOf(raw);
+    const record = searchableOf(row);
+    return record !== undefined && fits(row, record, this.#of.operation.filter);
+  }
+
+  async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
+    return records.map((record) => this.#besideOne(record, reach));
+  }
+
+  #besideOne({ pos, session }: Found, reach: number): Beside {
+    const { index, tail, watermark } = this.#of;
+    const here = this.#spaces.flatMap((space) => tail.space(space)?.session(session) ?? []);
+    const later = here.filter((other) => other > pos).slice(0, reach);
+    const earlier = here
+      .filter((other) => other < pos)
+      .slice(-reach)
+      .reverse();
+    const key = Number(session);
+    const read = (statement: StatementSync | undefined, ...values: number[]): number[] =>
+      statement?.all(...values).map((row) => single<number>(row) as number) ?? [];
+    const limit = Math.min(pos, watermark + 1);
+    return {
+      pos,
+      before:
+        earlier.length === reach
+          ? earlier
+          : [...earlier, ...read(index?.before, key, limit, reach - earlier.length)],
+      after: [...read(index?.after, key, pos, watermark, reach), ...later].slice(0, reach),
+    };
+  }
+
+  async edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]> {
+    const { sql, operation } = this.#of;
+    const at = operation.ranking.now;
+    const found = new Map<string, FoundEdge>();
+    for (const pos of positions) {
+      for (const statement of [sql.replacing, sql.edgesFrom, sql.edgesTo]) {
+        if (found.size >= limit) return [...found.values()];
+        for (const row of statement.all(pos, at) as unknown as [string, number, number][]) {
+          const [kind, source, target] = row;
+          found.set(row.join(" "), { kind, source, target });
+        }
+      }
+    }
+    return [...found.values()];
+  }
+
+  async nearest(limit: number): Promise<readonly Similar[]> {
+    return nearestSeen(this.#of.vectors.nearest(NEAR), limit, (positions) =>
+      this.records(positions),
+    );
+  }
+
+  async similarities(positions: readonly number[]): Promise<readonly Similar[]> {
+    return this.#of.vectors.similarities(positions);
+  }
+
+  /**
+   * With a filter, only lists of records that pass it are read. Without one, branches are named when
+   * most of what the workspace knows is on others: else reading on costs less than comparing lists.
+   */
+  #restrict(): string {
+    const { sql, workspace, operation } = this.#of;
+    const { sight, filter } = operation;
+    if (sight.traces) return "";
+    const branches = [...this.#lines.keys()];
+    if (branches.length > NAMED_BRANCHES) return "";
+    if (facetsIn(filter).length === 0) {
+      const all = single<number>(sql.knownRecords.get(workspace)) ?? 0;
+      const seen = branches.reduce((sum, branch) => {
+        const [, seq = 0] = (sql.chain.get(workspace, branch) ?? []) as unknown as number[];
+        return sum + Math.min(seq, this.#lines.get(branch) ?? 0);
+      }, 0);
+      if (seen * 2 >= all) return "";
+    }
+    return restriction(workspace, branches, filter);
+  }
+}
+
+function recordOf(raw: unknown) {
+  const [pos, session, when, storedAt, validUntil, seq, importance, confidence, traits, ...rest] =
+    raw as [number, number, number, number, number, number, number, number, number, ...unknown[]];
+  const [id, branch, reach, agent, packed] = rest as [string, string, string, string, Uint8Array];
+  const found: Found = {
+    pos,
+    session: String(session),
+    names: wordsOf(agent),
+    when,
+    storedAt,
+    validUntil,
+    importance: importance < 0 ? undefined : importance,
+    confidence: confidence < 0 ? undefined : confidence,
+    isQuestion: hasQuestion(traits),
+    tellsTime: hasTime(traits),
+    packed: wordsIn(packed),
+  };
+  return { pos, seq, id, branch, reach, found };
+}
+
+/** 32-bit numbers of a blob, wherever it lies. */
+export function wordsIn(blob: Uint8Array): Uint32Array {
+  const { buffer, byteOffset, byteLength } = byteOffset4(blob);
+  return new Uint32Array(buffer, byteOffset, byteLength / 4);
+}
+
+const byteOffset4 = (blob: Uint8Array): Uint8Array =>
+  blob.byteOffset % 4 === 0 ? blob : blob.slice();

@@ -1,0 +1,375 @@
+/** Branches: writes that stay apart until they are merged, and vanish for everybody else when they are not. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { Agent, Memory } from "../../src/index.ts";
+import { twoHubs } from "./shared-store.ts";
+import { openFresh, refusal, STORES, take } from "./support.ts";
+
+const said = async (agent: Agent): Promise<string[]> =>
+  (await agent.recent({ type: "finding", limit: 1_000 })).map(({ content }) => content).reverse();
+
+const say = (agent: Agent, content: string, more: Partial<Memory> = {}): Promise<Memory> =>
+  agent.remember({ type: "finding", content, ...(more as object) });
+
+describe.each(STORES)("a branch on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    return { hub, planner, coder };
+  }
+
+  it("keeps its writes apart, over its base as it was when it began [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    await say(planner, "before");
+    const branch = await planner.branch("run-42/planner");
+    expect(branch.onBranch).toBe("run-42/planner");
+    expect(branch.instance).toBe(planner.instance);
+    await say(branch, "on the branch");
+    await say(coder, "after");
+    expect(await said(branch)).toEqual(["before", "on the branch"]);
+    expect(await said(coder)).toEqual(["before", "after"]);
+    expect(await said(await coder.on("run-42/planner"))).toEqual(["before", "on the branch"]);
+    const third = await branch.branch("run-42/planner/try");
+    await say(third, "deeper");
+    await say(branch, "later");
+    expect(await said(third)).toEqual(["before", "on the branch", "deeper"]);
+  });
+
+  it("says on its chain where it began, and how it ended [MEM-10]", async () => {
+    const { hub, planner } = await team();
+    const { id } = await say(planner, "before");
+    const branch = await planner.branch("try");
+    const [first] = await branch.recent({ type: "branch" });
+    expect(first).toMatchObject({ branch: "try", seq: 1, agent: "planner" });
+    expect(await branch.relations(first?.id ?? "")).toMatchObject([
+      { kind: "branches-from", target: id },
+    ]);
+    await say(branch, "found");
+    const merged = await planner.merge("try");
+    expect(merged).toMatchObject({
+      kind: "merged",
+      into: "main",
+      tip: 2,
+      memory: { type: "merge", branch: "main", data: { branch: "try", tip: 2 } },
+    });
+    const other = await planner.branch("other");
+    expect(await planner.abandon("other", "A dead end.")).toMatchObject({
+      type: "abandon",
+      branch: "other",
+    });
+    expect(await hub.branches()).toMatchObject([
+      { name: "other", base: "main", state: "abandoned", by: "planner" },
+      { name: "try", base: "main", state: "merged", fork: { memory: id, seq: 1 } },
+    ]);
+    expect(await hub.branches({ state: "merged", prefix: "t" })).toHaveLength(1);
+    expect((await hub.branches({ limit: 1, after: "other" })).map(({ name }) => name)).toEqual([
+      "try",
+    ]);
+    expect(other.onBranch).toBe("other");
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is seen from its base once it is merged, record by record as it was written [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const branch = await planner.branch("try");
+    const record = await say(branch, "found", { tags: ["x"], task: "auth" });
+    expect(await coder.recent({ tag: "x", task: "auth" })).toEqual([]);
+    await planner.merge("try");
+    expect(await coder.recent({ tag: "x", task: "auth" })).toEqual([record]);
+    expect((await coder.read(record.id)).branch).toBe("try");
+    await say(coder, "newest");
+    expect(await said(coder)).toEqual(["found", "newest"]);
+    expect((await refusal(say(branch, "too late"))).code).toBe("branch_closed");
+    expect((await refusal(planner.merge("try"))).code).toBe("branch_closed");
+    expect((await refusal(planner.abandon("try", "No."))).code).toBe("branch_closed");
+    expect(await said(branch), "and can still be looked at").toEqual(["found"]);
+  });
+
+  it("given up leaves no trace on its base; by their ids its records are read [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const branch = await planner.branch("try");
+    const record = await say(branch, "wrong", {
+      relations: [{ kind: "supersedes", to: known.id }],
+      task: "auth",
+    });
+    await branch.pin(record.id);
+    const before = await coder.recent({ limit: 100 });
+    await planner.abandon("try", "A dead end.");
+    expect(await coder.recent({ limit: 100 })).toEqual(before);
+    expect(await coder.relations(known.id, { direction: "in" })).toEqual([]);
+    expect(await coder.pins()).toEqual([]);
+    expect((await coder.catchUp()).text).not.toContain("wrong");
+    expect(await coder.read(record.id)).toEqual(record);
+    expect((await refusal(say(branch, "too late"))).code).toBe("branch_closed");
+  });
+
+  it("shows what it replaced, and what stands in the way of a merge [MEM-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const known = await say(planner, "Tokens live 10 minutes.");
+    const branch = await planner.branch("try");
+    const ours = await say(branch, "Tokens live 5 minutes.", {
+      relations: [{ kind: "supersedes", to: known.id }],
+    });
+    const theirs = await say(coder, "Tokens live 20 minutes.", {
+      relations: [{ kind: "corrects", to: known.id }],
+    });
+    const conflicts = [
+      { kind: "both_replaced", about: known.id, branch: ours.id, base: theirs.id },
+    ];
+    const diff = await planner.diff("try");
+    expect(diff).toMatchObject({
+      name: "try",
+      into: "main",
+      tip: 2,
+      count: 2,
+      replacements: [{ kind: "supersedes", by: ours.id, of: known.id }],
+      conflicts,
+    });
+    expect(diff.records.map(({ content }) => content)).toEqual([
+      'planner began "try" from "main".',
+      "Tokens live 5 minutes.",
+    ]);
+    const before = await hub.verify();
+    expect(await planner.merge("try")).toEqual({ kind: "conflicts", branch: "try", conflicts });
+    expect(await hub.verify()).toEqual(before);
+    expect(await said(coder)).not.toContain("Tokens live 5 minutes.");
+    const idle = await refusal(
+      planner.merge("try", { resolve: [{ keep: known.id, over: ours.id }] }),
+    );
+    expect(idle).toMatchObject({ code: "invalid_input", path: "resolve[0]" });
+    const merged = await planner.merge("try", { resolve: [{ keep: ours.id, over: theirs.id }] });
+    expect(merged).toMatchObject({ kind: "merged", memory: { refs: [ours.id] } });
+    expect(await coder.relations(theirs.id, { direction: "in" })).toMatchObject([
+      { kind: "supersedes", source: merged.kind === "merged" ? merged.memory.id : "" },
+    ]);
+  });
+
+  it.each([
+    ["base_replaced", "the base replaced what the branch has built on"],
+    ["branch_replaced", "the branch replaced what the base has built on"],
+  ] as const)("is in conflict (%s) when %s [MEM-10]", async (kind, _when) => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const branch = await planner.branch("try");
+    const [builder, replacer] = kind === "base_replaced" ? [branch, coder] : [coder, branch];
+    const built = await say(builder, "built", {
+      relations: [{ kind: "derived-from", to: known.id }],
+    });
+    const replaced = await say(replacer, "replaced", {
+      relations: [{ kind: "supersedes", to: known.id }],
+    });
+    const [ours, theirs] = builder === branch ? [built, replaced] : [replaced, built];
+    const { conflicts } = await planner.diff("try");
+    expect(conflicts).toEqual([{ kind, about: known.id, branch: ours.id, base: theirs.id }]);
+    // What its own side has replaced meanwhile stands in nobody's way.
+    await say(coder, "gone", { relations: [{ kind: "supersedes", to: theirs.id }] });
+    expect((await planner.diff("try")).conflicts).toEqual([]);
+  });
+
+  it("merged into a branch goes on with it, and nothing is seen that came later [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const outer = await planner.branch("outer");
+    const inner = await outer.branch("inner");
+    const late = await outer.branch("late");
+    await say(inner, "inner");
+    await planner.merge("inner");
+    await say(outer, "outer");
+    expect(await said(outer)).toEqual(["inner", "outer"]);
+    expect(await said(late), "began before the merge").toEqual([]);
+    expect(await said(await outer.branch("after"))).toEqual(["inner", "outer"]);
+    expect(await said(coder)).toEqual([]);
+    await planner.merge("outer");
+    expect(await said(coder)).toEqual(["inner", "outer"]);
+    // Its base has gone into main, so it goes there too.
+    await say(late, "late");
+    expect(await planner.merge("late")).toMatchObject({ kind: "merged", into: "main" });
+    expect(await said(coder)).toEqual(["inner", "outer", "late"]);
+  });
+
+  it("takes a name that means nothing else, and is begun once [MEM-10]", async () => {
+    const { planner } = await team();
+    await planner.branch("run-42/planner");
+    for (const name of ["main", "trace/x", "", "two words", "/x", "x/", "x//y", "a".repeat(200)]) {
+      const error = await refusal(planner.branch(name));
+      expect(error, name).toMatchObject({ code: "invalid_input", path: "branch" });
+      expect(error.hint).not.toBe("");
+    }
+    expect(await refusal(planner.branch("run-42/planner"))).toMatchObject({ code: "id_conflict" });
+    const unknown = await refusal(planner.on("run-42/planer"));
+    expect(unknown).toMatchObject({ code: "unknown_branch" });
+    expect(unknown.hint).toContain('"run-42/planner"');
+    expect((await refusal(planner.branch("x", { from: "nowhere" }))).code).toBe("unknown_branch");
+    expect((await refusal(planner.merge("main"))).code).toBe("invalid_input");
+    expect((await refusal(planner.abandon("main", "No."))).code).toBe("invalid_input");
+    expect((await refusal(planner.diff("main"))).code).toBe("invalid_input");
+    await planner.abandon("run-42/planner", "Enough.");
+    expect((await refusal(planner.branch("x", { from: "run-42/planner" }))).code).toBe(
+      "branch_closed",
+    );
+  });
+
+  it("carries a handoff that was sent on it, to whoever receives it anywhere [MEM-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const branch = await planner.branch("try");
+    const fact = await say(branch, "found");
+    await branch.handoff({ to: "coder", task: "auth", intent: "Go on", refs: [fact.id] });
+    const work = await take(coder);
+    expect(await work.read(fact.id)).toEqual(fact);
+    await work.complete({ summary: "done" });
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is begun, merged or given up once, whoever tries at the same moment [MEM-10]", async () => {
+    const [here, there] = await twoHubs(store);
+    const one = await here.agent("one", {});
+    const two = await there.agent("two", {});
+    const begun = await Promise.allSettled([one.branch("try"), two.branch("try")]);
+    expect(begun.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await say(await one.on("try"), "found");
+    const ended = await Promise.allSettled([
+      one.merge("try"),
+      two.merge("try"),
+      two.abandon("try", "No."),
+    ]);
+    expect(ended.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const [{ state } = { state: "open" }] = await here.branches();
+    expect(await said(two)).toEqual(state === "merged" ? ["found"] : []);
+    expect(await here.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("loses nothing that was acknowledged while it was being merged [MEM-10]", async () => {
+    const [here, there] = await twoHubs(store);
+    const one = await here.agent("one", {});
+    const two = await there.agent("two", {});
+    const branch = await two.branch("try").then(() => two.on("try"));
+    const kept: string[] = [];
+    const writing = (async () => {
+      for (let n = 0; n < 200; n++) {
+        try {
+          kept.push((await say(branch, `${n}`)).content);
+          await sleep(n % 30);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "branch_closed" });
+          return;
+        }
+      }
+    })();
+    await say(branch, "first");
+    await sleep(20);
+    expect(await one.merge("try")).toMatchObject({ kind: "merged" });
+    await writing;
+    expect(new Set(await said(one))).toEqual(new Set(["first", ...kept]));
+    expect(await here.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("merged at the same moment as another that replaced the same record is compared anew [MEM-10]", async () => {
+    const [here, there] = await twoHubs(store);
+    const one = await here.agent("one", {});
+    const two = await there.agent("two", {});
+    const known = await say(one, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    await say(await one.branch("a"), "a", { relations });
+    await say(await two.branch("b"), "b", { relations });
+    const outcomes = await Promise.all([one.merge("a"), two.merge("b")]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["conflicts", "merged"]);
+  });
+});
+
+describe.each(STORES)("work on a branch on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    const cyd = await hub.agent("cyd", {});
+    await ada.branch("run-1");
+    const draft = { to: "ben", task: "t", intent: "Try it", branch: "run-1" } as const;
+    return { hub, ada, ben, cyd, draft };
+  }
+
+  it("has its notes and its result there, and completing it merges them [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    const work = await take(ben);
+    expect(work.envelope).toMatchObject({ branch: "run-1", mergeOnComplete: true });
+    const { memory } = await work.note({ type: "finding", content: "noted" });
+    expect(memory.branch).toBe("run-1");
+    expect(await said(ada)).toEqual([]);
+    const settled = await work.complete({ summary: "It works." });
+    expect(settled).toMatchObject({
+      kind: "settled",
+      delivery: { state: "completed" },
+      merge: { kind: "merged", branch: "run-1", into: "main" },
+    });
+    expect(await said(ada)).toEqual(["noted"]);
+    const result = (await ada.recent({ type: "action" })).find((each) => each.branch === "run-1");
+    expect(result?.content).toBe("It works.");
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("leaves its branch open unless it is told to merge it [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    await ada.handoff(draft);
+    const settled = await (await take(ben)).complete({ summary: "It works." });
+    expect(settled).not.toHaveProperty("merge");
+    expect(await hub.branches({ state: "open" })).toHaveLength(1);
+  });
+
+  it("is completed also when its branch cannot be merged, and says why [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    const known = await say(ada, "known");
+    await ada.branch("run-2");
+    await ada.handoff({ ...draft, branch: "run-2", mergeOnComplete: true });
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const work = await take(ben);
+    await work.note({ content: "ours", relations });
+    await say(ada, "theirs", { relations });
+    const settled = await work.complete();
+    expect(settled).toMatchObject({
+      kind: "settled",
+      delivery: { state: "completed" },
+      merge: { kind: "conflicts", branch: "run-2", conflicts: [{ about: known.id }] },
+    });
+    expect(await hub.branches({ state: "open", prefix: "run-2" })).toHaveLength(1);
+  });
+
+  it("is completed on the holder's own branch when its own was closed meanwhile [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    const work = await take(ben);
+    await ada.abandon("run-1", "No need any more.");
+    expect((await refusal(work.note("too late"))).code).toBe("branch_closed");
+    const settled = await work.complete({ summary: "Done all the same." });
+    expect(settled).toMatchObject({
+      delivery: { state: "completed" },
+      merge: { kind: "refused", error: { code: "branch_closed" } },
+    });
+    expect((await ada.recent({ type: "action" })).map(({ content }) => content)).toContain(
+      "Done all the same.",
+    );
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("stays on it when it is handed on, and is merged at the end of the line [MEM-10]", async () => {
+    const { hub, ada, ben, cyd, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    await (await take(ben)).handoff({ to: "cyd" });
+    expect(await hub.branches({ state: "open" })).toHaveLength(1);
+    const work = await take(cyd);
+    expect(work.envelope).toMatchObject({ branch: "run-1", mergeOnComplete: true });
+    expect(await work.complete()).toMatchObject({ merge: { kind: "merged" } });
+  });
+
+  it("is not sent on a branch that is not there, or is closed [MEM-10]", async () => {
+    const { ada, draft } = await team();
+    expect((await refusal(ada.handoff({ ...draft, branch: "run-9" }))).code).toBe("unknown_branch");
+    await ada.abandon("run-1", "No.");
+    expect((await refusal(ada.handoff(draft))).code).toBe("branch_closed");
+    const { branch: _, ...lone } = draft;
+    expect(await refusal(ada.handoff({ ...lone, mergeOnComplete: true }))).toMatchObject({
+      code: "invalid_envelope",
+      path: "mergeOnComplete",
+    });
+  });
+});

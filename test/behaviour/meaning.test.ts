@@ -1,0 +1,172 @@
+/** By meaning: other words for the same are found, and whatever an embedder does, words are too. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Embedder, httpEmbedder } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { freshAddress, open, openFresh, STORES } from "./support.ts";
+
+/** Knows three topics by their words, and counts what it is asked. */
+function topical(model: string): Embedder & { readonly texts: string[] } {
+  const topics = [/cat|feline|kitten/i, /car|vehicle|truck/i, /tax|levy|duty/i];
+  const texts: string[] = [];
+  return {
+    model,
+    dimensions: 3,
+    balanced: false,
+    isLocal: true,
+    longest: 1_000,
+    texts,
+    embed: async (asked) => {
+      texts.push(...asked);
+      return asked.map((text) => {
+        const vector = Float32Array.from(topics, (topic) => (topic.test(text) ? 1 : 0));
+        const length = Math.hypot(...vector) || 1;
+        return vector.map((value) => value / length);
+      });
+    },
+  };
+}
+
+describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
+  const contents = [
+    "Our feline sleeps in the server room.",
+    "The truck brings the racks on Monday.",
+    "A levy of nine percent applies.",
+    "Nothing to see here.",
+  ];
+
+  it("finds what says the same in other words, and says how alike it is [MEM-8]", async () => {
+    const hub = await openFresh(store, { embedder: topical("topics 1") });
+    const agent = await hub.agent("writer", {});
+    await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
+    const { hits, meaning } = await hub.recall("where is the kitten?");
+    expect(hits[0]?.memory.content).toBe(contents[0]);
+    expect(hits[0]?.parts.meaning).toBeGreaterThan(0);
+    expect(hits[0]?.why.join()).toContain("means something alike (1.00)");
+    expect(meaning).not.toBe("none");
+    const words = await hub.recall("where is the kitten?", { meaning: false });
+    expect(words.hits).toEqual([]);
+    expect(words.meaning).toBe("not asked for");
+  });
+
+  it("works offline with the words that come with the package [MEM-8]", async () => {
+    const hub = await openFresh(store);
+    const agent = await hub.agent("writer", {});
+    await agent.remember([
+      { content: "The physician prescribed rest.", session: "a" },
+      { content: "The bridge needs a coat of paint.", session: "b" },
+      { content: "Invoices are due on Friday.", session: "c" },
+    ]);
+    const { hits } = await hub.recall("doctor");
+    expect(hits[0]?.memory.session).toBe("a");
+  });
+
+  it("embeds after the acknowledgement, goes on where it stopped, and shows how far it is [MEM-8]", async () => {
+    const address = freshAddress(store);
+    const first = topical("topics 1");
+    const hub = await open(address, { embedder: first });
+    const agent = await hub.agent("writer", {});
+    await agent.remember(
+      Array.from({ length: 300 }, (_, n) => ({ content: `${contents[n % 4]} ${n}` })),
+    );
+    expect(first.texts, "nothing yet: writing does not wait for it").toEqual([]);
+    const steps: number[] = [];
+    await hub.embed(({ done }) => steps.push(done));
+    expect(steps.length).toBeGreaterThan(1);
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+    expect(first.texts).toHaveLength(300);
+    await agent.remember({ content: "One more cat" });
+    await hub.embed();
+    expect(first.texts, "only the new one").toHaveLength(301);
+    if (store !== "memory") {
+      const again = topical("topics 1");
+      const reopened = await open(address, { embedder: again });
+      await reopened.embed();
+      expect(again.texts, "another process starts where the last one stopped").toEqual([]);
+    }
+    const [state] = await hub.models();
+    expect(state).toMatchObject({ model: "topics 1", dimensions: 3 });
+    expect(state?.done).toBe(state?.total);
+  });
+
+  it("embeds again when the model changes, and compares like with like [MEM-8]", async () => {
+    const address = store === "memory" ? undefined : freshAddress(store);
+    if (address === undefined) return; // Another model takes another hub on the same store.
+    const hub = await open(address, { embedder: topical("topics 1") });
+    const agent = await hub.agent("writer", {});
+    await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
+    await hub.embed();
+    const second = topical("topics 2");
+    const other = await open(address, { embedder: second });
+    await other.embed();
+    expect(second.texts).toEqual(contents);
+    expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
+    expect((await other.models()).map(({ model }) => model)).toEqual(["topics 1", "topics 2"]);
+    await other.dropModel("topics 1");
+    expect((await other.models()).map(({ model }) => model)).toEqual(["topics 2"]);
+    expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
+  });
+
+  it("finds by words when the embedder fails, says why, and asks it again later [MEM-8]", async () => {
+    const clock = new VirtualClock();
+    const embedder = { ...topical("topics 1"), isLocal: false };
+    let broken = true;
+    const hub = await openFresh(store, {
+      clock,
+      embedder: {
+        ...embedder,
+        embed: async (texts) => {
+          if (broken) throw new Error("out of credit");
+          return embedder.embed(texts);
+        },
+      },
+    });
+    const agent = await hub.agent("writer", {});
+    await agent.remember({ content: "A cat and a levy." });
+    const { hits, meaning } = await hub.recall("levy");
+    expect(hits).toHaveLength(1);
+    expect(meaning).toContain("out of credit");
+    broken = false;
+    clock.advance(60_000);
+    await hub.embed();
+    expect((await hub.recall("duty")).hits).toHaveLength(1);
+  });
+
+  it("gives a text that is too long for the model the mean of its parts [MEM-8]", async () => {
+    const embedder = topical("topics 1");
+    const hub = await openFresh(store, { embedder });
+    const agent = await hub.agent("writer", {});
+    await agent.remember({ content: `cat ${"and so on ".repeat(200)} truck` });
+    await hub.embed();
+    expect(embedder.texts.length).toBeGreaterThan(1);
+    expect(embedder.texts.every((text) => text.length <= 1_000)).toBe(true);
+    expect((await hub.recall("feline")).hits).toHaveLength(1);
+    expect((await hub.recall("vehicle")).hits).toHaveLength(1);
+  });
+
+  it("asks a server that speaks the OpenAI protocol [MEM-8]", async () => {
+    const local = topical("x");
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { input } = JSON.parse(Buffer.concat(chunks).toString()) as { input: string[] };
+      const vectors = await local.embed(input);
+      const data = vectors.map((vector, index) => ({ index, embedding: [...vector, 0.01] }));
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ data: data.reverse() }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const hub = await openFresh(store, {
+      embedder: () => httpEmbedder({ url: `http://127.0.0.1:${port}/v1`, model: "topics" }),
+    });
+    const agent = await hub.agent("writer", {});
+    await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
+    await hub.embed();
+    expect((await hub.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
+  });
+});

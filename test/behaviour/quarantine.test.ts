@@ -1,0 +1,413 @@
+/** Quarantine: out of every look, still readable, nothing new built on it, holders told; and back. */
+import { describe, expect, it, vi } from "vitest";
+import { type Agent, Hub, type Store, type Warning } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { startChild } from "../support/child.ts";
+import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { freshAddress, open, openFresh, openTwo, refusal, STORES, take } from "./support.ts";
+
+const ids = (memories: readonly { readonly id: string }[]): string[] =>
+  memories.map(({ id }) => id);
+
+describe.each(STORES)("quarantine on %s", (store) => {
+  async function team(hub: Hub) {
+    const [ada, ben, eve] = await Promise.all(
+      ["ada", "ben", "eve"].map((name) => hub.agent(name, {})),
+    );
+    if (!ada || !ben || !eve) throw new Error("no team");
+    return { hub, ada, ben, eve };
+  }
+
+  /** A bad record, one derived from it, one derived from that, and one that has nothing to do with it. */
+  async function poisoned(author: Agent) {
+    const bad = await author.remember({ content: "the poison", task: "t" });
+    const near = await author.remember({
+      content: "near it",
+      task: "t",
+      relations: [{ kind: "derived-from", to: bad.id }],
+    });
+    const far = await author.remember({ content: "far", task: "t", refs: [near.id] });
+    const clean = await author.remember({ content: "clean", task: "t" });
+    return { bad, near, far, clean };
+  }
+
+  it("takes a record out of every look; by its id it is read, marked [MEM-16]", async () => {
+    const { hub, ada, eve } = await team(await openFresh(store));
+    const { bad, near, far, clean } = await poisoned(eve);
+    await ada.pin(bad.id);
+    await ada.pin(clean.id);
+    const done = await ada.quarantine(bad.id, "made up");
+    expect(done).toMatchObject({ memories: [bad.id], already: [], deliveries: [] });
+    expect(ids(await ada.recent({ task: "t" }))).toEqual([clean.id, far.id, near.id]);
+    expect(ids(await hub.recent({ task: "t" }))).not.toContain(bad.id);
+    expect(ids(await ada.pins())).toEqual([clean.id]);
+    expect((await ada.catchUp({ task: "t" })).text).not.toContain("the poison");
+    const edges = await ada.relations(near.id);
+    expect(edges.map(({ target }) => target)).not.toContain(bad.id);
+    const [record = ""] = done.records;
+    const mark = { by: "ada", reason: "made up", record };
+    expect(await hub.read(bad.id)).toMatchObject({ content: "the poison", quarantined: mark });
+    expect((await hub.read(near.id)).quarantined).toBeUndefined();
+    expect(await hub.quarantined()).toMatchObject([{ memory: bad.id, ...mark }]);
+    expect(await hub.read(record)).toMatchObject({
+      type: "quarantine",
+      agent: "ada",
+      data: { memories: [bad.id], reason: "made up" },
+    });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("takes with it all that came of it, when told to, and nothing else [MEM-16]", async () => {
+    const { hub, ada, eve } = await team(await openFresh(store));
+    const { bad, near, far, clean } = await poisoned(eve);
+    const planned = await ada.quarantine(bad.id, "made up", { downstream: true, dryRun: true });
+    expect(planned).toMatchObject({ memories: [bad.id, near.id, far.id], records: [] });
+    expect(await hub.quarantined()).toEqual([]);
+    const done = await ada.quarantine(bad.id, "made up", { downstream: true });
+    expect(done.memories).toEqual([bad.id, near.id, far.id]);
+    expect(ids(await ada.recent({ task: "t" }))).toEqual([clean.id]);
+    expect((await hub.impact(bad.id)).downstream.map((each) => each.quarantined)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it("is refused as a whole when more came of it than may be followed [MEM-16]", async () => {
+    const { hub, ada, eve } = await team(await openFresh(store, { limits: { impactDepth: 1 } }));
+    const { bad } = await poisoned(eve);
+    const error = await refusal(ada.quarantine(bad.id, "made up", { downstream: true }));
+    expect(error).toMatchObject({ code: "limit_exceeded", details: { limit: "impactDepth" } });
+    expect(await hub.quarantined()).toEqual([]);
+    expect(await hub.recent({ type: "quarantine" })).toEqual([]);
+  });
+
+  it("lets nothing new build on it, but be corrected [MEM-16]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const { bad, clean } = await poisoned(eve);
+    await ada.handoff({ to: "ben", task: "w", intent: "Go" });
+    const work = await take(ben, { task: "w" });
+    await ada.quarantine(bad.id, "made up");
+    const { length } = await hub.recent({ limit: 100 });
+    const cited = { refs: [clean.id, bad.id] };
+    const derived = { relations: [{ kind: "derived-from" as const, to: bad.id }] };
+    for (const [attempt, path] of [
+      [() => ada.remember({ content: "x", ...cited }), "refs[1]"],
+      [() => ada.remember([{ content: "y" }, { content: "x", ...derived }]), "[1].relations[0].to"],
+      [() => ada.handoff({ to: "ben", task: "n", intent: "Go", ...cited }), "refs[1]"],
+      [() => work.note({ content: "x", ...cited }), "refs[1]"],
+      [() => work.handoff({ to: "ada", ...cited }), "refs[1]"],
+      [() => ada.pin(bad.id), "refs[0]"],
+    ] as const) {
+      expect(await refusal(attempt())).toMatchObject({
+        code: "quarantined",
+        path,
+        details: { memory: bad.id, by: "ada", reason: "made up" },
+      });
+    }
+    expect(await hub.recent({ limit: 100 })).toHaveLength(length);
+    const relations = [{ kind: "corrects" as const, to: bad.id }];
+    await ada.remember({ content: "it is otherwise", relations });
+    await work.complete();
+  });
+
+  it("can be done again and by many at once: each record is marked once [MEM-16]", async () => {
+    const [first, second] = await openTwo(store);
+    const { hub, ada, eve } = await team(first);
+    const other = await second.agent("ben");
+    const { bad, near } = await poisoned(eve);
+    const all = await Promise.all([
+      ada.quarantine([bad.id, near.id, bad.id], "one"),
+      other.quarantine([near.id, bad.id], "two"),
+    ]);
+    expect(all.flatMap(({ memories }) => memories).toSorted()).toEqual(
+      [bad.id, near.id].toSorted(),
+    );
+    expect(all.flatMap(({ already }) => already)).toHaveLength(2);
+    expect(await ada.quarantine(bad.id, "again")).toMatchObject({ memories: [], records: [] });
+    expect(await hub.recent({ type: "quarantine" })).toHaveLength(1);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("is lifted with a record, and everything is as before [MEM-16]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const { bad } = await poisoned(eve);
+    await ada.pin(bad.id);
+    const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [bad.id] });
+    const before = ids(await ada.recent({ task: "t" }));
+    await ada.quarantine(bad.id, "made up");
+    const work = await take(ben, { task: "w" });
+    expect(await work.warnings()).toHaveLength(1);
+    const done = await ben.lift(bad.id, "it was right");
+    expect(done).toMatchObject({ memories: [bad.id], deliveries: [sent.id] });
+    expect(await hub.read(done.records[0] ?? "")).toMatchObject({ type: "lift", agent: "ben" });
+    expect(ids(await ada.recent({ task: "t" }))).toEqual(before);
+    expect(ids(await ada.pins())).toEqual([bad.id]);
+    expect((await hub.read(bad.id)).quarantined).toBeUndefined();
+    expect(await work.warnings()).toEqual([]);
+    await ada.remember({ content: "builds on it", refs: [bad.id] });
+    expect(await ada.lift(bad.id, "again")).toMatchObject({ memories: [], already: [bad.id] });
+    await ada.quarantine(bad.id, "wrong after all");
+    expect(await work.warnings()).toMatchObject([{ reason: "wrong after all" }]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("a pin on it can be taken off while it is out of sight [MEM-16]", async () => {
+    const { ada, eve } = await team(await openFresh(store));
+    const { bad } = await poisoned(eve);
+    await ada.pin(bad.id);
+    await ada.quarantine(bad.id, "made up");
+    await ada.unpin(bad.id);
+    await ada.lift(bad.id, "it was right");
+    expect(await ada.pins()).toEqual([]);
+  });
+
+  it("tells open deliveries by an event, also in another hub, and leaves them as they are [MEM-16]", async () => {
+    const [here, there] = await openTwo(store);
+    const { hub, ada, eve } = await team(here);
+    const { bad } = await poisoned(eve);
+    const ben = await there.agent("ben");
+    const held = await ada.handoff({ to: "ben", task: "held", intent: "Go", refs: [bad.id] });
+    const work = await take(ben, { task: "held" });
+    const waits = await ada.handoff({ to: "ben", task: "waits", intent: "Go", refs: [bad.id] });
+    await ada.handoff({ to: "ben", task: "clean", intent: "Go" });
+    const over = await ada.handoff({ to: "eve", task: "over", intent: "Go", refs: [bad.id] });
+    await (await take(eve, { task: "over" })).complete();
+    const told: Warning[] = [];
+    work.onWarned = (warnings) => void told.push(...warnings);
+    const before = (await hub.delivery(held.id)).delivery;
+    const done = await ada.quarantine(bad.id, "made up");
+    expect(done.deliveries.toSorted()).toEqual([held.id, waits.id].toSorted());
+    expect(done.deliveries).not.toContain(over.id);
+    await vi.waitFor(() => expect(told).toMatchObject([{ memory: bad.id, reason: "made up" }]));
+    const events = (await hub.events(0, 1_000)).filter(({ kind }) => kind === "quarantined");
+    expect(events.map(({ delivery, agent }) => [delivery, agent]).toSorted()).toEqual(
+      [held.id, waits.id].map((id) => [id, "ada"]).toSorted(),
+    );
+    const { leaseUntil: _, ...after } = (await hub.delivery(held.id)).delivery;
+    expect(before).toMatchObject(after);
+    await work.complete();
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("warns whoever accepts or is offered it later, and says nothing of clean work [MEM-16]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const { bad } = await poisoned(eve);
+    await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [bad.id] });
+    await ada.handoff({ to: "ben", task: "clean", intent: "Go" });
+    await ada.quarantine(bad.id, "made up");
+    const warning = { memory: bad.id, by: "ada", reason: "made up" };
+    for await (const offer of ben.inbox({ wait: false, task: "t" })) {
+      expect(await offer.warnings()).toMatchObject([warning]);
+      const work = await offer.accept();
+      const told: Warning[] = [];
+      work.onWarned = (warnings) => void told.push(...warnings);
+      await vi.waitFor(() => expect(told).toMatchObject([warning]));
+      expect(await work.warnings()).toMatchObject([warning]);
+      expect(await hub.warnings(work.id)).toMatchObject([warning]);
+      break;
+    }
+    const clean = await take(ben, { task: "clean" });
+    expect(await clean.warnings()).toEqual([]);
+  });
+
+  it("warns of what an earlier envelope of the same work carried [MEM-16]", async () => {
+    const { ada, ben, eve } = await team(await openFresh(store));
+    const { bad } = await poisoned(eve);
+    await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [bad.id] });
+    const work = await take(ben, { task: "t" });
+    await ada.handoff({ to: "ben", task: "t", intent: "Go", next: ["and more"] });
+    const done = await ada.quarantine(bad.id, "made up");
+    expect(done.deliveries).toEqual([work.id]);
+    expect(await work.warnings()).toMatchObject([{ memory: bad.id }]);
+  });
+
+  it("tells the holders of all that came of it, with downstream [MEM-16]", async () => {
+    const { ada, ben, eve } = await team(await openFresh(store));
+    const { bad, far } = await poisoned(eve);
+    const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [far.id] });
+    const work = await take(ben, { task: "w" });
+    expect(await ada.quarantine(bad.id, "made up")).toMatchObject({ deliveries: [] });
+    expect(await work.warnings()).toEqual([]);
+    const done = await ada.quarantine(bad.id, "made up", { downstream: true });
+    expect(done).toMatchObject({ already: [bad.id], deliveries: [sent.id] });
+    expect((await work.warnings()).map(({ memory }) => memory)).toContain(far.id);
+    await work.note("goes on all the same");
+    await work.complete();
+  });
+
+  it("a delivery that is taken at that very moment is told all the same [MEM-16]", async () => {
+    const reopen = sharedStore(store);
+    const { hub, ada, ben, eve } = await team(new Hub(await reopen()));
+    const { bad } = await poisoned(eve);
+    const refs = [bad.id];
+    const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs });
+    const other = await ada.handoff({ to: "eve", task: "o", intent: "Go", refs });
+    const raced = before("moveDeliveries", await reopen(), () => take(ben, { task: "w" }));
+    const done = await (await new Hub(raced).agent("ada")).quarantine(bad.id, "made up");
+    expect(done).toMatchObject({ memories: [bad.id] });
+    expect(done.deliveries.toSorted()).toEqual([sent.id, other.id].toSorted());
+    const events = (await hub.events(0, 100)).filter(({ kind }) => kind === "quarantined");
+    expect(events.map(({ delivery }) => delivery).toSorted()).toEqual(done.deliveries.toSorted());
+    expect(await hub.recent({ type: "quarantine" })).toHaveLength(1);
+  });
+
+  it("what the hub reconstructs goes on without it, and warns all the same [MEM-16]", async () => {
+    const clock = new VirtualClock();
+    const { ada, ben, eve } = await team(
+      await openFresh(store, { clock, limits: { leaseMs: 1_000 } }),
+    );
+    const { bad, clean } = await poisoned(eve);
+    await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [bad.id, clean.id] });
+    const work = await take(ben, { task: "w" });
+    const lie = (await work.note("a lie, noted")).memory.id;
+    const step = (await work.note("a step")).memory.id;
+    await ada.quarantine([bad.id, lie], "made up");
+    clock.advance(10_000);
+    await expect(work.renew()).rejects.toMatchObject({ code: "lease_lost" });
+    const next = await take(ben, { task: "w" });
+    expect(next.envelope.reconstructed).toBeDefined();
+    expect(ids(next.envelope.refs)).toEqual([clean.id, step]);
+    expect(next.envelope.history.map(({ ref }) => ref)).toEqual([step]);
+    expect((await next.warnings()).map(({ memory }) => memory)).toEqual([bad.id]);
+  });
+
+  it("an edit leaves it out of what goes back [MEM-16]", async () => {
+    const { ada, ben, eve } = await team(await openFresh(store));
+    const { bad, clean } = await poisoned(eve);
+    const refs = [bad.id, clean.id];
+    const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs });
+    await ada.quarantine(bad.id, "made up");
+    const edited = await ben.edit(sent.id, { next: ["otherwise"] });
+    expect(ids(edited.envelope.refs)).toEqual([clean.id]);
+  });
+
+  it("takes all that an agent or a session wrote, since a time, private or not [MEM-16]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const old = await eve.remember({ content: "from before" });
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(old.storedAt));
+    const later = await eve.remember([
+      { content: "lie" },
+      { content: "own", scope: "agent" },
+      { content: "other session", session: "s2" },
+    ]);
+    const kept = await ben.remember({ content: "not hers" });
+    const since = (later[0]?.storedAt ?? 0) as number;
+    const one = await ada.quarantine({ session: "s2" }, "poisoned");
+    expect(one.memories).toEqual([later[2]?.id]);
+    const done = await ada.quarantine({ agent: "eve", since }, "poisoned");
+    expect(done.memories.toSorted()).toEqual(ids(later.slice(0, 2)).toSorted());
+    expect(done.already).toEqual([later[2]?.id]);
+    expect(ids(await hub.recent({}))).toEqual(expect.arrayContaining([old.id, kept.id]));
+    expect((await ada.quarantine({ agent: "eve" }, "all")).memories).toEqual([old.id]);
+    expect((await ada.quarantine({ agent: "eve", since: Date.now() + 9e9 }, "x")).memories).toEqual(
+      [],
+    );
+    expect(await refusal(ada.quarantine({ agent: "nobody" }, "x"))).toMatchObject({
+      code: "unknown_agent",
+    });
+  });
+
+  it("takes more at once than one record names, and lists them page by page [MEM-16]", async () => {
+    const { hub, ada, eve } = await team(await openFresh(store));
+    const many = Array.from({ length: 520 }, (_, n) => ({ content: `lie ${n}` }));
+    const written = ids(await eve.remember(many));
+    const done = await ada.quarantine({ agent: "eve" }, "poisoned");
+    expect(done.memories.toSorted()).toEqual(written.toSorted());
+    expect(done.records).toHaveLength(2);
+    const first = await hub.quarantined({ limit: 500 });
+    const rest = await hub.quarantined({ limit: 500, after: first.at(-1)?.memory ?? "" });
+    const listed = [...first, ...rest].map(({ memory }) => memory);
+    expect(listed).toEqual(written.toSorted());
+    expect(ids(await hub.recent({ agent: "eve", limit: 1_000 }))).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("is there as a whole or not at all, when its process dies [MEM-16]", async () => {
+    const reopen = sharedStore(store);
+    const { ada, ben, eve } = await team(new Hub(await reopen()));
+    const { bad } = await poisoned(eve);
+    const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [bad.id] });
+    const work = await take(ben, { task: "w" });
+    const dying = new Hub(dyingAfter("moveDeliveries", await reopen()));
+    const warden = await dying.agent("ada");
+    await warden.quarantine(bad.id, "made up").catch(() => {});
+    const hub = new Hub(await reopen());
+    const [mark] = await hub.quarantined();
+    expect(mark).toMatchObject({ memory: bad.id });
+    expect(await hub.read(mark?.record ?? "")).toMatchObject({ type: "quarantine" });
+    const events = (await hub.events(0, 100)).filter(({ kind }) => kind === "quarantined");
+    expect(events.map(({ delivery }) => delivery)).toEqual([sent.id]);
+    expect(await work.warnings()).toMatchObject([{ memory: bad.id }]);
+  });
+
+  it("refuses what cannot be meant [MEM-16]", async () => {
+    const { hub, ada, ben } = await team(await openFresh(store));
+    const { id } = await ben.remember({ content: "x" });
+    const secret = await ben.remember({ content: "mine", scope: "agent" });
+    const unknown = "mem_00000000-0000-7000-8000-000000000000";
+    for (const [attempt, code] of [
+      [() => ada.quarantine(unknown, "x"), "unknown_memory"],
+      [() => ada.quarantine([id, unknown], "x"), "unknown_memory"],
+      [() => ada.quarantine(secret.id, "x"), "unknown_memory"],
+      [() => ada.quarantine([], "x"), "invalid_input"],
+      [() => ada.quarantine("nonsense", "x"), "invalid_input"],
+      [() => ada.quarantine({ agent: "ben", session: "s" } as never, "x"), "invalid_input"],
+      [() => ada.quarantine(id, ""), "invalid_input"],
+      [() => ada.quarantine(id, "x", { downstraem: true } as never), "invalid_input"],
+      [() => ada.lift(id, ""), "invalid_input"],
+      [() => hub.quarantined({ limit: 100_000 }), "limit_exceeded"],
+    ] as const) {
+      expect(await refusal(attempt())).toMatchObject({ code });
+    }
+    expect(await hub.quarantined()).toEqual([]);
+    expect(await hub.recent({ type: "quarantine" })).toEqual([]);
+  });
+});
+
+/** The store, with something that happens right before the first operation of this name. */
+function before(operation: keyof Store, store: Store, run: () => Promise<unknown>): Store {
+  let isFirst = true;
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      if (name !== operation) return value.bind(target);
+      return async (...given: unknown[]) => {
+        if (isFirst) {
+          isFirst = false;
+          await run();
+        }
+        return (value as (...args: unknown[]) => Promise<unknown>).apply(target, given);
+      };
+    },
+  });
+}
+
+it.for(["sqlite", "postgres"] as const)(
+  "a holder in another process is told of a quarantine, on %s [MEM-16]",
+  { timeout: 60_000 },
+  async (store) => {
+    const address = freshAddress(store);
+    const hub = await open(address);
+    const ada = await hub.agent("ada", {});
+    await hub.agent("ben", {});
+    const { id } = await ada.remember({ content: "poison" });
+    await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [id] });
+    const lines: string[] = [];
+    const script = new URL("./quarantined-holder-child.ts", import.meta.url);
+    const child = startChild(script, [address], (line) => void lines.push(line));
+    let failed = "";
+    void child.ended.then(({ stderr }) => {
+      failed = stderr;
+    });
+    try {
+      await vi.waitFor(() => expect(lines, failed).toHaveLength(1), { timeout: 30_000 });
+      await ada.quarantine(id, "made up");
+      await vi.waitFor(() => expect(lines, failed).toHaveLength(2), { timeout: 30_000 });
+      expect(JSON.parse(lines[1] ?? "")).toEqual({ memory: id, by: "ada", reason: "made up" });
+    } finally {
+      child.kill();
+      await child.ended;
+    }
+  },
+);

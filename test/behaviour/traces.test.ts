@@ -1,0 +1,259 @@
+/** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
+import { describe, expect, it } from "vitest";
+import type { Agent, Hub, HubOptions, Memory, TraceStep } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { openFresh, refusal, STORES, take } from "./support.ts";
+
+const GREP: TraceStep = {
+  kind: "tool",
+  name: "grep",
+  input: { pattern: "validateToken", flags: ["-n"] },
+  output: "src/auth.ts:12",
+  ms: 7,
+  ok: true,
+};
+
+const contents = (memories: readonly Memory[]): string[] =>
+  memories.map(({ content }) => content.split("\n")[0] as string);
+
+describe.each(STORES)("a trace on %s", (store) => {
+  async function pair(options: HubOptions = {}): Promise<{ hub: Hub; ada: Agent; ben: Agent }> {
+    const hub = await openFresh(store, options);
+    return { hub, ada: await hub.agent("ada", {}), ben: await hub.agent("ben", {}) };
+  }
+
+  it("keeps each step as it was, attached to its session and task, on the session's chain [MEM-12]", async () => {
+    const { hub, ada } = await pair();
+    const plan = await ada.remember({ content: "The plan." });
+    const about = { task: "auth", run: "r1", tags: ["search"], refs: [plan.id] };
+    const step = await ada.trace({ ...GREP, content: "Looking for it.", ...about });
+    expect(step).toMatchObject({
+      type: "trace",
+      agent: "ada",
+      session: ada.instance,
+      branch: `trace/${ada.instance}`,
+      seq: 1,
+      data: { ...GREP, content: "Looking for it." },
+      ...about,
+    });
+    expect(step.content).toBe(
+      'tool grep (7 ms)\nLooking for it.\ninput: {"pattern":"validateToken","flags":["-n"]}\noutput: src/auth.ts:12',
+    );
+    expect(await hub.read(step.id)).toEqual(step);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("gives the newest steps back in order, of a session, a task or an agent [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    const again = await hub.agent("ada");
+    await ada.trace([
+      { kind: "prompt", content: "one", task: "a" },
+      { kind: "tool", name: "two", task: "b" },
+    ]);
+    await ben.trace({ kind: "result", name: "three", task: "a", tags: ["x"] });
+    await again.trace({ kind: "plan-made", name: "four", task: "a" });
+    const of = async (query: Parameters<Hub["traces"]>[0]) => contents(await hub.traces(query));
+    expect(await of({})).toEqual(["prompt", "tool two", "result three", "plan-made four"]);
+    expect(await of({ session: ada.instance })).toEqual(["prompt", "tool two"]);
+    expect(await of({ task: "a" })).toEqual(["prompt", "result three", "plan-made four"]);
+    expect(await of({ agent: "ada" })).toEqual(["prompt", "tool two", "plan-made four"]);
+    expect(await of({ agent: "ada", task: "a" })).toEqual(["prompt", "plan-made four"]);
+    expect(await of({ tag: "x" })).toEqual(["result three"]);
+    expect(await of({ limit: 2 })).toEqual(["result three", "plan-made four"]);
+    const [first] = await hub.traces({ limit: 2 });
+    expect(await of({ limit: 2, before: first?.id ?? "" })).toEqual(["prompt", "tool two"]);
+    expect(await of({ task: "none" })).toEqual([]);
+    const sessions = await hub.traceSessions();
+    const about = Object.fromEntries(sessions.map(({ session, ...rest }) => [session, rest]));
+    expect(about).toMatchObject({
+      [ada.instance]: { agent: "ada", task: "b", steps: 2, pruned: 0 },
+      [ben.instance]: { agent: "ben", task: "a", steps: 1, pruned: 0 },
+      [again.instance]: { agent: "ada", task: "a", steps: 1, pruned: 0 },
+    });
+  });
+
+  it("stays out of recent memories, catching up, pins and what is handed over [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    await ada.remember({ content: "Known.", task: "t" });
+    for (let i = 0; i < 30; i++) void ada.trace({ kind: "tool", name: `noise-${i}`, task: "t" });
+    await ada.flush();
+    expect(contents(await hub.recent({ task: "t" }))).toEqual(["Known."]);
+    expect(contents(await ada.recent())).toEqual(["Known."]);
+    expect(await ada.pins()).toEqual([]);
+    expect((await ben.catchUp({ task: "t" })).text).not.toContain("noise");
+    await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    expect(JSON.stringify((await take(ben)).envelope)).not.toContain("noise");
+    expect(await hub.traces({ task: "t" })).toHaveLength(30);
+  });
+
+  it("holds steps of the order they were traced in, however many at once [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    const names = Array.from({ length: 300 }, (_, i) => `s${i}`);
+    const stored = names.map((name, i) =>
+      (i % 3 === 0 ? ben : ada).trace({ kind: "tool", name, input: { i } }),
+    );
+    await Promise.all(stored);
+    for (const [agent, mine] of [
+      [ben, names.filter((_, i) => i % 3 === 0)],
+      [ada, names.filter((_, i) => i % 3 !== 0)],
+    ] as const) {
+      const steps = await hub.traces({ session: agent.instance, limit: 1_000 });
+      expect(contents(steps)).toEqual(mine.map((name) => `tool ${name}`));
+      expect(steps.map(({ seq }) => seq)).toEqual(mine.map((_, i) => i + 1));
+    }
+    expect(hub.traceCounts()).toEqual({ stored: 300, failed: 0, waiting: 0 });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("is stored when the hub closes, also what nobody waited for [MEM-12]", async () => {
+    const reopen = sharedStore(store);
+    const { Hub } = await import("../../src/index.ts");
+    const opened = await reopen();
+    // The store in memory is gone with its hub: there only that it was stored is seen.
+    const kept: string[] = [];
+    const watched = new Proxy(opened, {
+      get(target, name: keyof typeof opened) {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        if (name !== "appendMemories") return value.bind(target);
+        return async (...given: Parameters<typeof opened.appendMemories>) => {
+          const outcome = await opened.appendMemories(...given);
+          if (outcome.kind === "appended") kept.push(...outcome.places.map(({ id }) => id));
+          return outcome;
+        };
+      },
+    });
+    const hub = new Hub(watched);
+    const ada = await hub.agent("ada", {});
+    for (let i = 0; i < 5; i++) void ada.trace({ kind: "tool", name: `t${i}` });
+    expect(hub.traceCounts()).toEqual({ stored: 0, failed: 0, waiting: 5 });
+    await hub.close();
+    expect(kept).toHaveLength(5);
+    expect(hub.traceCounts()).toEqual({ stored: 5, failed: 0, waiting: 0 });
+  });
+
+  it("refuses what is wrong or too large, says so to who waits, and to flush once [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair({ limits: { traceBytes: 2_000 } });
+    const bad: [unknown, string, string][] = [
+      [{ kind: "Tool" }, "invalid_memory", "kind"],
+      [{}, "invalid_memory", "kind"],
+      [{ kind: "tool", other: 1 }, "invalid_memory", "other"],
+      [[{ kind: "tool" }, { kind: "tool", ms: -1 }], "invalid_memory", "[1].ms"],
+      [{ kind: "tool", input: { at: 1n } }, "invalid_memory", "data.input.at"],
+      [{ kind: "tool", output: "x".repeat(2_000) }, "limit_exceeded", "step"],
+      [
+        { kind: "tool", refs: ["mem_01890000-0000-7000-8000-000000000000"] },
+        "dangling_reference",
+        "refs",
+      ],
+      [[], "invalid_input", ""],
+    ];
+    for (const [step, code, path] of bad) {
+      const error = await refusal(ada.trace(step as TraceStep));
+      expect([error.code, error.path], JSON.stringify([code, path])).toEqual([code, path]);
+    }
+    expect(hub.traceCounts()).toMatchObject({ stored: 0, failed: 8 });
+    expect((await refusal(ada.flush())).code).toBe("invalid_memory");
+    await ada.flush();
+    await ben.flush();
+    expect(await hub.traces({})).toEqual([]);
+  });
+
+  it("a step that is refused takes no other down with it [MEM-12]", async () => {
+    const { hub, ada } = await pair();
+    const missing = "mem_01890000-0000-7000-8000-000000000000";
+    const steps = [{}, { refs: [missing] }, {}].map((more, i) =>
+      ada.trace({ kind: "tool", name: `t${i}`, ...more }),
+    );
+    const outcomes = await Promise.allSettled(steps);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(contents(await hub.traces({}))).toEqual(["tool t0", "tool t2"]);
+    expect(hub.traceCounts()).toEqual({ stored: 2, failed: 1, waiting: 0 });
+  });
+
+  it("a full buffer refuses the newest step by its limit, and loses none of the others [MEM-12]", async () => {
+    const { hub, ada } = await pair({ limits: { traceBuffer: 3 } });
+    const steps = Array.from({ length: 5 }, (_, i) => ada.trace({ kind: "tool", name: `t${i}` }));
+    const outcomes = await Promise.allSettled(steps);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      ...["fulfilled", "fulfilled", "fulfilled"],
+      ...["rejected", "rejected"],
+    ]);
+    const error = await refusal(steps[3] as Promise<Memory>);
+    expect(error).toMatchObject({
+      code: "limit_exceeded",
+      details: { limit: "traceBuffer", max: 3 },
+    });
+    expect(contents(await hub.traces({}))).toEqual(["tool t0", "tool t1", "tool t2"]);
+    await ada.trace({ kind: "tool", name: "later" });
+    expect(await hub.traces({})).toHaveLength(4);
+  });
+
+  it("what could not be stored is told, and counted, when the store is gone [MEM-12]", async () => {
+    const { Hub } = await import("../../src/index.ts");
+    const reopen = sharedStore(store);
+    const hub = new Hub(dyingAfter("registerAgent", await reopen()));
+    const ada = await hub.agent("ada", {});
+    void ada.trace({ kind: "tool" });
+    expect((await refusal(ada.flush())).code).toBe("store_closed");
+    expect(hub.traceCounts()).toEqual({ stored: 0, failed: 1, waiting: 0 });
+  });
+
+  it("of a piece of work has its task, also in the process that goes on with it [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    const work = await take(ben);
+    await work.trace(GREP);
+    const other = await hub.agent("ben");
+    const resumed = await other.resume(work.handle);
+    const [step] = await resumed.trace([{ kind: "result", content: "Found." }]);
+    expect(step).toMatchObject({ task: "t", session: ben.instance, seq: 2 });
+    expect(contents(await hub.traces({ task: "t" }))).toEqual(["tool grep (7 ms)", "result"]);
+  });
+
+  it("keeps the lease of a session that does nothing but trace [MEM-12]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock });
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {}, { lease: "session" });
+    await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    const work = await take(ben);
+    clock.advance(50_000);
+    await ben.trace({ kind: "tool" });
+    clock.advance(50_000);
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it("tells the next holder where the last one stopped, without keeping the trace for it [MEM-12 DLV-14]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock });
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    await ben.trace({ kind: "tool", name: "before", task: "t" });
+    clock.advance(1_000);
+    await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    const lost = await take(ben);
+    for (let i = 0; i < 8; i++) await lost.trace({ kind: "tool", name: `t${i}` });
+    await ben.trace({ kind: "tool", name: "elsewhere", task: "other" });
+    clock.advance(60_000);
+    await hub.carryOut();
+    const work = await take(await hub.agent("ben"));
+    expect(work.envelope.reconstructed).toMatchObject({ holder: "ben", notes: 0 });
+    expect(work.envelope.history).toMatchObject(
+      [3, 4, 5, 6, 7].map((i) => ({ agent: "ben", did: `tool t${i}` })),
+    );
+    await hub.retention({ traces: { days: 0 } });
+    clock.advance(1_000);
+    expect(await hub.prune()).toMatchObject({ steps: 10 });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("of a session nobody knows is an error that names those that are near [MEM-12]", async () => {
+    const { hub } = await pair();
+    const agent = await hub.agent("ada", {}, { instance: "nightly-1" });
+    await agent.trace({ kind: "tool" });
+    const error = await refusal(hub.traces({ session: "nightly-2" }));
+    expect(error).toMatchObject({ code: "unknown_session", details: { near: ["nightly-1"] } });
+  });
+});

@@ -1,0 +1,143 @@
+/** Branches on the command line: begun, written on, looked at, merged or given up. */
+import { describe, expect, it } from "vitest";
+import { ERROR_CODES } from "../../src/index.ts";
+import { type TestStore, team, testStore } from "./baton.ts";
+
+/** The id a command answered with. */
+const idIn = (stdout: string): string => /mem_[0-9a-f-]+/.exec(stdout)?.[0] ?? "";
+
+const remember = async (store: TestStore, text: string, ...more: string[]): Promise<string> =>
+  idIn((await store.baton("remember", text, "--agent", "ada", ...more)).stdout);
+
+describe("baton branch", () => {
+  it("keeps what is written on it apart until it is merged [MEM-10]", async () => {
+    using store = testStore();
+    await team(store);
+    const created = await store.baton("branch", "create", "run-42/ada", "--as", "ada");
+    expect(created).toMatchObject({ code: 0, stdout: "run-42/ada  from main\n" });
+    await remember(store, "Found it.", "--branch", "run-42/ada");
+    expect((await store.baton("recent")).stdout).not.toContain("Found it.");
+    const on = ["--as", "ben", "--branch", "run-42/ada"];
+    expect((await store.baton("recent", ...on)).stdout).toContain("Found it.");
+    const diff = await store.baton("branch", "diff", "run-42/ada");
+    expect(diff.stdout).toMatch(/run-42\/ada {2}open, 2 records over main[\s\S]*Found it\./);
+    const merged = await store.baton("branch", "merge", "run-42/ada", "--as", "ben");
+    expect(merged.stdout).toMatch(/^run-42\/ada is part of main {2}mem_/);
+    expect((await store.baton("recent")).stdout).toContain("Found it.");
+    expect((await store.baton("branch", "list")).stdout).toBe(
+      "run-42/ada  merged  from main at 0, by ada\n",
+    );
+    const late = await store.baton(
+      ...["remember", "Too late.", "--agent", "ada", "--branch", "run-42/ada"],
+    );
+    expect(late).toMatchObject({ code: ERROR_CODES.branch_closed.exit, stdout: "" });
+    expect(late.stderr).toContain("was merged or abandoned");
+  });
+
+  it("shows conflicts, changes nothing, and takes what holds [MEM-10]", async () => {
+    using store = testStore();
+    await team(store);
+    const known = await remember(store, "Ten minutes.");
+    const relations = [{ kind: "supersedes" as const, to: known }];
+    await store.baton("branch", "create", "try", "--as", "ada");
+    const ids: string[] = [];
+    {
+      await using hub = await store.open();
+      const ada = await hub.agent("ada");
+      const ours = await (await ada.on("try")).remember({ content: "Five minutes.", relations });
+      const theirs = await ada.remember({ content: "Twenty minutes.", relations });
+      ids.push(ours.id, theirs.id);
+    }
+    const stuck = await store.baton("branch", "merge", "try", "--as", "ben");
+    expect(stuck.code).toBe(65);
+    expect(stuck.stdout).toMatch(/Nothing was changed[\s\S]*1 conflict[\s\S]*both sides replaced/);
+    for (const id of [known, ...ids]) expect(stuck.stdout).toContain(id);
+    const data = JSON.parse((await store.baton("branch", "diff", "try", "--json")).stdout);
+    expect(data.conflicts).toEqual([
+      { kind: "both_replaced", about: known, branch: ids[0], base: ids[1] },
+    ]);
+    const slip = await store.baton("branch", "merge", "try", "--as", "ben", "--keep", "mem_1");
+    expect(slip.code).toBe(ERROR_CODES.invalid_input.exit);
+    expect(slip.stderr).toContain("--keep mem_…=mem_…");
+    const keep = `${ids[0]}=${ids[1]}`;
+    const merged = await store.baton(
+      ...["branch", "merge", "try", "--as", "ben", "--keep", keep, "--json"],
+    );
+    expect(JSON.parse(merged.stdout)).toMatchObject({ kind: "merged", into: "main" });
+    expect(merged.code).toBe(0);
+  });
+
+  it("is given up with a reason, and names the one that may have been meant [MEM-10]", async () => {
+    using store = testStore();
+    await team(store);
+    await store.baton("branch", "create", "try", "--as", "ada");
+    const wrong = await store.baton("branch", "abandon", "tri", "--as", "ada", "--reason", "No.");
+    expect(wrong.code).toBe(ERROR_CODES.unknown_branch.exit);
+    expect(wrong.stderr).toContain('Did you mean "try"?');
+    const done = await store.baton("branch", "abandon", "try", "--as", "ada", "--reason", "No.");
+    expect(done.stdout).toMatch(/^try is abandoned {2}mem_/);
+    const open = await store.baton("branch", "list", "--state", "open");
+    expect(open.stdout).toBe("No branch that fits.\n");
+    const list = JSON.parse((await store.baton("branch", "list", "--json")).stdout);
+    expect(list).toMatchObject([{ name: "try", state: "abandoned", base: "main" }]);
+  });
+});
+
+describe("work on a branch", () => {
+  it("is merged when it is completed, and says so [MEM-10]", async () => {
+    using store = testStore();
+    await team(store);
+    await store.baton("branch", "create", "run-1", "--as", "ada");
+    const send = ["handoff", "send", "Try it", "--as", "ada", "--to", "ben"];
+    await store.baton(...send, "--branch", "run-1", "--merge-on-complete");
+    const accepted = await store.baton("accept", "--as", "ben", "--json");
+    const handle = /dlv_[0-9a-f-]+#\d+/.exec(accepted.stdout)?.[0] ?? accepted.stdout;
+    const completed = await store.baton("complete", handle, "It works.");
+    expect(completed.stdout).toContain("run-1 is part of main");
+    expect((await store.baton("recent")).stdout).toContain("It works.");
+  });
+});
+
+describe("baton read and recent", () => {
+  it("show what is private only to who may see it [MEM-11]", async () => {
+    using store = testStore();
+    await team(store);
+    const id = await remember(store, "Mine.", "--scope", "agent");
+    expect((await store.baton("read", id, "--as", "ada")).stdout).toMatch(
+      /fact {2}ada, .* 1 of main, for the agent only\nMine\./,
+    );
+    for (const as of [[], ["--as", "ben"]]) {
+      const hidden = await store.baton("read", id, ...as);
+      expect(hidden).toMatchObject({ code: ERROR_CODES.unknown_memory.exit, stdout: "" });
+      expect((await store.baton("recent", ...as)).stdout).not.toContain("Mine.");
+    }
+    expect((await store.baton("recent", "--as", "ada")).stdout).toContain("Mine.");
+  });
+
+  it("show what was known at a time, and when a handoff was accepted [MEM-15]", async () => {
+    using store = testStore();
+    await team(store);
+    const id = await remember(store, "Early.");
+    let delivery = "";
+    {
+      await using hub = await store.open();
+      const sent = await (await hub.agent("ada")).handoff({ to: "ben", task: "t", intent: "Go" });
+      await (await hub.agent("ben")).accept();
+      delivery = sent.id;
+    }
+    await remember(store, "Late.");
+    const then = await store.baton("recent", "--as-of", delivery);
+    expect(then.stdout).toContain("Early.");
+    expect(then.stdout).not.toContain("Late.");
+    const before = await store.baton("recent", "--as-of", "2020-01-01T00:00:00Z");
+    expect(before.stdout).toBe("Nothing remembered that fits.\n");
+    expect((await store.baton("read", id, "--as-of", delivery)).stdout).toContain("Early.");
+    const never = await store.baton("read", id, "--as-of", "2020-01-01T00:00:00Z");
+    expect(never.code).toBe(ERROR_CODES.unknown_memory.exit);
+    const slip = await store.baton("recent", "--as-of", "yesterday");
+    expect(slip.code).toBe(ERROR_CODES.invalid_input.exit);
+    expect(slip.stderr).toContain("asOf");
+    const lone = await store.baton("recent", "--branch", "try");
+    expect(lone.stderr).toContain("Say who looks there");
+  });
+});

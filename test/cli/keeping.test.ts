@@ -1,0 +1,182 @@
+/** baton export, import, backup and restore. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { baton, testStore, withHandoff } from "./baton.ts";
+
+describe("baton export and import", () => {
+  it("moves a workspace to another store, and says what it did [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("team.jsonl");
+    const exported = await store.baton("export", file);
+    expect(exported).toMatchObject({ code: 0, stderr: "" });
+    expect(exported.stdout).toContain(`Workspace default is in ${file}, whole.`);
+    const to = `sqlite:${folder.file("new.db")}`;
+    const imported = await baton(["import", file, "--store", to]);
+    expect(imported).toMatchObject({ code: 0, stderr: "" });
+    expect(imported.stdout).toContain("and was verified.");
+    const again = await baton(["import", file, "--store", to, "--json"]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ kind: "already_there", workspace: "default" });
+    expect((await baton(["verify", "--store", to])).code).toBe(0);
+    const line = await baton(["line", "auth", "--store", to, "--json"]);
+    expect(JSON.parse(line.stdout)).toEqual(
+      JSON.parse((await store.baton("line", "auth", "--json")).stdout),
+    );
+  });
+
+  it("prints the export where no file is named, and reports as JSON where one is [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const printed = (await store.baton("export")).stdout;
+    expect(JSON.parse(printed.split("\n")[0] ?? "")).toMatchObject({ format: "baton-export" });
+    const file = folder.file("team.jsonl");
+    const report = JSON.parse((await store.baton("export", file, "--json")).stdout);
+    expect(report).toMatchObject({ file, workspace: "default", counts: { agent: 2, delivery: 1 } });
+    expect(report.bytes).toBe(readFileSync(file).length);
+    expect((await store.baton("export", "--json")).code).toBe(64);
+    const taken = await store.baton("export", file, "--json");
+    expect(taken.code).toBe(73);
+    expect(JSON.parse(taken.stderr)).toMatchObject({ code: "already_exists", path: file });
+    expect((await store.baton("export", file, "--force")).code).toBe(0);
+  });
+
+  it("takes the workspace's name from the file, and refuses another [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    const file = folder.file("team.jsonl");
+    await store.baton("agent", "add", "ada", "--workspace", "team");
+    await store.baton("export", file, "--workspace", "team");
+    const to = `sqlite:${folder.file("new.db")}`;
+    const wrong = await baton(["import", file, "--store", to, "--workspace", "other"]);
+    expect(wrong.code).toBe(64);
+    expect(wrong.stderr).toContain("--workspace team");
+    const report = await baton(["import", file, "--store", to, "--json"]);
+    expect(JSON.parse(report.stdout)).toMatchObject({ kind: "imported", workspace: "team" });
+  });
+
+  it("refuses a damaged file with its line, and leaves no empty store behind [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("team.jsonl");
+    await store.baton("export", file);
+    writeFileSync(file, readFileSync(file, "utf8").replace("Refactor auth", "Refactor oath"));
+    const target = folder.file("new.db");
+    const refused = await baton(["import", file, "--store", `sqlite:${target}`, "--json"]);
+    expect(refused.code).toBe(65);
+    expect(JSON.parse(refused.stderr)).toMatchObject({
+      ...{ code: "invalid_export", path: expect.stringMatching(/^line \d+$/) },
+    });
+    expect(existsSync(target)).toBe(false);
+    const missing = await baton(["import", folder.file("none"), "--store", `sqlite:${target}`]);
+    expect(missing.code).toBe(66);
+  });
+
+  it("only checks a file with --dry-run [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("team.jsonl");
+    await store.baton("export", file);
+    const target = folder.file("new.db");
+    const checked = await baton(["import", file, "--store", `sqlite:${target}`, "--dry-run"]);
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("is whole") });
+    expect(existsSync(target)).toBe(false);
+  });
+
+  it("writes memories alone for one reader, and says when that is not meant [MEM-17]", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { stdout } = await store.baton("export", "--memories", "--type", "plan");
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ kind }) => kind)).toEqual(["header", "memory", "footer"]);
+    expect(lines[0]).toMatchObject({ format: "baton-memories", lossy: true });
+    const wrong = await store.baton("export", "--type", "plan");
+    expect(wrong.code).toBe(64);
+    expect(wrong.stderr).toContain("--memories or --markdown");
+  });
+
+  it("writes a MEMORY.md, and takes it back in with what a person changed [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("MEMORY.md");
+    const written = await store.baton("export", "--markdown", file);
+    expect(written).toMatchObject({ code: 0, stdout: `Written to ${file}.\n` });
+    const text = readFileSync(file, "utf8");
+    expect(text).toContain("## Plans\n\n- Split, then test. <!-- mem_");
+    expect((await store.baton("import", "--markdown", file)).stderr).toContain("--agent");
+    const same = await store.baton("import", "--markdown", file, "--agent", "coder");
+    expect(same.stdout).toBe("0 taken in, 1 unchanged.\n");
+    writeFileSync(file, `${text.replace("then test", "test, ship")}\n## Lessons\n\n- Ask first.\n`);
+    const asked = ["import", "--markdown", file, "--agent", "coder"];
+    const dry = JSON.parse((await store.baton(...asked, "--dry-run", "--json")).stdout);
+    expect(dry).toMatchObject({ dryRun: true, taken: [{ memory: "" }, { memory: "" }] });
+    const taken = JSON.parse((await store.baton(...asked, "--json")).stdout);
+    expect(taken.taken).toMatchObject([
+      { type: "plan", supersedes: [expect.stringMatching(/^mem_/)] },
+      { type: "lesson", supersedes: [] },
+    ]);
+    expect((await store.baton(...asked)).stdout).toBe("0 taken in, 2 unchanged.\n");
+    const after = (await store.baton("export", "--markdown")).stdout;
+    expect(after).toContain("Split, test, ship.");
+    expect(after).not.toContain("Split, then test.");
+  });
+});
+
+describe("baton backup and restore", () => {
+  it("backs a store up and makes a store of it again [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("hub.backup");
+    const backup = await store.baton("backup", file);
+    expect(backup).toMatchObject({ code: 0, stderr: "" });
+    expect(backup.stdout).toContain(`is in ${file}, and was verified there.`);
+    expect(backup.stdout).toMatch(/default: \d+ memories, 1 delivery/);
+    expect((await store.baton("backup", file)).code).toBe(73);
+    const to = `sqlite:${folder.file("new.db")}`;
+    const restored = await baton(["restore", file, "--store", to]);
+    expect(restored).toMatchObject({ code: 0, stderr: "" });
+    expect(restored.stdout).toContain("is restored, and was verified.");
+    expect((await baton(["verify", "--store", to])).code).toBe(0);
+  });
+
+  it("replaces a store only when told to, and says where the old one is [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("hub.backup");
+    await store.baton("backup", file, "--json");
+    const refused = await store.baton("restore", file, "--json");
+    expect(refused.code).toBe(73);
+    expect(JSON.parse(refused.stderr)).toMatchObject({ code: "already_exists" });
+    const forced = await store.baton("restore", file, "--force", "--json");
+    expect(forced.code).toBe(0);
+    const { kept, workspaces } = JSON.parse(forced.stdout);
+    expect(existsSync(kept)).toBe(true);
+    expect(workspaces).toMatchObject([{ workspace: "default", agents: 2 }]);
+  });
+
+  it("refuses a damaged backup [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("hub.backup");
+    await store.baton("backup", file);
+    const bytes = readFileSync(file);
+    bytes[5_000] = (bytes[5_000] as number) ^ 1;
+    writeFileSync(file, bytes);
+    const target = folder.file("new.db");
+    const refused = await baton(["restore", file, "--store", `sqlite:${target}`, "--json"]);
+    expect(refused.code).toBe(65);
+    expect(JSON.parse(refused.stderr)).toMatchObject({ code: "invalid_backup" });
+    expect(existsSync(target)).toBe(false);
+  });
+});

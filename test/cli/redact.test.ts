@@ -1,0 +1,97 @@
+/** `baton redact`: a secret goes, by ids or by its text, and what is out of reach is said. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "../support/run-script.ts";
+import { type TestStore, team, testStore } from "./baton.ts";
+
+const SECRET = "sk-live-0123456789";
+
+async function withSecret(store: TestStore): Promise<string> {
+  await team(store);
+  await using hub = await store.open();
+  const ada = await hub.agent("ada");
+  return (await ada.remember({ content: `The key is ${SECRET}` })).id;
+}
+
+describe("baton redact", () => {
+  it("erases a text and says where, how it is recorded, and what is out of reach [MEM-18]", async () => {
+    using store = testStore();
+    const id = await withSecret(store);
+    const { code, stdout } = await store.baton(
+      ...["redact", "--as", "ada", "--reason", "leaked", "--text", SECRET],
+    );
+    expect(code).toBe(0);
+    expect(stdout).toContain("1 text erased:");
+    expect(stdout).toContain(`memory ${id}`);
+    expect(stdout).toMatch(/recorded as mem_/);
+    expect(stdout).toContain("Backups, exports and copies");
+    expect(stdout).not.toContain(SECRET);
+    expect((await store.baton("recent")).stdout).toContain("(redacted by ada: leaked)");
+    expect((await store.baton("verify")).code).toBe(0);
+    const again = await store.baton(
+      ...["redact", "--as", "ada", "--reason", "leaked", "--text", SECRET],
+    );
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stdout).toContain("Nothing of it was found");
+  });
+
+  it("takes ids, and gives the report as data [MEM-18]", async () => {
+    using store = testStore();
+    const id = await withSecret(store);
+    const args = ["redact", "--as", "ben", "--reason", "leaked", "--id", id, "--json"];
+    const report = JSON.parse((await store.baton(...args)).stdout);
+    expect(report).toMatchObject({ dryRun: false, erased: [{ kind: "memory", id }], left: [] });
+    const again = JSON.parse((await store.baton(...args)).stdout);
+    expect(again).toMatchObject({ erased: [], left: [{ kind: "memory", id, why: "already" }] });
+    const { stdout } = await store.baton(...args.slice(0, -1));
+    expect(stdout).toContain(`left: memory ${id} was redacted before`);
+  });
+
+  it("changes nothing on a dry run [MEM-18]", async () => {
+    using store = testStore();
+    const id = await withSecret(store);
+    const { stdout } = await store.baton(
+      ...["redact", "--as", "ada", "--reason", "leaked", "--text", SECRET, "--dry-run"],
+    );
+    expect(stdout).toContain("1 text would be erased:");
+    await using hub = await store.open();
+    expect((await hub.read(id)).content).toContain(SECRET);
+  });
+
+  it("reads the secret from standard input, so that no shell remembers it [MEM-18]", async () => {
+    using store = testStore();
+    const id = await withSecret(store);
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [
+        join(ROOT, "src/cli/main.ts"),
+        ...["redact", "--as", "ada", "--reason", "leaked", "--stdin", "--store", store.address],
+      ],
+      { input: `${SECRET}\n`, encoding: "utf8" },
+    );
+    expect(status).toBe(0);
+    expect(stdout).toContain(`memory ${id}`);
+  });
+
+  it.each([
+    ["neither ids nor a text", [], 64, "needs --id, --text or --stdin"],
+    ["both", ["--id", "mem_x", "--text", SECRET], 64, "needs --id, --text or --stdin"],
+    ["an id that is none", ["--id", "x"], 64, "ids[0]"],
+    ["a text that is too short", ["--text", "abc"], 64, "text"],
+    [
+      "an id that is not there",
+      ["--id", "mem_01a1df5a-52a9-7000-a39b-ea67e3f6baac"],
+      66,
+      "No memory has the id",
+    ],
+  ])("refuses %s, and says why [MEM-18]", async (_case, given, exit, said) => {
+    using store = testStore();
+    await withSecret(store);
+    const { code, stderr } = await store.baton(
+      ...["redact", "--as", "ada", "--reason", "leaked", ...given],
+    );
+    expect(stderr).toContain(said);
+    expect(code).toBe(exit);
+  });
+});

@@ -1,0 +1,126 @@
+/** Traces and retention on the command line. */
+import { describe, expect, it } from "vitest";
+import { dumpStore } from "../support/store-dump.ts";
+import { type TestStore, testStore } from "./baton.ts";
+
+async function withTraces(store: TestStore): Promise<void> {
+  await using hub = await store.open();
+  for (const instance of ["monday", "tuesday"]) {
+    const coder = await hub.agent("coder", {}, { instance });
+    await coder.trace([
+      { kind: "prompt", content: "Find it.", task: "auth" },
+      {
+        kind: "tool",
+        name: "grep",
+        input: { for: "token" },
+        output: "line 3",
+        task: "auth",
+        ok: false,
+      },
+    ]);
+    await coder.remember({ content: "It is in line 3." });
+  }
+}
+
+describe("baton trace", () => {
+  it("lists the sessions that left one, and shows their steps [MEM-12]", async () => {
+    using store = testStore();
+    await withTraces(store);
+    const list = await store.baton("trace", "list");
+    expect(list.code).toBe(0);
+    expect(list.stdout).toMatch(/monday {2}coder on auth {2}2 steps, /);
+    const { stdout } = await store.baton("trace", "show", "monday");
+    expect(stdout).toMatch(/prompt {2}coder on auth.*\n +Find it\.\n/);
+    expect(stdout).toMatch(
+      /tool grep failed {2}coder on auth.*\n +input: \{"for":"token"\}\n +output: line 3/,
+    );
+    expect(stdout.match(/grep/g)).toHaveLength(1);
+    expect(
+      (await store.baton("trace", "show", "--task", "auth")).stdout.match(/grep/g),
+    ).toHaveLength(2);
+    expect((await store.baton("recent")).stdout).not.toContain("grep");
+  });
+
+  it("gives the same as data with --json [MEM-12]", async () => {
+    using store = testStore();
+    await withTraces(store);
+    const sessions = JSON.parse((await store.baton("trace", "list", "--json")).stdout);
+    const steps = JSON.parse((await store.baton("trace", "show", "--limit", "3", "--json")).stdout);
+    await using hub = await store.open();
+    expect(sessions).toEqual(await hub.traceSessions());
+    expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.traces({ limit: 3 }))));
+  });
+
+  it("names the session that may have been meant, and says when there is nothing [MEM-12]", async () => {
+    using store = testStore();
+    await withTraces(store);
+    const { code, stderr } = await store.baton("trace", "show", "mondey");
+    expect([code, stderr]).toEqual([66, expect.stringContaining("Did you mean monday?")]);
+    expect((await store.baton("trace", "show", "--task", "no")).stdout).toContain(
+      "No step that fits.",
+    );
+  });
+});
+
+describe("baton retention", () => {
+  it("sets the rules that are named, shows them, and takes them away [MEM-18]", async () => {
+    using store = testStore();
+    await withTraces(store);
+    expect((await store.baton("retention")).stdout).toMatch(/traces {2}kept for ever/);
+    const set = await store.baton("retention", "--trace-days", "0", "--event-keep", "5", "--json");
+    expect(JSON.parse(set.stdout)).toEqual({ events: { keep: 5 }, traces: { days: 0 } });
+    const { stdout } = await store.baton("retention", "--event-keep", "5");
+    expect(stdout).toMatch(/traces {2}kept for ever\nevents {2}kept for 5 events at most/);
+    await store.baton("retention", "--forever");
+    await using hub = await store.open();
+    expect(await hub.retention()).toEqual({});
+  });
+
+  it("refuses a rule that means nothing [MEM-18]", async () => {
+    using store = testStore();
+    await withTraces(store);
+    expect((await store.baton("retention", "--trace-days", "-1")).code).toBe(64);
+  });
+});
+
+describe("baton prune", () => {
+  const withRules = async (store: TestStore): Promise<void> => {
+    await withTraces(store);
+    await using hub = await store.open();
+    await hub.retention({ traces: { days: 0 } });
+  };
+
+  it("keeps everything while there are no rules [MEM-18]", async () => {
+    using store = testStore();
+    await withTraces(store);
+    const { code, stdout } = await store.baton("prune");
+    expect([code, stdout]).toEqual([0, expect.stringContaining("There are no rules")]);
+  });
+
+  it("tells with --dry-run what would go, and leaves it [MEM-18]", async () => {
+    using store = testStore();
+    await withRules(store);
+    const before = dumpStore(store.file);
+    const { stdout } = await store.baton("prune", "--dry-run");
+    expect(stdout).toMatch(/monday {2}2 steps\n/);
+    expect(stdout).toMatch(/Would go: 4 steps and 0 events, \d+ KB\./);
+    expect(dumpStore(store.file)).toEqual(before);
+  });
+
+  it("removes it, tells what, and the store verifies [MEM-18]", async () => {
+    using store = testStore();
+    await withRules(store);
+    const report = JSON.parse((await store.baton("prune", "--as", "coder", "--json")).stdout);
+    expect(report).toMatchObject({ steps: 4, events: 0, dryRun: false });
+    expect((await store.baton("trace", "list")).stdout).toMatch(/monday {2}0 steps, 2 pruned/);
+    await using hub = await store.open();
+    expect((await hub.verify()).problems).toEqual([]);
+    expect(await hub.recent()).toHaveLength(2);
+  });
+
+  it("refuses whoever nobody knows [MEM-18]", async () => {
+    using store = testStore();
+    await withRules(store);
+    expect((await store.baton("prune", "--as", "nobody")).code).toBe(67);
+  });
+});

@@ -1,0 +1,21 @@
+/**
+ * The victim: imports, backs up, exports or restores, and says when it begins and when it is done.
+ * `keeping-child.ts import|export|backup|restore <store's address> <file>`
+ */
+import { openHub, restore } from "../../src/index.ts";
+import { sayLine } from "../support/child.ts";
+
+const [verb = "", address = "", file = ""] = process.argv.slice(2);
+
+if (verb === "restore") {
+  sayLine("begun");
+  await restore(file, address, { force: true });
+} else {
+  await using hub = await openHub(address);
+  sayLine("begun");
+  if (verb === "import") await hub.import(file);
+  else if (verb === "export") await hub.exportTo(file);
+  else if (verb === "backup") await hub.backup(file);
+  else throw new Error(`what is "${verb}"?`);
+}
+sayLine("done");

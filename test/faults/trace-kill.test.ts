@@ -1,0 +1,81 @@
+/** Killing whoever traces, or prunes: acknowledged steps are there, and nothing is torn. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openHub } from "../../src/index.ts";
+import { startChild } from "../support/child.ts";
+import { testSchema } from "../support/postgres/schema.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const CHILD = new URL("./trace-child.ts", import.meta.url);
+
+interface Fact {
+  readonly kind: "stored" | "pruned" | "under-way";
+  readonly id: string;
+  readonly seq: number;
+  readonly link: string;
+  readonly session: string;
+}
+
+function freshAddress(store: "sqlite" | "postgres"): string {
+  if (store === "sqlite") {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder[Symbol.dispose]());
+    return `sqlite:${folder.file("hub.db")}`;
+  }
+  const schema = testSchema();
+  onTestFinished(() => schema[Symbol.asyncDispose]());
+  return schema.address;
+}
+
+/** Runs the child until it has said so many things of a kind, lets it go on a little, and kills it. */
+async function killed(args: readonly string[], kind: Fact["kind"], most: number): Promise<Fact[]> {
+  const facts: Fact[] = [];
+  let told = 0;
+  const enough = Promise.withResolvers<void>();
+  const child = startChild(CHILD, args, (line) => {
+    const fact = JSON.parse(line) as Fact;
+    facts.push(fact);
+    if (fact.kind === kind && ++told === most) enough.resolve();
+  });
+  await Promise.race([enough.promise, child.ended]);
+  await sleep(Math.random() * 20);
+  child.kill();
+  const { signal, stderr } = await child.ended;
+  expect(signal, stderr).toBe("SIGKILL");
+  return facts;
+}
+
+describe.each(["sqlite", "postgres"] as const)("a killed tracer on %s", (store) => {
+  it("leaves every step that was acknowledged, in its place, and a chain without gaps [MEM-12]", async () => {
+    const address = freshAddress(store);
+    const facts = await killed([address, ""], "stored", 500);
+    await using hub = await openHub(address);
+    const stored = facts.filter(({ kind }) => kind === "stored");
+    expect(stored.length).toBeGreaterThanOrEqual(500);
+    for (const { id, seq, link } of stored) expect(await hub.read(id)).toMatchObject({ seq, link });
+    const { problems, memories } = await hub.verify();
+    expect(problems).toEqual([]);
+    const [session] = await hub.traceSessions();
+    expect(session).toMatchObject({ steps: memories, pruned: 0 });
+  });
+
+  it("in the midst of pruning leaves nothing that does not verify [MEM-18]", async () => {
+    const address = freshAddress(store);
+    {
+      await using hub = await openHub(address);
+      await hub.retention({ traces: { days: 0 } });
+    }
+    for (let round = 0; round < 3; round++) {
+      const facts = await killed([address, "prunes"], "stored", 450 + 100 * round);
+      await using hub = await openHub(address);
+      expect((await hub.verify()).problems, `round ${round}`).toEqual([]);
+      const { session } = facts[0] as Fact;
+      const last = facts.findLast(({ kind }) => kind === "stored") as Fact;
+      const { steps, pruned } = (await hub.traceSessions()).find(
+        (each) => each.session === session,
+      ) ?? { steps: 0, pruned: 0 };
+      expect(pruned + steps).toBeGreaterThanOrEqual(last.seq);
+      expect(pruned).toBeGreaterThanOrEqual(400);
+    }
+  });
+});

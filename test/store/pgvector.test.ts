@@ -1,0 +1,214 @@
+/**
+ * Where PostgreSQL has pgvector, an HNSW index finds the nearest: a table for each model, half precision
+ * where there are many dimensions, and signatures where there are too many. On a real PostgreSQL with
+ * the real extension, in this process (support/postgres/pglite.ts).
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toUnit } from "../../src/meaning/embedder.ts";
+import { signerFor } from "../../src/meaning/signature.ts";
+import { queryOf } from "../../src/recall/query.ts";
+import { EFFORT } from "../../src/recall/rank.ts";
+import { WEIGHTS } from "../../src/recall/weights.ts";
+import { Searcher } from "../../src/store/postgres/search.ts";
+import {
+  dropModel,
+  findUnembedded,
+  listModels,
+  putVectors,
+} from "../../src/store/postgres/vectors.ts";
+import { dropMeaning } from "../../src/store/postgres/vectors-forget.ts";
+import { tryExtension } from "../../src/store/postgres/vectors-hnsw.ts";
+import type { SearchMemories } from "../../src/store/search.ts";
+import { everybodyOn } from "../../src/store/sight.ts";
+import { type InProcess, startPglite } from "../support/postgres/pglite.ts";
+import { randomFrom } from "../support/random.ts";
+
+const WORKSPACE = "here";
+const RECORDS = 300;
+const DIMENSIONS = 24;
+const NOW = 1_770_000_000_000;
+
+describe("vectors with pgvector", () => {
+  let server: InProcess;
+  let searcher = new Searcher();
+  const random = randomFrom(20);
+  const vectors = Array.from({ length: RECORDS }, () => someVector(DIMENSIONS));
+
+  function someVector(dimensions: number): Float32Array {
+    return toUnit(Float32Array.from({ length: dimensions }, () => random.next() - 0.5));
+  }
+
+  beforeAll(async () => {
+    server = await startPglite();
+    await remember(server);
+  }, 120_000);
+
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
+  async function put(model: string, given: readonly Float32Array[], from = 1): Promise<void> {
+    const dimensions = given[0]?.length ?? DIMENSIONS;
+    const sign = signerFor({ dimensions, balanced: false });
+    await server.inOneGo((reader) =>
+      putVectors(reader, {
+        ...{ workspace: WORKSPACE, model, dimensions, upTo: RECORDS },
+        vectors: given.map((vector, n) => ({ pos: from + n, vector, signature: sign(vector) })),
+      }),
+    );
+  }
+
+  async function nearestTo(model: string, vector: Float32Array, limit = 10) {
+    const signature = signerFor({ dimensions: vector.length, balanced: false })(vector);
+    const operation: SearchMemories = {
+      ...{ workspace: WORKSPACE, sight: everybodyOn("main"), filter: {}, limit, offset: 0 },
+      ranking: {
+        ...{ query: queryOf(""), weights: WEIGHTS, effort: EFFORT, now: NOW },
+        ...{ graph: { depth: 0, visits: 0 }, superseded: "marked" },
+      },
+      meant: { model, vector, signature },
+    };
+    const answer = await server.inOneGo((reader) => searcher.search(reader, operation));
+    return { compared: answer.vectors, found: answer.hits.map(({ row }) => row.seq) };
+  }
+
+  /** Without any index. */
+  function exactly(vector: Float32Array, limit = 10): number[] {
+    const likeness = (other: Float32Array): number =>
+      other.reduce((sum, value, d) => sum + value * (vector[d] ?? 0), 0);
+    return vectors
+      .map((other, n) => ({ seq: n + 1, like: likeness(other) }))
+      .sort((a, b) => b.like - a.like)
+      .slice(0, limit)
+      .map(({ seq }) => seq);
+  }
+
+  const comparedBy = async (model: string): Promise<string | undefined> =>
+    (await listModels(server.reader, WORKSPACE)).find((each) => each.model === model)?.compared;
+
+  const tables = async (): Promise<string[]> => {
+    const rows = await server.ask(
+      "select tablename from pg_tables where schemaname = '$schema' and tablename ~ '^vectors_'",
+      [],
+    );
+    return rows.map(([name]) => name as string).sort();
+  };
+
+  it("without the extension, signatures are compared, and that is said [MEM-8]", async () => {
+    await put("plain", vectors);
+    const { compared, found } = await nearestTo("plain", vectors[6] as Float32Array);
+    expect(compared).toBe("exact");
+    expect(found[0]).toBe(7);
+    expect(await comparedBy("plain")).toMatch(/signatures.*no pgvector/);
+    expect(await tables()).toEqual([]);
+  });
+
+  it("with it, the nearest are found by an HNSW index, and that is said [MEM-8]", async () => {
+    await tryExtension(server.reader.read);
+    await put("indexed", vectors.slice(0, 200));
+    await put("indexed", vectors.slice(200), 201);
+    expect(await comparedBy("indexed")).toBe("by an HNSW index of pgvector");
+    const [table] = await tables();
+    await server.ask("set enable_seqscan = off", []);
+    const plan = await server.ask(
+      `explain select pos from $schema.${table} order by vector <=> $1::text::vector limit 10`,
+      [`[${someVector(DIMENSIONS)}]`],
+    );
+    expect(plan.join("\n")).toContain("Index Scan using");
+    for (let n = 0; n < 20; n++) {
+      const asked = someVector(DIMENSIONS);
+      const { compared, found } = await nearestTo("indexed", asked);
+      expect(compared).toBe("hnsw");
+      const missed = exactly(asked).filter((seq) => !found.includes(seq));
+      // A byte for each number may turn the order of the last ones round.
+      expect(missed.length).toBeLessThanOrEqual(1);
+    }
+    expect(await comparedBy("plain")).toMatch(/pgvector was not there when the model was begun/);
+  });
+
+  it("what a model says again of a record replaces what it said before [MEM-8]", async () => {
+    const turned = (vectors[6] as Float32Array).map((value) => -value);
+    await put("indexed", [turned], 7);
+    expect((await nearestTo("indexed", turned)).found[0]).toBe(7);
+    expect((await nearestTo("indexed", vectors[6] as Float32Array)).found).not.toContain(7);
+    await put("indexed", [vectors[6] as Float32Array], 7);
+    expect((await nearestTo("indexed", vectors[6] as Float32Array)).found[0]).toBe(7);
+  });
+
+  it("the vector of a redacted record is gone from every table [MEM-18]", async () => {
+    const [key] = (await server.ask("select key from $schema.workspaces", []))[0] as [number];
+    await server.inOneGo(() => dropMeaning(server.ask, key, "mem-9"));
+    for (const model of ["plain", "indexed"]) {
+      expect((await nearestTo(model, vectors[8] as Float32Array)).found).not.toContain(9);
+    }
+    const left = await Promise.all(
+      ["vectors where workspace > 0 and", ...(await tables()).map((table) => `${table} where`)].map(
+        async (where) => (await server.ask(`select count(*) from $schema.${where} pos = 9`, []))[0],
+      ),
+    );
+    expect(left).toEqual([[0], [0]]);
+  });
+
+  it.each([
+    {
+      dimensions: 2_001,
+      says: /half precision: 2001 dimensions are more than the 2000/,
+      how: "hnsw",
+    },
+    { dimensions: 4_001, says: /takes 4000 dimensions at most, and these are 4001/, how: "exact" },
+  ])("$dimensions dimensions go another way, and that is said [MEM-8]", async (of) => {
+    const { dimensions, says, how } = of;
+    const model = `of ${dimensions}`;
+    const given = Array.from({ length: 20 }, () => someVector(dimensions));
+    await put(model, given);
+    expect(await comparedBy(model)).toMatch(says);
+    const { compared, found } = await nearestTo(model, given[4] as Float32Array);
+    expect(compared).toBe(how);
+    expect(found[0]).toBe(5);
+  });
+
+  it("a vector of nothing is near to nothing, and does no harm [MEM-8]", async () => {
+    await put("empty", [new Float32Array(DIMENSIONS), vectors[1] as Float32Array]);
+    expect((await nearestTo("empty", vectors[1] as Float32Array)).found).toEqual([2]);
+  });
+
+  it("a model that is dropped takes its table with it [MEM-8]", async () => {
+    const before = await tables();
+    await server.inOneGo((reader) => dropModel(reader, WORKSPACE, "empty"));
+    expect(before.length - (await tables()).length).toBe(1);
+    const slice = await findUnembedded(server.reader, {
+      ...{ workspace: WORKSPACE, model: "empty", limit: 5 },
+    });
+    expect(slice).toMatchObject({ done: 0, total: RECORDS });
+    expect(slice.records).toHaveLength(5);
+  });
+
+  it("when the extension is taken away, signatures take over [MEM-8]", async () => {
+    await server.ask("drop extension vector cascade", []);
+    searcher = new Searcher();
+    const { compared, found } = await nearestTo("indexed", vectors[6] as Float32Array);
+    expect(compared).toBe("exact");
+    expect(found[0]).toBe(7);
+    await put("indexed", [vectors[6] as Float32Array], 7);
+  });
+});
+
+/** As rows: the functions that write are the store's, and need its connections. */
+async function remember({ ask }: InProcess): Promise<void> {
+  await ask("insert into $schema.workspaces (name, position) values ($1, $2)", [
+    ...[WORKSPACE, RECORDS],
+  ]);
+  await ask(`insert into $schema.chains select key, 1, $1, 0, '', 'main' from $schema.workspaces`, [
+    RECORDS,
+  ]);
+  const texts = Array.from({ length: RECORDS }, (_, n) =>
+    JSON.stringify({
+      ...{ agent: "ada", instance: `i${n}`, type: "fact", content: `record ${n + 1}` },
+      createdAt: NOW,
+    }),
+  );
+  await ask(
+    `insert into $schema.memories (workspace, pos, chain, seq, stored_at, id, link, signature, text)
+     select w.key, u.n, 1, u.n, $2, 'mem-' || u.n, '', '', u.text
+     from $schema.workspaces w, unnest($1::text[]) with ordinality as u(text, n)`,
+    [texts, NOW],
+  );
+}

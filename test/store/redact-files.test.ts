@@ -1,0 +1,160 @@
+/** What was redacted is gone from the bytes of every file of a SQLite store, not only from its answers. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Agent, type Hub, openHub } from "../../src/index.ts";
+import { breakIn, tempFolder } from "../behaviour/support.ts";
+
+const SECRET = "xq-very-secret-0123456789";
+const WHY = "leaked";
+
+interface Opened {
+  readonly hub: Hub;
+  readonly ada: Agent;
+  readonly file: string;
+}
+
+async function opened(): Promise<Opened> {
+  const file = join(tempFolder(), "store", "hub.db");
+  const hub = await openHub(`sqlite:${file}`);
+  onTestFinished(() => hub.close());
+  return { hub, ada: await hub.agent("ada", {}), file };
+}
+
+/** The files that have the text in their bytes, as they are now. */
+function holding(file: string, text: string): string[] {
+  const folder = dirname(file);
+  const files = readdirSync(folder, { recursive: true }).map(String);
+  return files.filter(
+    (name) =>
+      statSync(join(folder, name)).isFile() && readFileSync(join(folder, name)).includes(text),
+  );
+}
+
+describe("the files of a store after a redaction", () => {
+  it("have no byte of it: file, log and index, while the hub is open [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    await ada.remember({ content: `short ${SECRET}`, tags: [SECRET] });
+    await ada.handoff({ to: "ada", task: "t", intent: `handed ${SECRET}`, state: SECRET });
+    await ada.remember(Array.from({ length: 40 }, (_, n) => ({ content: `${n} ${SECRET}` })));
+    expect(holding(file, SECRET)).not.toEqual([]);
+    await ada.redact({ text: SECRET }, WHY);
+    expect(holding(file, SECRET)).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+    await hub.close();
+    expect(holding(file, SECRET)).toEqual([]);
+  });
+
+  it("have none of it that stood in overflow pages [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    const long = Array.from({ length: 2_000 }, (_, n) => `${SECRET} ${n}`).join("\n");
+    const memories = await ada.remember([
+      { content: long.slice(0, 60_000) },
+      { content: "between" },
+      { content: long.slice(0, 30_000), data: { more: long.slice(0, 30_000) } },
+    ]);
+    await ada.redact({ ids: [memories[0]?.id ?? "", memories[2]?.id ?? ""] }, WHY);
+    expect(holding(file, SECRET)).toEqual([]);
+    expect(await ada.read(memories[1]?.id ?? "")).toEqual(memories[1]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("have none of its words in the index, which is made anew [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    const word = "xqverysecretword";
+    for (let n = 0; n < 2; n++) {
+      await ada.remember(Array.from({ length: 400 }, (_, i) => ({ content: `${word} ${i}` })));
+    }
+    const memory = await ada.remember({ content: `${word} alone`, task: "t" });
+    await filled(hub);
+    expect(holding(file, word).join()).toContain(".index");
+    await ada.redact({ text: word }, WHY);
+    expect(holding(file, word)).toEqual([]);
+    await filled(hub);
+    expect(holding(file, word)).toEqual([]);
+    expect((await hub.recent({ task: "t" })).map(({ id }) => id)).toEqual([memory.id]);
+  });
+
+  it("have none of it that was erased by its id, one after the other [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    const inputs = Array.from({ length: 30 }, (_, n) => ({ content: `${SECRET} ${n}` }));
+    const memories = await ada.remember(inputs);
+    const sent = await ada.handoff({ to: "ada", task: "t", intent: SECRET });
+    for (const { id } of memories) await ada.redact({ ids: [id] }, WHY);
+    await ada.redact({ ids: [sent.envelope.id] }, WHY);
+    expect(holding(file, SECRET)).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("have none of it in the pages of a large file as soon as the write is there [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    await ada.remember(Array.from({ length: 900 }, (_, n) => ({ content: `filler ${n}` })));
+    await ada.remember(Array.from({ length: 40 }, (_, n) => ({ content: `${SECRET} ${n}` })));
+    await hub.close();
+    const store = await openDying(file, new Error("killed here"));
+    await (await store.agent("ada")).redact({ text: SECRET }, WHY).catch(() => {});
+    await store.close();
+    expect(holding(file, SECRET), "the log went with the last who closed").not.toContain("hub.db");
+  });
+
+  it("have none of it that stood in space that was freed before [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    for (const name of ["b", "c", "d"]) await hub.agent(name, { description: `${name} ${SECRET}` });
+    for (let n = 0; n < 30; n++) await ada.once(`effect-${n}`, () => `${SECRET} ${n}`);
+    // As an earlier version, or another program, may have left it: freed, and not overwritten.
+    const db = breakIn(`sqlite:${file}`);
+    db.exec("pragma secure_delete = off; create table gone (x text)");
+    db.exec(
+      `insert into gone select '${SECRET} ' || value from generate_series(1, 400)`.replace(
+        "generate_series(1, 400)",
+        "json_each((select json_group_array(pos) from (select 1 as pos union select 2 union select 3)))",
+      ),
+    );
+    db.exec("drop table gone; pragma wal_checkpoint(truncate)");
+    db.close();
+    expect(holding(file, SECRET)).toContain("hub.db");
+    await ada.redact({ text: SECRET }, WHY);
+    expect(holding(file, SECRET)).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("have none of it when the process was killed before it could tidy up, after the next look [MEM-18]", async () => {
+    const { hub, ada, file } = await opened();
+    const word = "xqverysecretword";
+    await ada.remember(Array.from({ length: 600 }, (_, i) => ({ content: `${word} ${i}` })));
+    await filled(hub);
+    const scrub = new Error("killed here");
+    const store = await openDying(file, scrub);
+    await expect((await store.agent("ada")).redact({ text: word }, WHY)).rejects.toBe(scrub);
+    await store.close();
+    expect(holding(file, word).join()).toContain(".index");
+    expect(await ada.recent({ limit: 1 })).toHaveLength(1); // Another process meets the old index.
+    await filled(hub);
+    expect(holding(file, word).filter((name) => name.includes("index"))).toEqual([]);
+    await ada.redact({ text: word }, WHY);
+    expect(holding(file, word)).toEqual([]);
+  });
+});
+
+/** A hub whose process ends right after the bodies were taken away. */
+async function openDying(file: string, error: Error): Promise<Hub> {
+  const { openSqliteStore } = await import("../../src/store/sqlite/open.ts");
+  const { systemClock } = await import("../../src/clock.ts");
+  const { DEFAULT_LIMITS, Hub: HubClass } = await import("../../src/index.ts");
+  const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
+  store.scrub = () => Promise.reject(error);
+  return new HubClass(store);
+}
+
+/** When the index has everything. */
+async function filled(hub: Hub): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const { records, indexed } = await hub.indexState();
+        return records - indexed;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(0);
+}

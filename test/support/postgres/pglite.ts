@@ -1,0 +1,62 @@
+/**
+ * A PostgreSQL in this process (PGlite), with pgvector: for the statements that need the extension,
+ * which the server npm brings does not have. It has one connection and no socket: the modules that
+ * speak SQL are given a reader on it; the store as a whole, which has several connections, is not.
+ */
+import { PGlite } from "@electric-sql/pglite";
+import { vector } from "@electric-sql/pglite-pgvector";
+import type pg from "pg";
+import { parsePostgresAddress } from "../../../src/store/postgres/address.ts";
+import type { Ask } from "../../../src/store/postgres/export.ts";
+import type { Reader } from "../../../src/store/postgres/find.ts";
+import { migrate } from "../../../src/store/postgres/migrations.ts";
+import { statementsIn } from "../../../src/store/postgres/statements.ts";
+
+const INT8 = 20;
+const BYTEA = 17;
+const SCHEMA = "baton";
+
+export interface InProcess extends AsyncDisposable {
+  readonly reader: Reader;
+  readonly ask: Ask;
+  /** As the store runs operations that write. */
+  inOneGo<T>(act: (reader: Reader) => Promise<T>): Promise<T>;
+}
+
+/** With a store's tables, and the extension at hand but not created. */
+export async function startPglite(): Promise<InProcess> {
+  const db = await PGlite.create({
+    extensions: { vector },
+    // As the driver answers (connection.ts).
+    parsers: { [INT8]: Number, [BYTEA]: (hex) => Buffer.from(hex.slice(2), "hex") },
+  });
+  const rowsOf = async (text: string, values: readonly unknown[]): Promise<unknown[][]> =>
+    (await db.query<unknown[]>(text, [...values], { rowMode: "array" })).rows;
+  // Just what migrate() uses of a client: several statements at once, or one with values.
+  const client = {
+    query: async (text: string, values?: unknown[]) =>
+      values === undefined ? (await db.exec(text)).at(-1) : db.query(text, values),
+  };
+  const address = parsePostgresAddress(`postgres://127.0.0.1/postgres?schema=${SCHEMA}`);
+  await migrate(client as unknown as pg.Client, address, { create: true });
+  const reader: Reader = {
+    sql: statementsIn(SCHEMA),
+    read: ({ text }, values) => rowsOf(text, values),
+  };
+  return {
+    reader,
+    ask: (text, values) => rowsOf(text.replaceAll("$schema", SCHEMA), values),
+    async inOneGo(act) {
+      await db.exec("begin");
+      try {
+        const outcome = await act(reader);
+        await db.exec("commit");
+        return outcome;
+      } catch (error) {
+        await db.exec("rollback");
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => db.close(),
+  };
+}
