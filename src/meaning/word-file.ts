@@ -19,7 +19,7 @@ import { BatonError } from "../errors.ts";
 const MAGIC = [0x6f_74_61_42, 0x31_56_57_6e] as const;
 const HEADER_BYTES = 64;
 /** Positions are sixteen bits, and one value means "none". */
-export const MOST_WORDS = 65_535;
+const MOST_WORDS = 65_535;
 
 export interface WordCounts {
   readonly words: number;

@@ -102,7 +102,9 @@ function datesIn(text: string): string[] {
     const form =
       month === "may"
         ? /\bmay,? \d|\d(st|nd|rd|th)?( of)? may\b|\b(in|of|since|until|by|last|next) may\b/
-        : new RegExp(`\\b${month}\\b|\\b${month.slice(0, 3)}\\.? \\d`);
+        : new RegExp(
+            `\\b${month}\\b|\\b${month.slice(0, 3)}t?\\.? \\d|\\d(st|nd|rd|th)? ${month.slice(0, 3)}t?\\b`,
+          );
     if (form.test(lower)) found.add(`m${n + 1}`);
   }
   for (const [, year, month, day] of lower.matchAll(/\b(\d{4})-(\d\d)(?:-(\d\d))?\b/g)) {
@@ -110,7 +112,8 @@ function datesIn(text: string): string[] {
     if (day !== undefined) found.add(`d${Number(day)}`);
   }
   if ([...found].some((date) => date.startsWith("m"))) {
-    for (const [, day] of lower.matchAll(/\b(\d{1,2})(?:st|nd|rd|th)?\b(?!:)/g)) {
+    const rest = lower.replace(/\b\d{4}-\d\d(-\d\d)?\b/g, "");
+    for (const [, day] of rest.matchAll(/\b(\d{1,2})(?:st|nd|rd|th)?\b(?!:)/g)) {
       if (Number(day) >= 1 && Number(day) <= 31) found.add(`d${Number(day)}`);
     }
   }

@@ -24,11 +24,6 @@ export const sessionOf = (record: {
   readonly session?: string | undefined;
 }): string => record.session ?? record.instance;
 
-/** Everything a word search looks at. */
-export function findableText({ content, tags = [], concepts = [] }: Facets): string {
-  return [content, ...tags, ...concepts].join("\n");
-}
-
 export function passes(row: MemoryRow, filter: MemoryFilter): boolean {
   if (Object.keys(filter).length === 0) return true;
   const facets = facetsOf(row);

@@ -1,0 +1,92 @@
+/** `baton recall` and `baton embed`: what a person sees. */
+import { describe, expect, it } from "vitest";
+import { baton, type TestStore, testStore } from "./baton.ts";
+
+async function fill(store: TestStore) {
+  await using hub = await store.open();
+  const planner = await hub.agent("planner", { role: "planner" });
+  const old = await planner.remember({
+    type: "decision",
+    task: "api",
+    content: "We chose REST over GraphQL because mobile clients cache better.",
+    session: "spring",
+  });
+  const now = await planner.remember({
+    type: "decision",
+    content: "The API moves to gRPC.",
+    session: "autumn",
+    relations: [{ kind: "supersedes", to: old.id }],
+  });
+  await planner.remember({ content: "Only I know the REST password rule.", scope: "agent" });
+  return { old, now };
+}
+
+describe("baton recall", () => {
+  it("shows ranked hits with author, age, why, and marks what was superseded [MEM-8]", async () => {
+    using store = testStore();
+    const { old, now } = await fill(store);
+    const { code, stdout } = await store.baton("recall", "why did we choose REST?", "--explain");
+    expect(code).toBe(0);
+    const lines = stdout.split("\n");
+    expect(lines[0]).toMatch(/^ 1 {2}decision {2}planner, moments ago, mem_/);
+    expect(lines[0]).toContain(now.id);
+    expect(stdout).toContain(`superseded decision  planner on api, moments ago, ${old.id}`);
+    expect(stdout).toContain(`was superseded by ${now.id}`);
+    expect(stdout).toContain('says "choose", "rest"');
+    expect(stdout).toMatch(/\d\.\d\d = \(.*words \d\.\d\d/);
+    expect(stdout).not.toContain("password");
+  });
+
+  it("lets words stand out on a terminal only [MEM-8]", async () => {
+    using store = testStore();
+    await fill(store);
+    expect((await store.baton("recall", "REST")).stdout).not.toContain("\u001b[");
+    const env = { BATON_STORE: store.address, FORCE_COLOR: "1" };
+    const coloured = await baton(["recall", "REST"], { env });
+    expect(coloured.stdout).toContain("mREST\u001b[");
+  });
+
+  it("sees as an agent what is private to it, and takes filters [MEM-8] [MEM-11]", async () => {
+    using store = testStore();
+    await fill(store);
+    const own = await store.baton("recall", "REST password", "--as", "planner");
+    expect(own.stdout).toContain("password");
+    const filtered = await store.baton("recall", "REST", "--task", "api");
+    expect(filtered.stdout).toContain("GraphQL");
+    const current = await store.baton("recall", "REST", "--current");
+    expect(current.stdout).not.toContain("GraphQL");
+  });
+
+  it("answers in JSON, with parts, reasons and a cursor [MEM-8]", async () => {
+    using store = testStore();
+    await fill(store);
+    const { stdout } = await store.baton("recall", "REST", "--limit", "1", "--json");
+    const { hits, cursor } = JSON.parse(stdout);
+    expect(hits).toHaveLength(1);
+    expect(hits[0]).toMatchObject({ score: expect.any(Number), why: expect.any(Array) });
+    const next = await store.baton("recall", "REST", "--limit", "1", "--cursor", cursor, "--json");
+    expect(JSON.parse(next.stdout).hits[0].memory.id).not.toBe(hits[0].memory.id);
+  });
+
+  it("says so when nothing answers, and refuses a question without a word", async () => {
+    using store = testStore();
+    await fill(store);
+    const none = await store.baton("recall", "kangaroo", "--words-only");
+    expect(none.stdout).toContain("Nothing remembered answers this.");
+    const empty = await store.baton("recall", "?");
+    expect(empty.code).toBe(64);
+    expect(empty.stderr).toContain("no word");
+  });
+});
+
+describe("baton embed", () => {
+  it("shows the model and how far it has come, and drops one [MEM-8]", async () => {
+    using store = testStore();
+    await fill(store);
+    const made = await store.baton("embed");
+    expect(made.stdout).toMatch(/^words-1-\w+ {2}3 vectors {2}192 dimensions {2}up to date\n$/);
+    const [{ model }] = JSON.parse((await store.baton("embed", "--list", "--json")).stdout);
+    const dropped = await store.baton("embed", "--drop", model);
+    expect(dropped.stdout).toContain("No model has vectors here.");
+  });
+});

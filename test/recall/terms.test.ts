@@ -1,0 +1,167 @@
+/** What texts and questions are compared by. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { analyse, passagesIn } from "../../src/recall/analyse.ts";
+import { saturation, weightClass } from "../../src/recall/bm25.ts";
+import { datesOf, queryOf } from "../../src/recall/query.ts";
+import { Tally } from "../../src/recall/tally.ts";
+import { hashOf, stem, termsOf } from "../../src/recall/terms.ts";
+import { wordsOf } from "../../src/recall/words.ts";
+
+describe("words", () => {
+  it("are lower-case, without accents, whatever stands between them", () => {
+    expect(wordsOf("Café-au-lait; naïve ÜBER_test")).toEqual([
+      "cafe",
+      "au",
+      "lait",
+      "naive",
+      "uber",
+      "test",
+    ]);
+  });
+
+  it("of a put-together name are its parts, then the name", () => {
+    expect(wordsOf("validateToken HTTPServer2")).toEqual([
+      "validate",
+      "token",
+      "validatetoken",
+      "http",
+      "server2",
+      "httpserver2",
+    ]);
+  });
+
+  it("of scripts without spaces are pairs of characters, so that a part of a run finds it", () => {
+    expect(wordsOf("東京都知事")).toEqual(["東京", "京都", "都知", "知事"]);
+    expect(wordsOf("京")).toEqual(["京"]);
+  });
+
+  it("of any text can be split again and stay the same", () => {
+    const property = fc.property(fc.string({ unit: "binary" }), (text) => {
+      const words = wordsOf(text);
+      expect(words.flatMap((word) => wordsOf(word)).length).toBeGreaterThanOrEqual(words.length);
+      for (const word of words) expect(word).not.toBe("");
+    });
+    fc.assert(property);
+  });
+});
+
+describe("terms", () => {
+  it.each([
+    ["chose", "choosing", "chosen", "choose"],
+    ["went", "going", "goes", "gone"],
+    ["children", "child", "kids"],
+    ["decided", "deciding", "decides"],
+    ["indices", "indexes", "index"],
+    ["deployments", "deployment"],
+  ])("bring the forms of a word together: %s", (...forms) => {
+    expect(new Set(forms.map(stem)).size).toBe(1);
+  });
+
+  it.each([
+    ["port", "portal"],
+    ["rest", "restaurant"],
+    ["v1", "v2"],
+  ])("keep different words apart: %s, %s", (a, b) => {
+    expect(stem(a)).not.toBe(stem(b));
+  });
+
+  it("leave out words that say nothing", () => {
+    expect(termsOf("Why is it that we did this?")).toEqual([]);
+  });
+});
+
+describe("an analysed record", () => {
+  it("is cut into passages that hold every term once, in order", () => {
+    const property = fc.property(fc.array(fc.stringMatching(/^[a-z]{3,8}$/)), (words) => {
+      const content = words.join(" ");
+      const { packed } = analyse({ content, tags: ["tagged"] });
+      const { labels, passages } = passagesIn(packed);
+      expect([...labels]).toEqual([hashOf(stem("tagged"))]);
+      expect(passages.flatMap((passage) => [...passage])).toEqual(termsOf(content).map(hashOf));
+      for (const passage of passages) expect(passage.length).toBeLessThanOrEqual(90);
+    });
+    fc.assert(property);
+  });
+
+  it("weighs a term more the oftener it is said, and less the longer the text is", () => {
+    expect(saturation(2, 20, 25)).toBeGreaterThan(saturation(1, 20, 25));
+    expect(saturation(1, 60, 25)).toBeLessThan(saturation(1, 20, 25));
+    expect(weightClass(3, 5)).toBeGreaterThan(weightClass(1, 60));
+  });
+
+  it("knows a question and a text that tells a time", () => {
+    expect(analyse({ content: "Which port is it?" })).toMatchObject({ isQuestion: true });
+    expect(analyse({ content: "It was yesterday." })).toMatchObject({
+      isQuestion: false,
+      tellsTime: true,
+    });
+  });
+});
+
+describe("a question", () => {
+  it("is taken apart: terms once, pairs, names, whether it asks when", () => {
+    const query = queryOf("When did the planner choose REST, and who chose it?");
+    expect(query.terms.map(({ word }) => word)).toEqual(["planner", "choose", "rest"]);
+    expect(query.pairs).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 1],
+    ]);
+    expect(query.names).toContain("planner");
+    expect(query.asksWhen).toBe(true);
+    expect(queryOf("Why REST?").asksWhen).toBe(false);
+  });
+
+  it.each([
+    ["on 7 May 2023", ["y2023", "m5", "d7"]],
+    ["2026-03-02", ["y2026", "m3", "d2"]],
+    ["in March", ["m3"]],
+    ["it may take 2 days", []],
+    ["3 retries on port 8080", []],
+    ["Sept 3rd", ["m9", "d3"]],
+  ])("names dates: %s", (text, dates) => {
+    expect([...queryOf(text).dates].sort()).toEqual([...dates].sort());
+  });
+
+  it("finds its dates in a time", () => {
+    const dates = datesOf(Date.parse("2023-05-07T23:59:00Z"));
+    expect(dates).toEqual(["y2023", "m5", "d7"]);
+  });
+
+  it("takes near words along for less, standing for the word they are near to", () => {
+    const near = (word: string) => (word === "car" ? [{ word: "vehicle", similarity: 0.8 }] : []);
+    const { terms } = queryOf("red car", near);
+    expect(terms.at(-1)).toMatchObject({ word: "vehicle", weight: 0.8, of: 1 });
+  });
+});
+
+describe("a tally", () => {
+  it("gives the same best as adding up and sorting, whatever is added", () => {
+    const lists = fc.array(
+      fc.tuple(
+        fc.uniqueArray(fc.integer({ min: 1, max: 3_000 }), { maxLength: 400 }),
+        fc.integer({ min: 1, max: 20 }),
+      ),
+      { minLength: 1, maxLength: 12 },
+    );
+    const property = fc.property(lists, fc.integer({ min: 1, max: 40 }), (added, want) => {
+      const tally = new Tally(added.reduce((sum, [positions]) => sum + positions.length, 0));
+      const sums = new Map<number, number>();
+      for (const [positions, worth] of added) {
+        tally.add(positions, worth);
+        for (const pos of positions) sums.set(pos, (sums.get(pos) ?? 0) + worth);
+      }
+      const expected = [...sums].sort((a, b) => b[1] - a[1] || b[0] - a[0]).slice(0, want);
+      expect(tally.best(want, [])).toEqual(expected.map(([pos]) => pos));
+    });
+    fc.assert(property);
+  });
+
+  it("lets a position that has good neighbours go before one that has none", () => {
+    const tally = new Tally(10);
+    tally.add([10, 50], 3);
+    tally.add([49], 2);
+    expect(tally.best(1, [0.5])).toEqual([50]);
+  });
+});
