@@ -1,4 +1,4 @@
-/** What was known already of something that was just written, and how to put that right. */
+/** What is known already of something that was or is to be written, and how to leave one record. */
 import type { Known } from "../memory/known.ts";
 import { age, bad, bold, dim, oneLine, say } from "./terminal.ts";
 
@@ -8,7 +8,8 @@ const HOW = {
   corrects: ["--corrects", "it was wrong"],
 } as const;
 
-export function sayKnown(known: readonly Known[], written: string): void {
+/** `written`: what was written all the same. */
+export function sayKnown(known: readonly Known[], written?: string): void {
   for (const { memory, verdict, why } of known) {
     const mark = verdict === "same" ? bold("Known already") : bad("Speaks against");
     const when = age(Date.now() - memory.storedAt);
@@ -17,7 +18,11 @@ export function sayKnown(known: readonly Known[], written: string): void {
   }
   const [first] = known;
   if (first === undefined) return;
-  say(`To leave one of them, say it again with --supersedes ${written} and`);
+  say(
+    written === undefined
+      ? "To leave one of them, say it with"
+      : `To leave one of them, say it again with --supersedes ${written} and`,
+  );
   const options = first.offers.map(({ relation }) => HOW[relation]);
   const width = Math.max(...options.map(([option]) => option.length)) + first.memory.id.length + 1;
   for (const [option, meaning] of options) {

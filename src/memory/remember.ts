@@ -37,9 +37,12 @@ export async function rememberWith(
 ): Promise<Memory[] | undefined> {
   const written = writeAll(workspace, author, inputs);
   const single = inputs.length === 1;
-  const cited = inputs.flatMap((input, i) => citedIn(input, single ? "" : `[${i}]`));
-  await refuseInvisible(workspace, written);
-  await refuseQuarantined(workspace, cited);
+  // What cites nothing is not looked into: writes of one turn keep their order.
+  if (written.some(({ record }) => record.mentions.length > 0)) {
+    await refuseInvisible(workspace, written);
+    const cited = inputs.flatMap((input, i) => citedIn(input, single ? "" : `[${i}]`));
+    await refuseQuarantined(workspace, cited);
+  }
   const outcome = await workspace.store.appendMemories({
     workspace: workspace.name,
     branch: workspace.branch,

@@ -299,6 +299,16 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(apart).toEqual(["written", "written", "written", "written"]);
   });
 
+  it("does not stop many strict writers of one hub that say different things [MEM-9]", async () => {
+    const { ada } = await team();
+    const written = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        ada.remember({ content: `Shard s${n} holds tenant t${n * 7}.` }, { known: "refuse" }),
+      ),
+    );
+    expect(new Set(written.map(({ seq }) => seq)).size).toBe(60);
+  });
+
   it("of a short note of another task, or a question, is something else [MEM-9]", async () => {
     const { ada, ben } = await team();
     await ben.remember({ content: "Tests pass.", task: "auth" });

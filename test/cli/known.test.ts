@@ -70,6 +70,23 @@ describe("baton remember, search first", { timeout: 120_000 }, () => {
     expect(both.stderr).toContain("exclude each other");
   });
 
+  it("only says what is known with --dry-run [MEM-9]", async () => {
+    using store = testStore();
+    const old = await withNote(store, "Lines end with LF.");
+    const ask = (text: string, ...more: string[]) =>
+      store.baton("remember", text, "--agent", "ada", "--dry-run", ...more);
+    const { code, stdout } = await ask("Lines end with CRLF.");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Speaks against ${old}`);
+    expect(stdout).toContain("To leave one of them, say it with\n");
+    expect(JSON.parse((await ask("Lines end with LF.", "--json")).stdout)).toMatchObject([
+      { memory: { id: old }, verdict: "same" },
+    ]);
+    expect((await ask("Tabs are eight wide.")).stdout).toBe("Nothing is known of it.\n");
+    await using hub = await store.open();
+    expect(await hub.recent()).toHaveLength(1);
+  });
+
   it("takes everything that can be said of a memory [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");

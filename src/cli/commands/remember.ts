@@ -45,19 +45,29 @@ export const remember = command({
     branch: { type: "text", value: "<name>", help: "on this branch; else main" },
     strict: { type: "flag", help: "writes nothing when it is known already" },
     force: { type: "flag", help: "does not look for what is known" },
+    "dry-run": { type: "flag", help: "only says what is known; writes nothing" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [content = ""], options }) {
-    const { agent, branch, strict, force, json, store, workspace, ...about } = options;
-    if (strict && force) {
-      throw mistake("--force", "--strict and --force exclude each other.", "Leave one out.");
+    const { agent, branch, strict, force, json, store, workspace, ...rest } = options;
+    const { "dry-run": dryRun, ...about } = rest;
+    if (force && (strict || dryRun)) {
+      const other = strict ? "--strict" : "--dry-run";
+      throw mistake("--force", `${other} and --force exclude each other.`, "Leave one out.");
     }
     const input = inputOf(content, about);
     await using hub = await openExisting({ store, workspace });
     const author = await hub.agent(agent);
     const writer = branch === undefined ? author : await author.on(branch);
+    if (dryRun) {
+      const known = await writer.known(input);
+      if (json) sayJson(known);
+      else if (known.length === 0) say("Nothing is known of it.");
+      else sayKnown(known);
+      return OK;
+    }
     const memory = await writer.remember(input, {
       known: force ? "ignore" : strict ? "refuse" : "report",
     });
