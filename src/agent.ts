@@ -44,11 +44,17 @@ import { abandonBranch, type BeginOptions, beginBranch, requireBranch } from "./
 import { type BranchDiff, type DiffQuery, diffBranch } from "./memory/compare.ts";
 import type { Known } from "./memory/known.ts";
 import { type Merged, type MergeOptions, mergeBranch } from "./memory/merge.ts";
-import { type PinsQuery, pin, pinnedMemories, unpin } from "./memory/pins.ts";
+import { type Pinned, type PinsQuery, pin, pinnedMemories, unpin } from "./memory/pins.ts";
+import { type PruneOptions, type PruneReport, prune } from "./memory/prune.ts";
 import {
+  type LiftOptions,
+  type LiftWhat,
   lift,
+  listQuarantined,
   type Quarantined,
+  type QuarantinedMemory,
   type QuarantineOptions,
+  type QuarantineQuery,
   type QuarantineWhat,
   quarantine,
 } from "./memory/quarantine.ts";
@@ -194,9 +200,17 @@ export class Agent {
     return this.#call(() => quarantine(this.#workspace, this.#self, what, { ...options, reason }));
   }
 
-  /** Puts quarantined records back in sight. */
-  lift(memories: string | readonly string[], reason: string): Promise<Quarantined> {
-    return this.#call(() => lift(this.#workspace, this.#self, memories, { reason }));
+  /**
+   * Puts quarantined records back in sight: by id, all that an agent or session wrote, or all that one
+   * quarantine took, by the record that says so.
+   */
+  lift(what: LiftWhat, reason: string, options: LiftOptions = {}): Promise<Quarantined> {
+    return this.#call(() => lift(this.#workspace, this.#self, what, { ...options, reason }));
+  }
+
+  /** What is quarantined, by whom and why, of what this agent may see; a page at a time. */
+  quarantined(query: QuarantineQuery = {}): Promise<QuarantinedMemory[]> {
+    return this.#call(() => listQuarantined(this.#workspace, query));
   }
 
   /** One read-only query over the views of the workspace (docs/SQL.md), of what this agent sees. */
@@ -212,6 +226,11 @@ export class Agent {
     return this.#call(() => redact(this.#workspace, this.#self, { target, reason }, options));
   }
 
+  /** Carries out the rules of retention; what vouches for it is written by this agent. */
+  prune(options: PruneOptions = {}): Promise<PruneReport> {
+    return this.#call(() => prune(this.#workspace, this.#self, options));
+  }
+
   /** Makes a memory travel with everything. */
   pin(memory: string): Promise<void> {
     return this.#call(() => pin(this.#workspace, this.#self, memory));
@@ -221,7 +240,7 @@ export class Agent {
     return this.#call(() => unpin(this.#workspace, this.#self, memory));
   }
 
-  pins(query: PinsQuery = {}): Promise<Memory[]> {
+  pins(query: PinsQuery = {}): Promise<Pinned[]> {
     return this.#call(() => pinnedMemories(this.#workspace, query));
   }
 

@@ -44,7 +44,7 @@ export const ERROR_CODES = {
     422,
     -32602,
     65,
-    "A reference names a record its receiver may not see.",
+    "A record or a handoff names one that not everybody may see who may see it.",
   ),
   already_known: facts(
     409,

@@ -36,6 +36,7 @@ import { type BackupOptions, type BackupReport, backupTo } from "./keeping/backu
 import {
   type ExportOptions,
   type ExportReport,
+  type ExportToOptions,
   exportLines,
   exportToFile,
 } from "./keeping/export.ts";
@@ -149,7 +150,8 @@ function embedderOf({ embedder }: HubOptions): () => Promise<Embedder | undefine
   return async () => (await import("./meaning/word-vectors.ts")).bundledWords();
 }
 
-function knownMode({ known = "ignore" }: HubOptions): KnownMode {
+/** Checked before a store is opened for it. */
+export function knownMode({ known = "ignore" }: HubOptions): KnownMode {
   return parseOr(KnownModeSchema, known, invalid("The option", "known"));
 }
 
@@ -402,9 +404,9 @@ export class Hub implements AsyncDisposable {
       : setRetention(this.#workspace, rules);
   }
 
-  /** Carries out the rules of retention; without rules nothing goes. */
+  /** Carries out the rules of retention, in the hub's own name; without rules nothing goes. */
   prune(options: PruneOptions = {}): Promise<PruneReport> {
-    return prune(this.#workspace, options);
+    return prune(this.#workspace, undefined, options);
   }
 
   /** How many deliveries are in which state. */
@@ -426,10 +428,7 @@ export class Hub implements AsyncDisposable {
   }
 
   /** The same into a file, which appears when it is complete. */
-  exportTo(
-    file: string,
-    options: ExportOptions & { readonly force?: boolean } = {},
-  ): Promise<ExportReport> {
+  exportTo(file: string, options: ExportToOptions = {}): Promise<ExportReport> {
     return exportToFile(this.#workspace, file, options);
   }
 

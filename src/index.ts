@@ -53,7 +53,12 @@ export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation }
 export { Hub, type HubOptions, type SessionOptions } from "./hub.ts";
 export type { Ids } from "./ids.ts";
 export type { BackupOptions, BackupReport } from "./keeping/backup.ts";
-export type { ExportOptions, ExportProgress, ExportReport } from "./keeping/export.ts";
+export type {
+  ExportOptions,
+  ExportProgress,
+  ExportReport,
+  ExportToOptions,
+} from "./keeping/export.ts";
 export type { ImportOptions, ImportReport, ImportSource } from "./keeping/import.ts";
 export type { DocumentOptions, DocumentReport, TakenEntry } from "./keeping/markdown/take.ts";
 export type { KeepingQuery } from "./keeping/query.ts";
@@ -75,9 +80,11 @@ export type { BeginOptions, BranchesQuery, BranchInfo } from "./memory/branches.
 export type { BranchDiff, Conflict, DiffQuery, Replacement } from "./memory/compare.ts";
 export type { Known, KnownOffer } from "./memory/known.ts";
 export type { Merged, MergeOptions } from "./memory/merge.ts";
-export type { PinsQuery } from "./memory/pins.ts";
+export type { Pinned, PinsQuery } from "./memory/pins.ts";
 export type { PrunedSession, PruneOptions, PruneProgress, PruneReport } from "./memory/prune.ts";
 export type {
+  LiftOptions,
+  LiftWhat,
   Quarantined,
   QuarantinedMemory,
   QuarantineOptions,

@@ -3,26 +3,38 @@
  * whatever store is named. Verifies everything first; what is there is not touched before.
  */
 import { open } from "node:fs/promises";
-import { systemClock } from "./clock.ts";
+import * as z from "zod";
+import { type Clock, systemClock } from "./clock.ts";
+import { parseOr } from "./envelope/violations.ts";
 import { BatonError } from "./errors.ts";
-import type { HubOptions } from "./hub.ts";
+import { checkedFile, checkedOptions, listener } from "./keeping/given.ts";
 import { type ImportReport, readHeader } from "./keeping/import.ts";
-import { resolveLimits } from "./limits.ts";
+import { type Limits, resolveLimits } from "./limits.ts";
 import { fileOf, openHub } from "./open-hub.ts";
 import { fileFailure } from "./staged-file.ts";
 import type { CopiedWorkspace } from "./store/archive.ts";
 
-export interface RestoreOptions extends Pick<HubOptions, "clock" | "limits"> {
+const RestoreSchema = z.strictObject({
+  clock: z
+    .custom<Clock>((clock) => typeof (clock as Partial<Clock> | null)?.now === "function", {
+      error: "must be a clock",
+      params: { rule: "type", hint: "Pass an object with now(), or leave it out." },
+    })
+    .optional(),
   /** Replaces a store that is there; the old one is kept beside it. */
-  readonly force?: boolean;
-  readonly onProgress?:
-    | ((progress: {
-        readonly phase: "copying" | "reading" | "writing" | "verifying";
-        readonly done: number;
-        readonly total: number;
-      }) => void)
-    | undefined;
-}
+  force: z.boolean().default(false),
+  /** Checked where they are put together with the others. */
+  limits: z.custom<Partial<Limits>>().optional(),
+  onProgress: listener<{
+    readonly phase: "copying" | "reading" | "writing" | "verifying";
+    readonly done: number;
+    readonly total: number;
+  }>(),
+});
+
+export type RestoreOptions = z.input<typeof RestoreSchema>;
+
+const Address = z.string().min(1);
 
 export type Restored =
   | {
@@ -41,21 +53,32 @@ export async function restore(
   address: string,
   options: RestoreOptions = {},
 ): Promise<Restored> {
-  const { clock = systemClock, force = false, onProgress = () => {} } = options;
-  if (!(await isCopy(backup))) return restoreExport(backup, address, options);
+  checkedFile(backup, "backup");
+  parseOr(Address, address, { code: "invalid_input", what: "The address", prefix: "address" });
+  const checked = checkedOptions(RestoreSchema, options);
+  const limits = resolveLimits(checked.limits);
+  const { clock = systemClock, force, onProgress = () => {} } = checked;
+  if (!(await isCopy(backup))) {
+    return restoreExport(backup, address, { clock, limits, onProgress });
+  }
   const file = fileOf(address);
   if (file === undefined) throw notAFile();
   const { restoreFile } = await import("./store/sqlite/restore.ts");
   return { kind: "store", ...(await restoreFile({ backup, file, force, clock, onProgress })) };
 }
 
+interface Importing extends Pick<RestoreOptions, "onProgress"> {
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
 async function restoreExport(
   backup: string,
   address: string,
-  { onProgress, force: _, ...options }: RestoreOptions,
+  { onProgress, ...how }: Importing,
 ): Promise<Restored> {
-  const { workspace } = await readHeader({ limits: resolveLimits(options.limits) }, backup);
-  await using hub = await openHub(address, { ...options, workspace });
+  const { workspace } = await readHeader(how, backup);
+  await using hub = await openHub(address, { ...how, workspace });
   const { kind: _kind, ...report } = await hub.import(backup, { onProgress });
   return { kind: "workspace", ...report };
 }

@@ -241,7 +241,6 @@ async function keptOf(file: string, questions: readonly string[]): Promise<numbe
         effort,
       },
       limit: 10,
-      offset: 0,
     });
     return found.hits.map((hit) => hit.row.id);
   };

@@ -18,7 +18,7 @@ export async function dispatch(words: readonly string[]): Promise<number> {
 }
 
 async function help([word, ...rest]: readonly string[]): Promise<number> {
-  const { sayCommandHelp, sayHelp } = await import("./help.ts");
+  const { sayCommandHelp, sayGroupHelp, sayHelp } = await import("./help.ts");
   if (word === undefined) {
     const { COMMANDS } = await import("./commands.ts");
     sayHelp(COMMANDS);
@@ -26,7 +26,7 @@ async function help([word, ...rest]: readonly string[]): Promise<number> {
   }
   const commands = await commandsOf(word);
   const found = chosen(word, rest, commands);
-  if (found === undefined) sayHelp(commands);
+  if (found === undefined) sayGroupHelp(word, commands);
   else sayCommandHelp(found.command);
   return OK;
 }

@@ -6,9 +6,18 @@ import { bold, dim, say, table } from "./terminal.ts";
 export function sayHelp(commands: readonly Command[]): void {
   say("Baton carries work from one AI agent to the next, and loses nothing on the way.");
   say();
+  sayCommands(commands, "baton help <command>");
+}
+
+/** Of the commands that begin with one word. */
+export function sayGroupHelp(word: string, commands: readonly Command[]): void {
+  sayCommands(commands, `baton help ${word} <command>`);
+}
+
+function sayCommands(commands: readonly Command[], more: string): void {
   say(bold("Commands"));
   const rows = commands.map((command) => [`  ${wordsOf(command)}`, command.summary]);
-  for (const row of table([...rows, ["  baton help <command>", "what a command takes"]])) say(row);
+  for (const row of table([...rows, [`  ${more}`, "what a command takes"]])) say(row);
   say();
   say(dim("Every command knows --help; those that show data know --json."));
 }

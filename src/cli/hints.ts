@@ -3,9 +3,10 @@ import type { BatonError, ErrorCode } from "../errors.ts";
 import { localTime } from "./terminal.ts";
 
 type Details = Readonly<Record<string, unknown>>;
+type Hint = string | undefined;
 
 /** Undefined where the library's own hint says it well. */
-const HINTS: Partial<Record<ErrorCode, (details: Details) => string | undefined>> = {
+const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => Hint>> = {
   already_known: ({ known }) => {
     const id = Array.isArray(known) ? known[0]?.id : undefined;
     return `Say --continues ${id} (or --supersedes, --corrects), or write it anyway: --force`;
@@ -24,6 +25,12 @@ const HINTS: Partial<Record<ErrorCode, (details: Details) => string | undefined>
     isNone(near) ? `Register it first: baton agent add ${name} --role <role>` : undefined,
   unknown_role: ({ role, near }) =>
     isNone(near) ? `Register somebody for it: baton agent add <name> --role ${role}` : undefined,
+  unknown_branch: ({ branch, near }) =>
+    isNone(near) ? `Begin it first: baton branch create ${branch} --as <agent>` : undefined,
+  id_conflict: ({ id }, { path }) =>
+    path === "branch" ? `Go on with it (--branch ${id}), or choose another name.` : undefined,
+  identity_mismatch: () => "It has a key, which no command takes: do it in code, with the key.",
+  invalid_input: (_, { violations }) => formHint(violations),
   no_route: ({ action }) =>
     `Say --to <receiver>, or set a route: baton route set <name> --action ${action} --to <receiver>`,
   receipt_required: ({ constraints }) =>
@@ -41,8 +48,22 @@ const HINTS: Partial<Record<ErrorCode, (details: Details) => string | undefined>
   cancelled: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
 };
 
+/** Where what is asked for can be copied from, by the form that was missed. */
+const FORMS: readonly (readonly [RegExp, string])[] = [
+  [/\basOf\b/, "Write a time (2026-03-01T12:00:00Z), or a dlv_… or env_… that was accepted."],
+  [/\(mem_…\)/, "Copy it from baton recent, baton recall or baton trace show."],
+  [/\(dlv_…\)/, "Copy it from baton inbox, baton line or baton dead list."],
+];
+
+function formHint(violations: BatonError["violations"]): Hint {
+  const [first, ...others] = violations.map(
+    ({ message }) => FORMS.find(([form]) => form.test(message))?.[1],
+  );
+  return others.every((hint) => hint === first) ? first : undefined;
+}
+
 const isNone = (near: unknown): boolean => Array.isArray(near) && near.length === 0;
 
-export function hintFor({ code, details }: BatonError): string | undefined {
-  return HINTS[code]?.(details);
+export function hintFor(error: BatonError): Hint {
+  return HINTS[error.code]?.(error.details, error);
 }

@@ -84,7 +84,7 @@ function mergeLine(merge: WorkMerge): string {
     case "merged":
       return `${branch} is part of ${merge.into}`;
     case "conflicts": {
-      const conflicts = plural(merge.conflicts.length, "conflict");
+      const conflicts = plural(merge.conflicts.length + merge.hidden, "conflict");
       return `${branch} is not merged: ${conflicts}. See baton branch diff ${branch}`;
     }
     case "refused":

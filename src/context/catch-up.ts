@@ -5,11 +5,13 @@
  */
 import * as z from "zod";
 import { type Inboxes, inboxesOf } from "../delivery/waiting.ts";
+import { type Warning, warningsOf } from "../delivery/warnings.ts";
 import { AgentName, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { AsOfSchema } from "../memory/as-of.ts";
 import { pinnedMemories } from "../memory/pins.ts";
+import { anyMarked } from "../memory/quarantine-mark.ts";
 import { recentMemories } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
 import { OPEN_STATES, parseText } from "../store/rows.ts";
@@ -80,11 +82,16 @@ export async function catchUp(
 /** Waiting handoffs that are told one by one; nobody works on more at once. */
 const HANDOFFS_SHOWN = 20;
 
+/** A handoff, and what it carries that is quarantined. */
+interface Waiting extends Claimed {
+  readonly warnings: readonly Warning[];
+}
+
 interface Must {
   readonly receiver: string;
-  readonly waiting: readonly Claimed[];
+  readonly waiting: readonly Waiting[];
   readonly pins: readonly Memory[];
-  readonly entry: (claimed: Claimed) => Entry;
+  readonly entry: (waiting: Waiting) => Entry;
 }
 
 function mustTell({ receiver, waiting, pins, entry }: Must): string {
@@ -161,17 +168,30 @@ function memoryEntry(memory: Memory): Entry {
   };
 }
 
-/** By name only: its content is read by accepting it. */
-function handoffLine({ delivery }: Claimed): Entry {
+/** By name only: its content is read by accepting it. Not without its warnings. */
+function handoffLine({ delivery, warnings }: Waiting): Entry {
   const { task, sender, state, id } = delivery;
-  return { id, text: `- ${task}, from ${sender}, ${state} (${id})` };
+  const head = `- ${task}, from ${sender}, ${state} (${id})`;
+  const told = warnings.slice(0, WARNINGS_SHOWN).map(warningLine);
+  const more = warnings.length - told.length;
+  const rest = more === 0 ? [] : [`  (${more} more of what it carries are quarantined.)`];
+  return { id, text: [head, ...told, ...rest].join("\n") };
 }
 
-function handoffEntry(claimed: Claimed): Entry {
-  const { id, text } = handoffLine(claimed);
-  const { intent, next } = parseText<{ intent: string; next: string[] }>(claimed.envelope);
+/** Of one handoff. Whoever accepts it is told all of them. */
+const WARNINGS_SHOWN = 3;
+
+const warningLine = ({ memory, by }: Warning): string =>
+  `  Do not build on ${memory}: quarantined by ${by}.`;
+
+function handoffEntry(waiting: Waiting): Entry {
+  const { id, text } = handoffLine(waiting);
+  const { intent, next } = parseText<{ intent: string; next: string[] }>(waiting.envelope);
   const steps = next.map((step) => `next: ${step}`);
-  return { id, text: `${text}\n${fenced([intent, ...steps].join("\n"))}` };
+  const reasons = waiting.warnings
+    .slice(0, WARNINGS_SHOWN)
+    .map(({ memory, reason }) => `quarantined (${memory}): ${reason}`);
+  return { id, text: `${text}\n${fenced([...reasons, intent, ...steps].join("\n"))}` };
 }
 
 /** A stored text cannot close its own fence: the fence is longer than any run of marks in it. */
@@ -181,16 +201,25 @@ function fenced(text: string): string {
 }
 
 /** One more than is shown, so that it can be said that there are more. */
-function openHandoffs(
+async function openHandoffs(
   workspace: Workspace,
   receiver: Inboxes,
   task: string | undefined,
-): Promise<readonly Claimed[]> {
-  return workspace.store.listDeliveries({
-    workspace: workspace.name,
-    receivers: inboxesOf(receiver),
-    states: OPEN_STATES,
-    ...(task === undefined ? {} : { task }),
-    limit: HANDOFFS_SHOWN + 1,
-  });
+): Promise<readonly Waiting[]> {
+  const [open, marked] = await Promise.all([
+    workspace.store.listDeliveries({
+      workspace: workspace.name,
+      receivers: inboxesOf(receiver),
+      states: OPEN_STATES,
+      ...(task === undefined ? {} : { task }),
+      limit: HANDOFFS_SHOWN + 1,
+    }),
+    anyMarked(workspace),
+  ]);
+  return Promise.all(
+    open.map(async (claimed) => ({
+      ...claimed,
+      warnings: marked ? await warningsOf(workspace, claimed) : [],
+    })),
+  );
 }

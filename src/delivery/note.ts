@@ -1,7 +1,7 @@
 /**
  * Notes during the work: memories of the task, linked to its acceptance, that renew the lease.
  * A note of somebody who lost the work is kept all the same, marked, so that the next holder can
- * tell what was found out by whom.
+ * tell what was found out by whom; so is one on a branch that was closed meanwhile, where that has gone.
  */
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
@@ -22,7 +22,7 @@ import { sameBefore } from "../memory/remember.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { forWork } from "./work-branch.ts";
+import { afterClosing, forWork } from "./work-branch.ts";
 
 /** Marks what a holder wrote after it had lost the work. */
 export const STALE_HOLDER = "stale-holder";
@@ -122,15 +122,22 @@ async function append(
   holder: Author,
   { input, lease }: { input: MemoryInput; lease?: Lease },
 ): Promise<Appended> {
-  const { ids, clock, limits, name, branch } = workspace;
+  const { ids, clock, limits, name } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
-  await refuseInvisible(workspace, [written]);
-  const outcome = await workspace.store.appendMemories({
-    workspace: name,
-    branch,
-    memories: [written.record],
-    ...(lease && { lease }),
-  });
+  await refuseInvisible(workspace, [written], { ahead: 1 });
+  const appendTo = (to: string) =>
+    workspace.store.appendMemories({
+      workspace: name,
+      branch: to,
+      memories: [written.record],
+      ...(lease && { lease }),
+    });
+  let { branch } = workspace;
+  let outcome = await appendTo(branch);
+  while (outcome.kind === "branch_closed") {
+    ({ branch } = await afterClosing(workspace, outcome.branch));
+    outcome = await appendTo(branch);
+  }
   switch (outcome.kind) {
     case "appended": {
       const [place] = outcome.places;

@@ -17,14 +17,14 @@ import { readOpen } from "../memory/read.ts";
 import type { Author } from "../memory/record.ts";
 import { digestOf } from "../store/redaction.ts";
 import type { MemoryRow } from "../store/rows.ts";
-import { isRowOpenTo, NOBODY, type Reader } from "../store/sight.ts";
+import { isRowOpenTo, NOBODY } from "../store/sight.ts";
 import type { Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { resolvePolicy } from "./policy.ts";
 import { type Addressed, addressed, resolveFallbacks } from "./receivers.ts";
 import type { CheckedResult } from "./result.ts";
 import { leavingOf, nextReceiver, noRoute } from "./routes.ts";
-import { requireOpenBranch } from "./work-branch.ts";
+import { onOpenBranch, requireOpenBranch } from "./work-branch.ts";
 
 /** Who sends, and in continuation of what. */
 export interface Sender extends Author {
@@ -68,7 +68,10 @@ export async function planHandoff<T>(
   sending: Sending,
 ): Promise<Plan> {
   const { ids, clock } = workspace;
-  const draft = onBranchOf(sender, await checkDraft(workspace, given));
+  const checked = await checkDraft(workspace, given);
+  const meant = onBranchOf(sender, checked);
+  // Handed on, the line goes where its branch has gone; a branch that is named must be open.
+  const draft = checked.branch === undefined ? await onOpenBranch(workspace, meant) : meant;
   await requireOpenBranch(workspace, draft);
   const receiver = await addressed(
     workspace,
@@ -79,9 +82,9 @@ export async function planHandoff<T>(
   if (policy?.deadline !== undefined && policy.deadline <= clock.now())
     throw tooLate(policy.deadline);
   const sealedPolicy = await resolveFallbacks(workspace, policy);
-  const refs = await pinReferences(workspace, draft, readersOf(receiver, sealedPolicy));
+  const refs = await pinReferences(workspace, draft);
   const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
-  const body = bodyOf(draft, receiver, sending, sender.work?.lease.delivery);
+  const body = bodyOf(meant, receiver, sending, sender.work?.lease.delivery);
   return { ...receiver, draft, sending, sealedPolicy, refs, task, body };
 }
 
@@ -142,16 +145,12 @@ function bodyOf(
 }
 
 /** Each reference is fixed by the digest of what it pointed to when it was sent. */
-async function pinReferences(
-  workspace: Workspace,
-  draft: CheckedDraft,
-  readers: readonly Reader[],
-): Promise<Envelope["refs"]> {
+async function pinReferences(workspace: Workspace, draft: CheckedDraft): Promise<Envelope["refs"]> {
   const wanted = draft.refs.map((ref) => (typeof ref === "string" ? { id: ref } : ref));
   if (wanted.length === 0) return [];
   const ids = wanted.map((ref) => ref.id);
   const rows = await readOpen(workspace, ids);
-  for (const reader of readers) refuseHidden(rows, ids, reader);
+  refusePrivate(rows, ids);
   const digests = new Map(rows.map((row) => [row.id, digestOf(row)]));
   const refs = wanted.map((ref, i) => {
     const digest = digests.get(ref.id);
@@ -168,23 +167,13 @@ async function pinReferences(
   return refs;
 }
 
-/**
- * Who will read the references: one agent, in whichever session; of several that may get it, only what
- * everybody may see is known to be readable.
- */
-function readersOf({ to, owner }: Addressed, policy: SealedPolicy | undefined): readonly Reader[] {
-  const isOne = to.kind === "agent" && (policy?.fallback ?? []).length === 0;
-  return isOne ? [{ agent: to.agent, session: "", user: owner }] : [NOBODY];
-}
-
-/** A reference is no use to a receiver that may not see what it points to. */
-function refuseHidden(rows: readonly MemoryRow[], ids: readonly string[], reader: Reader): void {
-  const hidden = rows.find((row) => !isRowOpenTo(row, reader));
+/** Everybody may read a handoff, its record and what it refers to by name, whoever receives it. */
+function refusePrivate(rows: readonly MemoryRow[], ids: readonly string[]): void {
+  const hidden = rows.find((row) => !isRowOpenTo(row, NOBODY));
   if (hidden === undefined) return;
   const path = `refs[${ids.indexOf(hidden.id)}]`;
-  const whom = reader.agent === "" ? "everybody who may get this handoff" : reader.agent;
   throw new BatonError("invisible_reference", {
-    message: `${path}: ${hidden.id} is private, and not for ${whom} to see.`,
+    message: `${path}: ${hidden.id} is private, and everybody may see what a handoff names.`,
     path,
     hint: "Say what matters of it in the handoff, or in a record with scope team.",
     details: { reference: hidden.id },

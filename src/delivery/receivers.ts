@@ -16,8 +16,6 @@ export interface Addressed {
   readonly to: Envelope["to"];
   /** One for an agent or a role; for a channel one for each subscriber. */
   readonly inboxes: readonly string[];
-  /** The person a single receiver belongs to, or empty. */
-  readonly owner: string;
   /** How the receiver likes to be tried. */
   readonly policy: PolicyInput | undefined;
 }
@@ -34,15 +32,15 @@ export async function addressed(
   if (receiver === undefined) throw new Error("the schema lets only addresses through");
   switch (receiver.kind) {
     case "agent": {
-      const { id, owner, policy } = await requireAddressee(workspace, receiver.agent, "to");
-      return { to: { kind: "agent", agent: id }, inboxes: [id], owner, policy };
+      const { id, policy } = await requireAddressee(workspace, receiver.agent, "to");
+      return { to: { kind: "agent", agent: id }, inboxes: [id], policy };
     }
     case "role":
-      return { to: receiver, inboxes: [roleInbox(receiver.role)], owner: "", policy: undefined };
+      return { to: receiver, inboxes: [roleInbox(receiver.role)], policy: undefined };
     case "channel": {
       await requireOpen(workspace, receiver.channel);
       const inboxes = await audience(workspace, receiver.channel, receivers);
-      return { to: receiver, inboxes, owner: "", policy: undefined };
+      return { to: receiver, inboxes, policy: undefined };
     }
   }
 }

@@ -15,6 +15,7 @@ import { type Plan, planHandoff, type Sender, type Sending } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";
 import { withRoom } from "./room.ts";
+import { afterClosing } from "./work-branch.ts";
 
 /** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
 const ROUNDS = 10;
@@ -40,9 +41,10 @@ async function sendPlanned<T>(
   sender: Sender,
   plan: Plan,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
+  let where = workspace;
   let round: Round = { open: undefined, breaker: 0, inboxes: plan.inboxes };
   for (let n = 0; n < ROUNDS; n++) {
-    const prepared = prepare(workspace, sender, plan, round);
+    const prepared = prepare(where, sender, plan, round);
     const outcome = await workspace.store.sendHandoff(prepared.operation);
     switch (outcome.kind) {
       case "sent":
@@ -62,6 +64,11 @@ async function sendPlanned<T>(
         break;
       case "entry_changed":
         return repeated(workspace, plan, outcome.entry);
+      case "branch_closed":
+        // Work that is held can be handed on all the same, where its branch has gone.
+        if (sender.work === undefined) throw await sendError(workspace, outcome);
+        where = await afterClosing(workspace, outcome.branch);
+        break;
       default:
         round = { ...round, inboxes: await reachable(workspace, plan, round, outcome) };
     }

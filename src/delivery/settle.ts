@@ -21,7 +21,7 @@ import { afterFailure, afterRelease, FAILURE_CLASSES, isLast, type Tried } from 
 import { nextInLine } from "./receivers.ts";
 import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
 import { TRANSITIONS } from "./transitions.ts";
-import { forWork, mergeAfter, type WorkMerge } from "./work-branch.ts";
+import { afterClosing, forWork, mergeAfter, type WorkMerge } from "./work-branch.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 
@@ -245,7 +245,7 @@ async function settle(
   }
 }
 
-/** On the branch of the work; where that was closed meanwhile, on the holder's own. */
+/** On the branch of the work; where that was closed meanwhile, where it has gone. */
 async function settleOn(
   workspace: Workspace,
   branch: string,
@@ -253,8 +253,9 @@ async function settleOn(
 ): Promise<SettleOutcome> {
   const { store, name } = workspace;
   const outcome = await store.settleDelivery({ workspace: name, branch, ...settling });
-  if (outcome.kind !== "branch_closed" || branch === workspace.branch) return outcome;
-  return settleOn(workspace, workspace.branch, settling);
+  if (outcome.kind !== "branch_closed") return outcome;
+  const { branch: open } = await afterClosing(workspace, outcome.branch);
+  return settleOn(workspace, open, settling);
 }
 
 /**

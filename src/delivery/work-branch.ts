@@ -1,13 +1,15 @@
 /**
  * Work on a branch: a handoff may name one, and then what its receiver notes and hands in goes there. If
  * it says so, completing it merges the branch; a merge that cannot be made leaves the branch open, and
- * the work completed.
+ * the work completed. Work outlives its branch: what comes of it after that was closed goes where the
+ * branch has gone.
  */
 import { BatonError, isBatonError } from "../errors.ts";
 import { branchClosed, requireBranch } from "../memory/branches.ts";
 import { type Merged, mergeBranch } from "../memory/merge.ts";
 import type { Author } from "../memory/record.ts";
 import type { EnvelopeRow } from "../store/rows.ts";
+import { TRUNK } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { parseEnvelope } from "./parse-envelope.ts";
 
@@ -27,17 +29,50 @@ export function branchOf(envelope: EnvelopeRow): string | undefined {
   return envelope.text.includes('"branch":') ? parseEnvelope(envelope).branch : undefined;
 }
 
-/** A branch that work can be done on. */
-export async function requireOpenBranch(
+interface WorkBranch {
+  readonly branch?: string | undefined;
+  readonly mergeOnComplete?: true | undefined;
+}
+
+/** The workspace on what a closed branch was merged into; of one that was given up, on the trunk. */
+export async function afterClosing(workspace: Workspace, closed: string): Promise<Workspace> {
+  let found = await requireBranch(workspace, closed);
+  while (found.closed !== undefined) {
+    const { as, record } = found.closed;
+    const [merge] =
+      as === "merged" ? await workspace.store.readMemories(workspace.name, [record]) : [];
+    found = await requireBranch(workspace, merge?.branch ?? TRUNK);
+  }
+  return { ...workspace, branch: found.name };
+}
+
+/** The same of a handoff that goes on with work: what was merged is not its to merge any more. */
+export async function onOpenBranch<Draft extends WorkBranch>(
   workspace: Workspace,
-  draft: { readonly branch?: string | undefined; readonly mergeOnComplete?: true | undefined },
-): Promise<void> {
+  draft: Draft,
+): Promise<Draft> {
+  if (draft.branch === undefined) return draft;
+  const { branch } = await afterClosing(workspace, draft.branch);
+  if (branch === draft.branch) return draft;
+  const { branch: _, mergeOnComplete: __, ...rest } = draft;
+  return (branch === TRUNK ? rest : { ...rest, branch }) as Draft;
+}
+
+/** A branch that work can be done on. */
+export async function requireOpenBranch(workspace: Workspace, draft: WorkBranch): Promise<void> {
   if (draft.branch === undefined) {
     if (draft.mergeOnComplete === undefined) return;
     throw new BatonError("invalid_envelope", {
       message: "mergeOnComplete: there is no branch to merge.",
       path: "mergeOnComplete",
       hint: "Name the branch the work is done on: branch.",
+    });
+  }
+  if (draft.branch === TRUNK && draft.mergeOnComplete !== undefined) {
+    throw new BatonError("invalid_envelope", {
+      message: `mergeOnComplete: "${TRUNK}" is the trunk, and is merged into nothing.`,
+      path: "mergeOnComplete",
+      hint: "Name a branch of its own, or leave mergeOnComplete out.",
     });
   }
   const found = await requireBranch(workspace, draft.branch);

@@ -8,8 +8,9 @@ import { BatonError, type ErrorCode, type Violation } from "../errors.ts";
 
 type Issue = z.core.$ZodIssue;
 
-export function violationsOf(error: z.ZodError): Violation[] {
-  return error.issues.flatMap((issue) => violationsOfIssue(issue));
+/** `form` is the hint where only the form is wrong, which the message itself tells. */
+export function violationsOf(error: z.ZodError, form: string): Violation[] {
+  return error.issues.flatMap((issue) => violationsOfIssue(issue, form));
 }
 
 export function formatPath(path: readonly PropertyKey[]): string {
@@ -21,7 +22,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-function violationsOfIssue(issue: Issue): Violation[] {
+function violationsOfIssue(issue: Issue, form: string): Violation[] {
   const path = formatPath(issue.path);
   const say = (rule: string, hint: string, message = issue.message): Violation[] => [
     { path, rule, message: `${path || "The value"}: ${message}`, hint },
@@ -52,17 +53,17 @@ function violationsOfIssue(issue: Issue): Violation[] {
         `${issue.inclusive ? "At least" : "More than"} ${issue.minimum}.`,
       );
     case "invalid_format":
-      return say("format", "See the envelope's schema: baton schema envelope.");
+      return say("format", form);
     case "invalid_value":
       return say("one_of", `Use one of: ${issue.values.map(String).join(", ")}.`);
     case "custom": {
       const { rule, hint } = (issue.params ?? {}) as { rule?: string; hint?: string };
-      return say(rule ?? "custom", hint ?? "See the envelope's schema: baton schema envelope.");
+      return say(rule ?? "custom", hint ?? form);
     }
     case "invalid_union":
-      return closestBranch(issue) ?? say("one_of", "Use one of the forms named.");
+      return closestBranch(issue, form) ?? say("one_of", "Use one of the forms named.");
     default:
-      return say(issue.code, "See the envelope's schema: baton schema envelope.");
+      return say(issue.code, form);
   }
 }
 
@@ -70,12 +71,17 @@ function violationsOfIssue(issue: Issue): Violation[] {
  * Of a union's branches, the one the value was most likely meant for: the branch that failed
  * inside the value rather than on its type. Its findings help more than "invalid input".
  */
-function closestBranch(issue: Extract<Issue, { code: "invalid_union" }>): Violation[] | undefined {
+function closestBranch(
+  issue: Extract<Issue, { code: "invalid_union" }>,
+  form: string,
+): Violation[] | undefined {
+  // A union that says itself what it takes knows better than any one of its branches.
+  const isNamed = issue.message !== "Invalid input";
   const inside = issue.errors.find((branch) =>
-    branch.some((found) => found.path.length > 0 || found.code !== "invalid_type"),
+    branch.some((found) => found.path.length > 0 || (!isNamed && found.code !== "invalid_type")),
   );
   return inside?.flatMap((found) =>
-    violationsOfIssue({ ...found, path: [...issue.path, ...found.path] }),
+    violationsOfIssue({ ...found, path: [...issue.path, ...found.path] }, form),
   );
 }
 
@@ -100,6 +106,11 @@ export function rejection(
   });
 }
 
+/** Where a schema can be read. */
+const FORM_HINTS: Partial<Record<ErrorCode, string>> = {
+  invalid_envelope: "See the envelope's schema: baton schema envelope.",
+};
+
 /** Parses with a schema, or throws one `BatonError` that names every violation. */
 export function parseOr<Schema extends z.ZodType>(
   schema: Schema,
@@ -115,7 +126,8 @@ export function parseOr<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const prefix = refusal.prefix ?? "";
-  const broken = violationsOf(parsed.error).map((violation) => ({
+  const form = FORM_HINTS[refusal.code] ?? "Write it in that form.";
+  const broken = violationsOf(parsed.error, form).map((violation) => ({
     ...violation,
     path: joinPath(prefix, violation.path),
   }));

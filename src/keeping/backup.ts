@@ -2,13 +2,15 @@
  * Backing up while everybody works. Where the store is a file, a copy of all of it; where it is not
  * (PostgreSQL, memory), the export of the workspace, which restores as well.
  */
+import * as z from "zod";
 import type { BackupProgress, CopiedWorkspace, RowCounts } from "../store/archive.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { exportToFile } from "./export.ts";
+import { checkedFile, checkedOptions, listener } from "./given.ts";
 
-export interface BackupOptions {
-  readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
-}
+const BackupSchema = z.strictObject({ onProgress: listener<BackupProgress>() });
+
+export type BackupOptions = z.input<typeof BackupSchema>;
 
 export type BackupReport =
   | {
@@ -31,9 +33,11 @@ export type BackupReport =
 
 export async function backupTo(
   workspace: Workspace,
-  file: string,
-  { onProgress }: BackupOptions = {},
+  given: string,
+  options: BackupOptions = {},
 ): Promise<BackupReport> {
+  const file = checkedFile(given);
+  const { onProgress } = checkedOptions(BackupSchema, options);
   const outcome = await workspace.store.backup(file, onProgress);
   if (outcome.kind === "copied") {
     const { bytes, sha256, workspaces } = outcome;

@@ -3,11 +3,13 @@
  * what is private to somebody, so it is an operator's act. Only one row is held at a time.
  */
 import { open } from "node:fs/promises";
+import * as z from "zod";
 import { BatonError } from "../errors.ts";
 import { fileFailure, stageFile } from "../staged-file.ts";
 import { ROW_KINDS, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { batonVersion } from "../version.ts";
+import { checkedFile, checkedOptions, listener } from "./given.ts";
 import { EXPORT_FORMAT, EXPORT_VERSION, LineWriter } from "./lines.ts";
 
 export interface ExportProgress {
@@ -15,9 +17,14 @@ export interface ExportProgress {
   readonly total: number;
 }
 
-export interface ExportOptions {
-  readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
-}
+const ExportSchema = z.strictObject({ onProgress: listener<ExportProgress>() });
+const ExportToSchema = ExportSchema.extend({
+  /** Replaces a file that is there. */
+  force: z.boolean().default(false),
+});
+
+export type ExportOptions = z.input<typeof ExportSchema>;
+export type ExportToOptions = z.input<typeof ExportToSchema>;
 
 export interface ExportReport {
   readonly file: string;
@@ -37,8 +44,9 @@ const PROGRESS_EVERY = 1_000;
 /** Lines with their ends; what it returns after the last is what was in them. */
 export async function* exportLines(
   workspace: Workspace,
-  { onProgress }: ExportOptions = {},
+  options: ExportOptions = {},
 ): AsyncGenerator<string, Summed | undefined, undefined> {
+  const { onProgress } = checkedOptions(ExportSchema, options);
   const { name, store, clock } = workspace;
   const lines = new LineWriter(EXPORT_FORMAT, name);
   let counts: RowCounts | undefined;
@@ -79,13 +87,15 @@ function unreadable(counts: RowCounts | undefined, done: number): BatonError {
 /** Into a file, which appears when it is complete. */
 export async function exportToFile(
   workspace: Workspace,
-  file: string,
-  options: ExportOptions & { readonly force?: boolean | undefined } = {},
+  given: string,
+  options: ExportToOptions = {},
 ): Promise<ExportReport> {
-  const staged = stageFile(file, { replace: options.force ?? false });
+  const file = checkedFile(given);
+  const { force, onProgress } = checkedOptions(ExportToSchema, options);
+  const staged = stageFile(file, { replace: force });
   try {
     const handle = await open(staged.path, "w");
-    const lines = exportLines(workspace, options);
+    const lines = exportLines(workspace, { onProgress });
     try {
       const { bytes, summed } = await writeAll(lines, (text) => handle.appendFile(text));
       staged.place();

@@ -5,22 +5,24 @@
  * is left alone.
  */
 import { createReadStream } from "node:fs";
+import * as z from "zod";
 import { BatonError } from "../errors.ts";
 import { fileFailure } from "../staged-file.ts";
 import { type ImportProgress, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { checkedFile, checkedOptions, listener } from "./given.ts";
 import type { ExportHeader } from "./lines.ts";
 import { type Chunks, type ReadExport, readExport } from "./read-export.ts";
 
-export interface ImportOptions {
-  readonly onProgress?:
-    | ((progress: {
-        readonly phase: "reading" | ImportProgress["phase"];
-        readonly done: number;
-        readonly total: number;
-      }) => void)
-    | undefined;
-}
+const ImportSchema = z.strictObject({
+  onProgress: listener<{
+    readonly phase: "reading" | ImportProgress["phase"];
+    readonly done: number;
+    readonly total: number;
+  }>(),
+});
+
+export type ImportOptions = z.input<typeof ImportSchema>;
 
 export interface ImportReport {
   /** `already_there`: the workspace has this very history, perhaps with more after it. */
@@ -40,9 +42,11 @@ export type ImportSource = string | Chunks;
 
 export async function importExport(
   workspace: Workspace,
-  source: ImportSource,
-  { onProgress }: ImportOptions = {},
+  given: ImportSource,
+  options: ImportOptions = {},
 ): Promise<ImportReport> {
+  const source = checkedSource(given);
+  const { onProgress } = checkedOptions(ImportSchema, options);
   if (typeof source === "string") await checkFile(workspace, source, { onProgress });
   const read = await openSource(workspace, source);
   try {
@@ -65,6 +69,17 @@ export async function importExport(
   } finally {
     await read.close();
   }
+}
+
+function checkedSource(source: ImportSource): ImportSource {
+  if (typeof source === "string") return checkedFile(source, "source");
+  const isThere = typeof source === "object" && source !== null;
+  if (isThere && (Symbol.asyncIterator in source || Symbol.iterator in source)) return source;
+  throw new BatonError("invalid_input", {
+    message: "What to import is neither a path nor something to read lines from.",
+    path: "source",
+    hint: "Pass the path of a file, or a stream or list of texts or bytes, such as hub.export().",
+  });
 }
 
 /** Reads a file to its end: throws at the first line that is not as it was written. */

@@ -2,17 +2,16 @@
  * Memories alone, those of a branch, task or type that the reader may see: for other programs to
  * read. This leaves out most of what there is, says so in its header, and cannot be imported.
  */
-import { parseOr } from "../envelope/violations.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { batonVersion } from "../version.ts";
 import { EXPORT_VERSION, LineWriter, MEMORIES_FORMAT } from "./lines.ts";
-import { isWanted, type KeepingQuery, KeepingQuerySchema, seenMemories } from "./query.ts";
+import { checkedQuery, isWanted, type KeepingQuery, seenMemories } from "./query.ts";
 
 export async function* memoryLines(
   workspace: Workspace,
   query: KeepingQuery,
 ): AsyncGenerator<string, void, undefined> {
-  const wanted = parseOr(KeepingQuerySchema, query, { code: "invalid_input", what: "The query" });
+  const wanted = await checkedQuery(workspace, query);
   const { name, clock, reader } = workspace;
   const lines = new LineWriter(MEMORIES_FORMAT, name);
   yield lines.header({

@@ -1,20 +1,32 @@
 /** Which memories somebody wants to have out of a workspace, and reading them one by one. */
 import * as z from "zod";
-import { Name } from "../envelope/schema.ts";
+import { BranchName, Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { requireBranch } from "../memory/branches.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import { isSeen } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 
-export const KeepingQuerySchema = z.strictObject({
+const KeepingQuerySchema = z.strictObject({
   /** What is seen from this branch; else from the one that is worked on. */
-  branch: Name.optional(),
+  branch: BranchName.optional(),
   task: Name.optional(),
   type: z.string().min(1).optional(),
 });
 
 export type KeepingQuery = z.input<typeof KeepingQuerySchema>;
+
+/** A branch that is not there has nothing to show, which is not the same as an empty one. */
+export async function checkedQuery(
+  workspace: Workspace,
+  query: KeepingQuery,
+): Promise<z.output<typeof KeepingQuerySchema>> {
+  const checked = parseOr(KeepingQuerySchema, query, { code: "invalid_input", what: "The query" });
+  if (checked.branch !== undefined) await requireBranch(workspace, checked.branch);
+  return checked;
+}
 
 export interface SeenMemory {
   readonly row: MemoryRow;

@@ -22,7 +22,7 @@ export async function* splitLines(
   let length = 0;
   let number = 0;
   for await (const chunk of chunks) {
-    let bytes = typeof chunk === "string" ? Buffer.from(chunk) : Buffer.from(chunk);
+    let bytes = bytesOf(chunk);
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE)) {
       yield { number: ++number, bytes: Buffer.concat([...rest, bytes.subarray(0, end + 1)]) };
       bytes = bytes.subarray(end + 1);
@@ -34,6 +34,16 @@ export async function* splitLines(
     if (length > limits.exportLineBytes) throw tooLong(number + 1, limits.exportLineBytes);
   }
   if (length > 0) throw refuse(number + 1, "has no end: the file was cut off in it");
+}
+
+function bytesOf(chunk: unknown): Buffer {
+  if (typeof chunk === "string") return Buffer.from(chunk);
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk);
+  throw new BatonError("invalid_input", {
+    message: "What to import has something in it that is neither a text nor bytes.",
+    path: "source",
+    hint: "Pass a list or a stream of texts or bytes; bytes themselves in a list: [bytes].",
+  });
 }
 
 function tooLong(line: number, max: number): BatonError {

@@ -20,7 +20,7 @@ export interface Merge {
 
 /** Where a branch left its base. */
 export interface Fork {
-  /** The last record of the base it sees; empty where there was none. */
+  /** The last record of the base it sees; empty where there was none, or not everybody may see it. */
   readonly memory: string;
   /** How many merges the base had. */
   readonly merges: number;

@@ -11,7 +11,7 @@ import { BatonError } from "../errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
 import { nearestNames } from "../nearest.ts";
 import { type EntryRow, parseText } from "../store/rows.ts";
-import { TRUNK } from "../store/sight.ts";
+import { isRowOpenTo, NOBODY, TRUNK } from "../store/sight.ts";
 import { CLOSED } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { BRANCH, type BranchValue, type ClosedValue, type Fork, refuseReserved } from "./branch.ts";
@@ -25,7 +25,7 @@ export interface BranchInfo {
   readonly name: string;
   /** The branch it left. */
   readonly base: string;
-  /** The last record of its base that it sees. */
+  /** The last record of its base that it sees; not named when it is private. */
   readonly fork: Pick<Fork, "memory" | "seq">;
   readonly state: "open" | "merged" | "abandoned";
   /** Who began it, and when. */
@@ -156,7 +156,10 @@ async function forkOf(
     const { revision } = await requireBranch(workspace, from);
     if (revision !== base.revision) continue;
     const { seq = 0, memory = "" } = tip ?? {};
-    return { base, fork: { memory, merges: base.value.merges.length, seq } };
+    // Everybody sees where a branch began: a private record is not named, its number says it too.
+    const [last] = memory === "" ? [] : await store.readMemories(name, [memory]);
+    const named = last !== undefined && isRowOpenTo(last, NOBODY) ? memory : "";
+    return { base, fork: { memory: named, merges: base.value.merges.length, seq } };
   }
   throw overtaken(from);
 }

@@ -67,8 +67,11 @@ export type Finding =
 
 const left = (spot: Spot, why: LeftWhy): Finding => ({ kind: "left", left: { ...spot, why } });
 
-/** What a record vouches for, of an erasure. Never a text that may be what has to go. */
-export function vouchedFor(erasure: Erasure, isHidden: (name: string) => boolean): Redacted {
+/**
+ * What a record vouches for, of an erasure. Never a text that may be what has to go; of a body that is
+ * private to somebody its id all the same, since without it nobody could tell which stub is believed.
+ */
+export function vouchedFor(erasure: Erasure, isHidden: (spot: Spot) => boolean): Redacted {
   switch (erasure.kind) {
     case "memory":
     case "envelope": {
@@ -76,8 +79,9 @@ export function vouchedFor(erasure: Erasure, isHidden: (name: string) => boolean
       return { digest, id, kind, stub: sha256(text) };
     }
     default: {
-      const { id, kind } = spotOf(erasure);
-      return { id: isHidden(id) ? `sha256 ${sha256(id)}` : id, kind: kind as "attempt" };
+      const spot = spotOf(erasure);
+      const id = isHidden(spot) ? `sha256 ${sha256(spot.id)}` : spot.id;
+      return { id, kind: spot.kind as "attempt" };
     }
   }
 }

@@ -9,12 +9,14 @@ import { MemoryId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
+import { isForAll } from "../store/sight.ts";
 import { CLOSED, type PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { BRANCH, type Merge } from "./branch.ts";
 import { branchClosed, markOf, overtaken, ROUNDS, requireBranch, written } from "./branches.ts";
 import { type Compared, type Conflict, compare } from "./compare.ts";
-import { type Author, type Memory, type MemoryInput, placedMemory } from "./record.ts";
+import { refuseQuarantined } from "./quarantine-mark.ts";
+import { type Author, type Memory, type MemoryInput, memoryOf, placedMemory } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 
 const MergeSchema = z.strictObject({
@@ -43,7 +45,14 @@ export type Merged =
       readonly kind: "conflicts";
       readonly branch: string;
       readonly conflicts: readonly Conflict[];
+      /** How many more there are, of records that are not for who merges to see. */
+      readonly hidden: number;
+      /** What to do about those, if there are any. */
+      readonly hint?: string;
     };
+
+const HIDDEN =
+  "Somebody who may see them has to merge: the author of the private records on the branch, or on its base.";
 
 export async function mergeBranch(
   workspace: Workspace,
@@ -54,12 +63,17 @@ export async function mergeBranch(
   const { resolve } = parseOr(MergeSchema, options, { code: "invalid_input", what: "The options" });
   for (let round = 0; round < ROUNDS; round++) {
     const compared = await compare(workspace, name);
-    const { branch, conflicts } = compared;
+    const { branch, conflicts, hidden } = compared;
     if (branch.closed !== undefined) throw branchClosed(branch);
     refuseIdle(resolve, conflicts);
     const open = conflicts.filter((conflict) => !resolve.some((each) => settles(each, conflict)));
-    if (open.length > 0) return { kind: "conflicts", branch: branch.name, conflicts: open };
-    const merged = await write(workspace, author, compared, resolve);
+    if (open.length > 0 || hidden > 0) {
+      const hint = hidden > 0 ? { hint: HIDDEN } : {};
+      return { kind: "conflicts", branch: branch.name, conflicts: open, hidden, ...hint };
+    }
+    const kept = resolve.map(({ keep: id }, i) => ({ id, path: `resolve[${i}].keep` }));
+    await refuseQuarantined(workspace, kept);
+    const merged = await write(workspace, author, compared, await resolved(workspace, resolve));
     if (merged !== undefined) return merged;
   }
   throw overtaken(name);
@@ -80,17 +94,51 @@ function refuseIdle(resolve: readonly Resolution[], conflicts: readonly Conflict
   });
 }
 
+interface Resolved extends Resolution {
+  /** Of two records of which one is private: who may know that. */
+  readonly scope: Pick<MemoryInput, "scope" | "session"> | undefined;
+}
+
+/** Everybody sees a merge; not everybody may see what it decides about. */
+async function resolved(
+  { store, name }: Workspace,
+  resolve: readonly Resolution[],
+): Promise<Resolved[]> {
+  const ids = resolve.flatMap(({ keep, over }) => [keep, over]);
+  const rows = ids.length === 0 ? [] : await store.readMemories(name, [...new Set(ids)]);
+  const records = new Map(rows.map((row) => [row.id, memoryOf(row)]));
+  return resolve.map((each) => {
+    const both = [records.get(each.keep), records.get(each.over)];
+    return { ...each, scope: scopeFor(both.filter((record) => record !== undefined)) };
+  });
+}
+
+function scopeFor(records: readonly Memory[]): Resolved["scope"] {
+  const closed = records.filter((record) => !isForAll(record));
+  const [first] = closed;
+  if (first === undefined) return undefined;
+  // Private in two ways: then who merges is the only one that is known to see both.
+  const { scope, session } = first;
+  if (scope === "agent" || closed.some((each) => each.scope !== scope)) return { scope: "agent" };
+  return scope === "session" ? { scope, session } : { scope };
+}
+
 /** Undefined when somebody was quicker: compare again. */
 async function write(
   workspace: Workspace,
   author: Author,
   { branch, into, tip, lines }: Compared,
-  resolve: readonly Resolution[],
+  resolve: readonly Resolved[],
 ): Promise<Merged | undefined> {
-  const mark = markOf(
-    { ...workspace, branch: into.name },
-    author,
-    recordOf(author, { branch: branch.name, into: into.name, tip }, resolve),
+  const of = { branch: branch.name, into: into.name, tip };
+  const view = { ...workspace, branch: into.name };
+  const open = resolve.filter(({ scope }) => scope === undefined);
+  const mark = markOf(view, author, recordOf(author, of, open));
+  // Which of two private records holds is said to those who see them.
+  const asides = resolve.flatMap((each) =>
+    each.scope === undefined
+      ? []
+      : [markOf(view, author, { ...recordOf(author, of, [each]), ...each.scope })],
   );
   const merge = { branch: branch.name, lines, record: mark.memory };
   const merges: readonly Merge[] = [...into.value.merges, merge];
@@ -108,13 +156,14 @@ async function write(
   ];
   const outcome = await workspace.store.appendMemories({
     ...mark.operation,
+    memories: [mark, ...asides].map(({ written: { record } }) => record),
     entries,
     tip: { branch: branch.name, seq: tip },
   });
   switch (outcome.kind) {
     case "appended": {
       const [place] = outcome.places;
-      if (place === undefined) throw new Error("one record was appended, no place came back");
+      if (place === undefined) throw new Error("a record was appended, no place came back");
       const memory = placedMemory(mark.written, place, into.name);
       return { kind: "merged", branch: branch.name, into: into.name, tip, memory };
     }
@@ -135,10 +184,11 @@ function recordOf(
   of: { readonly branch: string; readonly into: string; readonly tip: number },
   resolve: readonly Resolution[],
 ): MemoryInput {
+  const kept = resolve.map(({ keep, over }) => ({ keep, over }));
   return {
     type: "merge",
     content: `${agent} merged "${of.branch}" into "${of.into}".`,
-    data: { branch: of.branch, tip: of.tip },
+    data: { branch: of.branch, tip: of.tip, ...(kept.length === 0 ? {} : { resolved: kept }) },
     ...(resolve.length === 0 ? {} : { refs: [...new Set(resolve.map(({ keep }) => keep))] }),
     relations: [...new Set(resolve.map(({ over }) => over))].map((to) => ({
       kind: "supersedes" as const,

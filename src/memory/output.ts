@@ -1,6 +1,7 @@
 /**
- * All that one agent or one session wrote, newest first, back to a time, on every branch. Also what is
- * private to it: who is not trusted any more is not trusted in private either.
+ * All that one agent or one session wrote, newest first, back to a time: on every branch, and step by
+ * step in its traces. Also what is private to it: who is not trusted any more is not trusted in private
+ * either.
  */
 
 import {
@@ -26,7 +27,7 @@ export async function outputOf(workspace: Workspace, source: Source): Promise<st
   const { store, name, limits } = workspace;
   const { reader, filter } = await lookFor(workspace, source);
   const lines = await allLines(workspace);
-  const sight: Sight = { ...everybodyOn(TRUNK), lines, reader };
+  const sight: Sight = { ...everybodyOn(TRUNK), lines, reader, traces: true };
   const limit = limits.pageSize;
   const found: string[] = [];
   for (let before: string | undefined; ; ) {

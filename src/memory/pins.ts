@@ -2,27 +2,39 @@
  * Pins: facts that always travel. A pin is a memory like any other, of type `pin`, that points to
  * what it pins; taking it off is another memory that supersedes it. So it is known who pinned what
  * and when, and nothing has a table of its own.
+ *
+ * What is pinned is the fact, not its wording: when the record was superseded or corrected, the newest
+ * that holds instead travels. A pin is seen by whoever may see what it pins, and by nobody else.
  */
 import * as z from "zod";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
-import { isQuarantined } from "../store/sight.ts";
+import { isQuarantined, isSeen, type Sight } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { type AsOf, AsOfSchema } from "./as-of.ts";
-import { readMemory, readOpen, recentMemories } from "./read.ts";
-import { type Author, type Memory, memoryOf } from "./record.ts";
+import { AsOfSchema } from "./as-of.ts";
+import { readMemory, readOpen } from "./read.ts";
+import { type Author, type Memory, type MemoryInput, memoryOf } from "./record.ts";
 import { remember } from "./remember.ts";
 import { sightOf } from "./sight.ts";
 
 const PIN = "pin";
 const UNPIN = "unpin";
+const REPLACING = ["supersedes", "corrects"] as const;
+/** More than anybody replaces one record by. */
+const MOST_EDGES = 1_000;
+
+/** A fact that travels. */
+export interface Pinned extends Memory {
+  /** The record that was pinned, where this one has superseded or corrected it. */
+  readonly insteadOf?: string;
+}
 
 /** Pins a memory. Pinning what is pinned already changes nothing. */
 export async function pin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
-  const pinned = await activePins(workspace);
-  if (pinned.some((each) => each.pins === target.id)) return;
+  const pinned = await activePins(workspace, await sightOf(workspace));
+  if (pinned.some((each) => isAbout(each, target.id))) return;
   if (pinned.length >= FORMAT_LIMITS.listItems) {
     throw new BatonError("limit_exceeded", {
       message: `There are ${pinned.length} pins already; they travel with every handoff.`,
@@ -37,6 +49,7 @@ export async function pin(workspace: Workspace, author: Author, memory: string):
       content: `${author.agent} pinned ${target.id}.`,
       refs: [target.id],
       relations: [{ kind: "references", to: target.id }],
+      ...scopeOf(target),
     },
   ]);
 }
@@ -44,16 +57,26 @@ export async function pin(workspace: Workspace, author: Author, memory: string):
 /** Takes a pin off. Unpinning what is not pinned changes nothing. */
 export async function unpin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
-  const active = (await activePins(workspace)).filter((each) => each.pins === target.id);
+  const pinned = await activePins(workspace, await sightOf(workspace));
+  const active = pinned.filter((each) => isAbout(each, target.id));
   if (active.length === 0) return;
-  await remember(workspace, author, [
-    {
+  await remember(
+    workspace,
+    author,
+    active.map((each) => ({
       type: UNPIN,
       // Named by the pin alone: what was quarantined can be unpinned, and nothing may refer to it.
-      content: `${author.agent} unpinned ${target.id}.`,
-      relations: active.map((each) => ({ kind: "supersedes" as const, to: each.pin })),
-    },
-  ]);
+      content: `${author.agent} unpinned ${each.pins}.`,
+      relations: [{ kind: "supersedes" as const, to: each.pin.id }],
+      ...scopeOf(each.pin),
+    })),
+  );
+}
+
+/** For the same readers. */
+function scopeOf({ scope, session }: Memory): Pick<MemoryInput, "scope" | "session"> {
+  if (scope === undefined) return {};
+  return scope === "session" ? { scope, session } : { scope };
 }
 
 const PinsSchema = z.strictObject({
@@ -63,45 +86,127 @@ const PinsSchema = z.strictObject({
 
 export type PinsQuery = z.input<typeof PinsSchema>;
 
-/** Everything that is pinned and may be seen, in the order it was pinned. */
+/** Everything that is pinned and may be seen, as it holds now, in the order it was pinned. */
 export async function pinnedMemories(
   workspace: Workspace,
   query: PinsQuery = {},
-): Promise<Memory[]> {
+): Promise<Pinned[]> {
   const { asOf } = parseOr(PinsSchema, query, { code: "invalid_input", what: "The query" });
+  const sight = await sightOf(workspace, { asOf });
   // Two agents may pin the same thing at the same moment: it is pinned, once.
-  const pinned = new Set((await activePins(workspace, asOf)).map((each) => each.pins));
-  const sight = await sightOf(workspace);
-  const wanted = [...pinned].filter((id) => !isQuarantined(id, sight));
+  const pinned = new Map<string, string>();
+  for (const { holds, pins } of await activePins(workspace, sight)) {
+    if (holds !== undefined && !pinned.has(holds)) pinned.set(holds, pins);
+  }
+  const wanted = [...pinned.keys()].filter((id) => !isQuarantined(id, sight));
   const memories = (await readOpen(workspace, wanted)).map(memoryOf);
-  return memories.filter(({ redacted }) => redacted === undefined); // Nothing is left to travel.
+  return memories
+    .filter(({ redacted }) => redacted === undefined) // Nothing is left to travel.
+    .map((memory) => {
+      const pins = pinned.get(memory.id);
+      return pins === undefined || pins === memory.id ? memory : { ...memory, insteadOf: pins };
+    });
 }
 
 interface ActivePin {
-  readonly pin: string;
+  readonly pin: Memory;
   readonly pins: string;
+  /** What holds of it: itself, or the newest that replaced it; undefined when nothing took its place. */
+  readonly holds: string | undefined;
 }
 
-async function activePins(workspace: Workspace, asOf?: AsOf): Promise<ActivePin[]> {
+const isAbout = ({ pins, holds }: ActivePin, id: string): boolean => pins === id || holds === id;
+
+async function activePins(workspace: Workspace, sight: Sight): Promise<ActivePin[]> {
   const ended = new Set<string>();
-  for (const record of await all(workspace, UNPIN, asOf)) {
+  // Taken off is taken off: what quarantines an unpin does not pin anew.
+  for (const record of await all(workspace, UNPIN, { ...sight, quarantined: [] })) {
     for (const relation of record.relations ?? []) ended.add(relation.to);
   }
-  const active = (await all(workspace, PIN, asOf)).filter((record) => !ended.has(record.id));
-  // Anybody may call a memory a pin; one that names nothing pins nothing.
-  return active
-    .reverse()
-    .flatMap(({ id, refs = [] }) => refs.slice(0, 1).map((pins) => ({ pin: id, pins })));
+  const left = (await all(workspace, PIN, sight)).filter((record) => !ended.has(record.id));
+  const found = await Promise.all(
+    left.reverse().map(async (record): Promise<ActivePin[]> => {
+      // Anybody may call a memory a pin; one that names nothing pins nothing.
+      const [pins] = record.refs ?? [];
+      if (pins === undefined || (await replacing(workspace, sight, record.id)).length > 0)
+        return [];
+      return [{ pin: record, pins, holds: await holding(workspace, sight, pins) }];
+    }),
+  );
+  return found.flat();
 }
 
-async function all(workspace: Workspace, type: string, asOf: AsOf | undefined): Promise<Memory[]> {
+/** What is seen to supersede or correct it. */
+async function replacing(
+  { store, name }: Workspace,
+  sight: Sight,
+  memory: string,
+): Promise<Memory[]> {
+  const at = { workspace: name, direction: "in" as const, sight, limit: MOST_EDGES };
+  const edges = await store.findRelations({ ...at, memory, kinds: REPLACING });
+  if (edges.length === 0) return [];
+  const sources = new Set(edges.map(({ source }) => source));
+  return (await store.readMemories(name, [...sources])).map(memoryOf);
+}
+
+/** The newest record that stands in a fact's place, by way of however many. */
+async function holding(
+  workspace: Workspace,
+  sight: Sight,
+  fact: string,
+): Promise<string | undefined> {
+  const standing: Memory[] = [];
+  const seen = new Map<string, Memory | undefined>([[fact, undefined]]);
+  for (const [id, memory] of seen) {
+    const by = await replacing(workspace, sight, id);
+    if (by.length === 0 && memory === undefined) return fact;
+    if (by.length === 0 && memory !== undefined) standing.push(memory);
+    for (const each of await placesTaken(workspace, sight, id, by)) {
+      if (!seen.has(each.id)) seen.set(each.id, each);
+    }
+  }
+  return standing.sort((a, b) => a.storedAt - b.storedAt || (a.id < b.id ? -1 : 1)).at(-1)?.id;
+}
+
+/** A merge takes nothing's place: what it kept does. */
+async function placesTaken(
+  { store, name }: Workspace,
+  sight: Sight,
+  fact: string,
+  by: readonly Memory[],
+): Promise<Memory[]> {
+  const kept = by
+    .filter(({ type }) => type === "merge")
+    .flatMap(({ data }) => keptOver(fact, data));
+  const rows = kept.length === 0 ? [] : await store.readMemories(name, kept);
+  return [
+    ...by.filter(({ type }) => type !== "merge"),
+    ...rows.filter((row) => isSeen(row, sight)).map(memoryOf),
+  ];
+}
+
+const ResolvedSchema = z.object({
+  resolved: z.array(z.object({ keep: z.string(), over: z.string() })),
+});
+
+/** Anybody may call a memory a merge: what it says of it may be anything. */
+function keptOver(fact: string, data: unknown): string[] {
+  const { resolved = [] } = ResolvedSchema.safeParse(data).data ?? {};
+  return resolved.flatMap(({ keep, over }) => (over === fact ? [keep] : []));
+}
+
+async function all(
+  { store, name, limits }: Workspace,
+  type: string,
+  sight: Sight,
+): Promise<Memory[]> {
   const found: Memory[] = [];
-  const limit = workspace.limits.pageSize;
-  let page: Memory[];
-  do {
-    const before = found.at(-1)?.id;
-    page = await recentMemories(workspace, { type, limit, before, asOf });
-    found.push(...page);
-  } while (page.length === limit);
-  return found;
+  const look = { workspace: name, sight, filter: { type }, limit: limits.pageSize };
+  for (;;) {
+    const last = found.at(-1)?.id;
+    const cursor = last === undefined ? {} : { before: last };
+    const page = await store.recentMemories({ ...look, ...cursor });
+    found.push(...page.map(memoryOf));
+    if (page.length < look.limit) return found;
+  }
 }

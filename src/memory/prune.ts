@@ -5,15 +5,14 @@
  * next pruning goes on from there.
  */
 import * as z from "zod";
-import { AgentName } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { PRUNINGS, type Pruned } from "../store/pruning.ts";
 import { everybodyOn } from "../store/sight.ts";
 import type { TraceBranch } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { registerSystem, requireAgent, SYSTEM } from "./agents.ts";
-import { writeRecord } from "./record.ts";
-import { refusalError } from "./refusals.ts";
+import { refuseStranger, registerSystem, requireAgent, SYSTEM } from "./agents.ts";
+import { type Author, writeRecord } from "./record.ts";
+import { agentDisabled, refusalError } from "./refusals.ts";
 import { type RetentionRules, retentionRules } from "./retention.ts";
 import { drainTraces } from "./trace.ts";
 import { allTraces, sessionOf } from "./traces.ts";
@@ -25,8 +24,6 @@ const NAMED = 100;
 const DAY_MS = 24 * 3_600_000;
 
 const PruneSchema = z.strictObject({
-  /** Who wants it so; else the hub itself, by the rules. */
-  by: AgentName.optional(),
   /** Only tells what would go. */
   dryRun: z.boolean().default(false),
   /** The time that days are counted from, in milliseconds; else now. */
@@ -71,13 +68,18 @@ interface Plan {
   readonly kept: boolean;
 }
 
-export async function prune(workspace: Workspace, options: PruneOptions): Promise<PruneReport> {
-  const { by, dryRun, now, onProgress } = parseOr(PruneSchema, options, {
+/** `by` is who wants it so; else it is the hub itself, by the rules. */
+export async function prune(
+  workspace: Workspace,
+  by: Author | undefined,
+  options: PruneOptions,
+): Promise<PruneReport> {
+  const { dryRun, now, onProgress } = parseOr(PruneSchema, options, {
     code: "invalid_input",
     what: "The options",
     unwritten: "onProgress",
   });
-  const who = by === undefined ? SYSTEM : (await requireAgent(workspace, by)).id;
+  if (by !== undefined && !dryRun) await requireAuthor(workspace, by);
   await drainTraces(workspace);
   const rules = await retentionRules(workspace);
   const at = now ?? workspace.clock.now();
@@ -96,9 +98,16 @@ export async function prune(workspace: Workspace, options: PruneOptions): Promis
     done += more;
     onProgress?.({ done, total });
   };
-  const gone = await pruneTraces(workspace, plans, { who, tell });
+  const gone = await pruneTraces(workspace, plans, { by, tell });
   const events = await pruneEvents(workspace, old.upTo, tell);
   return { ...planned, ...gone, events };
+}
+
+/** Also where no record is written that the store would refuse: events go without one. */
+async function requireAuthor(workspace: Workspace, { agent, signer }: Author): Promise<void> {
+  const known = await requireAgent(workspace, agent);
+  if (known.status === "disabled") throw agentDisabled(known.id, "agent");
+  refuseStranger(known, signer);
 }
 
 /** What the rules say of each trace that is due, and what can go of it. */
@@ -126,21 +135,21 @@ async function planFor({ store, name }: Workspace, trace: TraceBranch): Promise<
 }
 
 interface Carrying {
-  readonly who: string;
+  readonly by: Author | undefined;
   tell(more: number): void;
 }
 
 async function pruneTraces(
   workspace: Workspace,
   plans: readonly Plan[],
-  { who, tell }: Carrying,
+  { by, tell }: Carrying,
 ): Promise<Pick<PruneReport, "steps" | "bytes">> {
   const going = plans.filter(({ upTo }) => upTo > 0);
   let steps = 0;
   let bytes = 0;
   for (let from = 0; from < going.length; from += NAMED) {
     const some = going.slice(from, from + NAMED);
-    await vouch(workspace, some, who);
+    await vouch(workspace, some, by ?? (await hubItself(workspace)));
     for (const { trace, upTo } of some) {
       for (;;) {
         const slice = { workspace: workspace.name, branch: trace.branch, upTo, limit: SLICE };
@@ -155,18 +164,22 @@ async function pruneTraces(
   return { steps, bytes };
 }
 
-/** Says, before anything goes, what may be gone from now on, by whom, and where each chain goes on. */
-async function vouch(workspace: Workspace, plans: readonly Plan[], who: string): Promise<void> {
-  const { store, name, ids, clock, limits } = workspace;
+async function hubItself(workspace: Workspace): Promise<Author> {
   await registerSystem(workspace);
+  return { agent: SYSTEM, instance: workspace.ids.mint("session") };
+}
+
+/** Says, before anything goes, what may be gone from now on, by whom, and where each chain goes on. */
+async function vouch(workspace: Workspace, plans: readonly Plan[], by: Author): Promise<void> {
+  const { store, name, ids, clock, limits } = workspace;
   const traces: Pruned[] = [];
   for (const plan of plans) traces.push(await markOf(workspace, plan));
   const written = writeRecord(
-    { agent: SYSTEM, instance: ids.mint("session") },
+    by,
     {
       type: "pruning",
-      content: `${who} had ${plans.length} traces pruned by the rules of retention.`,
-      data: { by: who, traces },
+      content: `${by.agent} had ${plans.length} traces pruned by the rules of retention.`,
+      data: { by: by.agent, traces },
     },
     { ids, now: clock.now(), limits },
   );

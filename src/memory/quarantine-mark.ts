@@ -34,6 +34,21 @@ export async function anyMarked({ store, name: workspace }: Workspace): Promise<
   return (await store.listEntries({ workspace, kind: QUARANTINE, limit: 1 })).length > 0;
 }
 
+/** Every mark there is, page by page. */
+export async function* allMarks({
+  store,
+  name: workspace,
+  limits,
+}: Workspace): AsyncGenerator<{ readonly memory: string; readonly mark: QuarantineMark }> {
+  const limit = limits.pageSize;
+  for (let after = ""; ; ) {
+    const page = await store.listEntries({ workspace, kind: QUARANTINE, after, limit });
+    for (const entry of page) yield { memory: entry.name, mark: markIn(entry) };
+    after = page.at(-1)?.name ?? "";
+    if (page.length < limit) return;
+  }
+}
+
 /** Those of the records that are marked. Most workspaces have no mark at all, which is one look. */
 export async function marksOf(
   workspace: Workspace,

@@ -3,6 +3,9 @@
  * tells whoever holds a handoff that carries any of it. A record on the chain says who did it and why,
  * another when it is lifted; the marks that readers look up (quarantine-mark.ts) are written with it,
  * in one operation, so that neither is there without the other.
+ *
+ * It reaches what is private to others too, and never names it: the record, which everybody reads, names
+ * what everybody sees, an answer what the caller sees. Of the others it is said how many there are.
  */
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
@@ -10,14 +13,16 @@ import { AgentName, MemoryId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
-import { type DeliveryRow, type EventKind, isOpen } from "../store/rows.ts";
-import { TRUNK } from "../store/sight.ts";
+import { type DeliveryRow, type EventKind, isOpen, type MemoryRow } from "../store/rows.ts";
+import { isRowOpenTo, NOBODY, type Reader, TRUNK } from "../store/sight.ts";
 import type { Move, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { type Carrier, carriersOf, requireRows } from "./blast-radius.ts";
 import { chunksOf, downstreamOf } from "./downstream.ts";
-import { outputOf } from "./output.ts";
-import { markIn, QUARANTINE, type QuarantineMark } from "./quarantine-mark.ts";
+import { hiddenAmong } from "./invisible.ts";
+import { outputOf, type Source } from "./output.ts";
+import { allMarks, markIn, marksOf, QUARANTINE, type QuarantineMark } from "./quarantine-mark.ts";
+import { unknownMemory } from "./read.ts";
 import { type Author, type MemoryInput, memoryOf, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 
@@ -31,6 +36,7 @@ const ROUNDS = 20;
 const Since = z.int().min(0).optional();
 const ByAgent = z.strictObject({ agent: AgentName, since: Since });
 const BySession = z.strictObject({ session: z.string().min(1), since: Since });
+const ByRecord = z.strictObject({ record: MemoryId });
 const Ids = z.array(MemoryId).min(1);
 
 /** Records by id, or all that an agent or a session wrote, `since` a time in milliseconds. */
@@ -40,20 +46,30 @@ export type QuarantineWhat =
   | z.input<typeof ByAgent>
   | z.input<typeof BySession>;
 
-const OptionsSchema = z.strictObject({
-  /** With all that came of them. */
-  downstream: z.boolean().default(false),
+/** The same, of what is out of sight; or all that one quarantine took, by the record that says so. */
+export type LiftWhat = QuarantineWhat | z.input<typeof ByRecord>;
+
+const LiftSchema = z.strictObject({
   /** Only say what would be done. */
   dryRun: z.boolean().default(false),
+});
+
+export type LiftOptions = z.input<typeof LiftSchema>;
+
+const OptionsSchema = LiftSchema.extend({
+  /** With all that came of them. */
+  downstream: z.boolean().default(false),
 });
 
 export type QuarantineOptions = z.input<typeof OptionsSchema>;
 
 export interface Quarantined {
-  /** Taken out of sight by this call (or put back); with `dryRun`, what would be. */
+  /** Taken out of sight by this call (or put back), of what the caller may see; with `dryRun`, what would be. */
   readonly memories: readonly string[];
-  /** Were so before. */
+  /** Were so before, of what the caller may see. */
   readonly already: readonly string[];
+  /** How many more it took out of sight (or put back) that the caller may not see. */
+  readonly hidden: number;
   /** The records on the chain that say so. */
   readonly records: readonly string[];
   /** Open deliveries whose holder or receiver was told. */
@@ -88,15 +104,14 @@ export async function quarantine(
 export async function lift(
   workspace: Workspace,
   by: Author,
-  ids: string | readonly string[],
-  { reason }: { readonly reason: string },
+  what: LiftWhat,
+  { reason, ...options }: LiftOptions & { readonly reason: string },
 ): Promise<Quarantined> {
-  const named = await idsOf(workspace, ids);
-  return changeMarks(workspace, by, named, {
-    verb: LIFT,
-    reason: checkedReason(reason),
-    dryRun: false,
-  });
+  const why = checkedReason(reason);
+  const how = { code: "invalid_input", what: "The options" } as const;
+  const { dryRun } = parseOr(LiftSchema, options, how);
+  const named = await markedOf(workspace, what);
+  return changeMarks(workspace, by, named, { verb: LIFT, reason: why, dryRun });
 }
 
 export interface QuarantinedMemory extends QuarantineMark {
@@ -111,32 +126,88 @@ const ListSchema = z.strictObject({
 
 export type QuarantineQuery = z.input<typeof ListSchema>;
 
-/** What is out of sight, in the order of ids (which is that of their making). */
+/** What is out of sight and the reader may see by its id, in the order of ids (that of their making). */
 export async function listQuarantined(
-  { store, name: workspace, limits }: Workspace,
+  workspace: Workspace,
   query: QuarantineQuery,
 ): Promise<QuarantinedMemory[]> {
+  const { store, name, limits } = workspace;
   const how = { code: "invalid_input", what: "The query" } as const;
-  const { after, limit } = parseOr(ListSchema, query, how);
+  const { after: start, limit } = parseOr(ListSchema, query, how);
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
-  const entries = await store.listEntries({ workspace, kind: QUARANTINE, after, limit });
-  return entries.map((entry) => ({ memory: entry.name, ...markIn(entry) }));
+  const found: QuarantinedMemory[] = [];
+  for (let after = start; ; ) {
+    const page = await store.listEntries({ workspace: name, kind: QUARANTINE, after, limit });
+    const names = page.map((entry) => entry.name);
+    const hidden = await hiddenAmong(workspace, names);
+    const seen = page.filter((entry) => !hidden.has(entry.name));
+    found.push(...seen.map((entry) => ({ memory: entry.name, ...markIn(entry) })));
+    after = names.at(-1) ?? "";
+    if (page.length < limit || found.length >= limit) return found.slice(0, limit);
+  }
 }
 
 async function idsOf(workspace: Workspace, what: QuarantineWhat): Promise<string[]> {
-  const how = { code: "invalid_input", what: "What is quarantined" } as const;
-  if (typeof what === "string" || Array.isArray(what)) {
-    const ids = parseOr(Ids, typeof what === "string" ? [what] : what, { ...how, prefix: "ids" });
-    checkLimit(workspace.limits, "impactVisits", { actual: ids.length, path: "ids" });
+  if (isNamed(what)) {
+    const ids = checkedIds(workspace, what);
     await requireRows(workspace, ids);
-    return [...new Set(ids)];
+    return ids;
   }
-  const given = Object.hasOwn(Object(what), "session")
-    ? parseOr(BySession, what, how)
-    : parseOr(ByAgent, what, how);
-  const ids = await outputOf(workspace, given);
+  const ids = await outputOf(workspace, sourceOf(what));
   checkLimit(workspace.limits, "impactVisits", { actual: ids.length, path: "records" });
   return ids;
+}
+
+const isNamed = (what: LiftWhat): what is string | readonly string[] =>
+  typeof what === "string" || Array.isArray(what);
+
+const HOW = { code: "invalid_input", what: "What is meant" } as const;
+
+function checkedIds({ limits }: Workspace, what: string | readonly string[]): string[] {
+  const ids = parseOr(Ids, typeof what === "string" ? [what] : what, { ...HOW, prefix: "ids" });
+  checkLimit(limits, "impactVisits", { actual: ids.length, path: "ids" });
+  return [...new Set(ids)];
+}
+
+const sourceOf = (what: QuarantineWhat): Source =>
+  Object.hasOwn(Object(what), "session") ? parseOr(BySession, what, HOW) : parseOr(ByAgent, what, HOW);
+
+/** What is lifted. A mark is lifted by whoever knows the id, also on what is private to others, or gone. */
+async function markedOf(workspace: Workspace, what: LiftWhat): Promise<string[]> {
+  if (isNamed(what)) {
+    const ids = checkedIds(workspace, what);
+    const marks = await marksOf(workspace, ids);
+    await requireRows(
+      workspace,
+      ids.filter((id) => !marks.has(id)),
+    );
+    return ids;
+  }
+  const isMeant = await meantBy(workspace, what);
+  const ids: string[] = [];
+  for await (const { memory, mark } of allMarks(workspace)) {
+    if (isMeant(memory, mark)) ids.push(memory);
+  }
+  return ids;
+}
+
+async function meantBy(
+  workspace: Workspace,
+  what: Exclude<LiftWhat, string | readonly string[]>,
+): Promise<(memory: string, mark: QuarantineMark) => boolean> {
+  if (!Object.hasOwn(Object(what), "record")) {
+    const output = new Set(await outputOf(workspace, sourceOf(what as QuarantineWhat)));
+    return (memory) => output.has(memory);
+  }
+  const { record } = parseOr(ByRecord, what, HOW);
+  const [row] = await requireRows(workspace, [record]);
+  if (row === undefined) throw unknownMemory(workspace, record, "record");
+  if (memoryOf(row).type === QUARANTINE) return (_, mark) => mark.record === record;
+  throw new BatonError("invalid_input", {
+    message: `${record} is no record of a quarantine.`,
+    path: "record",
+    hint: "Name the record that a quarantine left: its answer has it in records, and each mark.",
+  });
 }
 
 /** All of it or an error: half of what came of a record is no quarantine. */
@@ -145,13 +216,15 @@ async function withDownstream(workspace: Workspace, ids: readonly string[]): Pro
   const { reached, cut } = await downstreamOf(workspace, ids, { depth, limit });
   const [first] = cut;
   if (first === undefined) return [...ids, ...reached.map(({ row }) => row.id)];
+  const cutAt = cut.map(({ memory }) => memory);
+  const hidden = await hiddenAmong(workspace, cutAt);
   const name = first.why === "depth" ? "impactDepth" : "impactVisits";
   const max = workspace.limits[name];
   throw new BatonError("limit_exceeded", {
     message: `More came of it than the limit ${name} of ${max} lets follow; nothing was quarantined.`,
     path: "downstream",
     hint: `Open the hub with limits: { ${name}: … }, or quarantine without downstream first.`,
-    details: { limit: name, max, cut: cut.map(({ memory }) => memory).slice(0, 20) },
+    details: { limit: name, max, cut: cutAt.filter((id) => !hidden.has(id)).slice(0, 20) },
   });
 }
 
@@ -168,38 +241,62 @@ async function changeMarks(
   ids: readonly string[],
   change: Change,
 ): Promise<Quarantined> {
-  const carriers = await openCarriers(workspace, ids);
+  const rows = await rowsOf(workspace, ids);
+  const carriers = await openCarriers(workspace, rows);
+  const isHidden = hiddenFrom(rows, workspace.reader);
+  const isPrivate = hiddenFrom(rows, NOBODY);
   const done = { memories: [] as string[], already: [] as string[], records: [] as string[] };
+  let hidden = 0;
   const told: string[] = [];
   let waiting = carriers.map(({ delivery }) => delivery);
   for (const batch of chunksOf(ids, BATCH)) {
     const outcome = await changeBatch(workspace, by, batch, {
       ...change,
+      isOpenToAll: (id) => !isPrivate(id),
       tell: waiting.slice(0, BATCH),
     });
-    done.already.push(...outcome.already);
-    done.memories.push(...outcome.memories);
+    const shown = outcome.memories.filter((id) => !isHidden(id));
+    hidden += outcome.memories.length - shown.length;
+    done.already.push(...outcome.already.filter((id) => !isHidden(id)));
+    done.memories.push(...shown);
     if (outcome.record !== "") done.records.push(outcome.record);
     told.push(...outcome.told);
     waiting = waiting.filter(({ id }) => !outcome.told.includes(id));
   }
-  if (done.memories.length > 0 && !change.dryRun) {
+  const isChange = done.memories.length + hidden > 0;
+  if (isChange && !change.dryRun) {
     for (const { id } of waiting) if (await tell(workspace, by, id, eventOf(change))) told.push(id);
   }
-  const wouldTell = done.memories.length === 0 ? [] : waiting.map(({ id }) => id);
-  return { ...done, deliveries: change.dryRun ? wouldTell : told };
+  const wouldTell = isChange ? waiting.map(({ id }) => id) : [];
+  return { ...done, hidden, deliveries: change.dryRun ? wouldTell : told };
+}
+
+async function rowsOf({ store, name }: Workspace, ids: readonly string[]): Promise<MemoryRow[]> {
+  const rows: MemoryRow[] = [];
+  for (const chunk of chunksOf(ids)) rows.push(...(await store.readMemories(name, chunk)));
+  return rows;
+}
+
+/** What is gone is hidden from nobody: only traces are pruned, and those are everybody's. */
+function hiddenFrom(rows: readonly MemoryRow[], reader: Reader): (id: string) => boolean {
+  const hidden = new Set(rows.filter((row) => !isRowOpenTo(row, reader)).map(({ id }) => id));
+  return (id) => hidden.has(id);
 }
 
 /** Open deliveries that were given an envelope with any of these in it. */
-async function openCarriers(workspace: Workspace, ids: readonly string[]): Promise<Carrier[]> {
+async function openCarriers(workspace: Workspace, rows: readonly MemoryRow[]): Promise<Carrier[]> {
+  const ids = rows.map(({ id }) => id);
   const bounds = { depth: 1, limit: Number.MAX_SAFE_INTEGER };
   const { reached } = await downstreamOf(workspace, ids, bounds);
-  const rows = reached.map(({ row }) => row);
-  for (const chunk of chunksOf(ids)) {
-    rows.push(...(await workspace.store.readMemories(workspace.name, chunk)));
-  }
-  const carriers = await carriersOf(workspace, rows.map(memoryOf));
+  const records = [...reached.map(({ row }) => row), ...rows].map(memoryOf);
+  const carriers = await carriersOf(workspace, records);
   return carriers.filter(({ delivery }) => isOpen(delivery.state));
+}
+
+interface Telling {
+  readonly tell: readonly DeliveryRow[];
+  /** Whether everybody may read its id in the record. */
+  readonly isOpenToAll: (id: string) => boolean;
 }
 
 interface Batch {
@@ -215,7 +312,7 @@ async function changeBatch(
   workspace: Workspace,
   by: Author,
   ids: readonly string[],
-  { tell: given, ...change }: Change & { readonly tell: readonly DeliveryRow[] },
+  { tell: given, isOpenToAll, ...change }: Change & Telling,
 ): Promise<Batch> {
   const { name, store } = workspace;
   let tellNow = given;
@@ -225,7 +322,9 @@ async function changeBatch(
     const memories = ids.filter((_, i) => isDue(i));
     const already = ids.filter((_, i) => !isDue(i));
     if (memories.length === 0 || change.dryRun) return { memories, already, record: "", told: [] };
-    const memory = recordOf(workspace, by, memories, change);
+    const named = memories.filter(isOpenToAll);
+    const hidden = memories.length - named.length;
+    const memory = recordOf(workspace, by, { named, hidden }, change);
     const revisions = new Map(marks.flatMap((mark) => (mark ? [[mark.name, mark.revision]] : [])));
     const at = workspace.clock.now();
     const mark: QuarantineMark = { at, by: by.agent, reason: change.reason, record: memory.id };
@@ -264,17 +363,17 @@ async function changeBatch(
 function recordOf(
   { ids, clock, limits }: Workspace,
   by: Author,
-  memories: readonly string[],
+  { named, hidden }: { readonly named: readonly string[]; readonly hidden: number },
   { verb, reason }: Change,
 ) {
   const did = verb === LIFT ? "lifted the quarantine of" : "quarantined";
-  const [only, ...others] = memories;
-  const which = others.length === 0 ? only : `${memories.length} memories`;
+  const count = named.length + hidden;
+  const which = count > 1 ? `${count} memories` : (named[0] ?? "a private memory");
   // Named as data, not as references: the record is about them, it does not come of them.
   const input: MemoryInput = {
     type: verb,
     content: `${by.agent} ${did} ${which}: ${reason}`,
-    data: { memories: [...memories], reason },
+    data: { memories: [...named], ...(hidden > 0 && { hidden }), reason },
     importance: 0.9,
   };
   return writeRecord(by, input, { ids, now: clock.now(), limits }).record;

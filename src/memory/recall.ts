@@ -16,7 +16,7 @@ import type { IndexState } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { requireAgent } from "./agents.ts";
 import { AsOfSchema, momentOf } from "./as-of.ts";
-import { Cursor, cursorFor, fingerprintOf } from "./recall-cursor.ts";
+import { cursorFor, DEEPEST, fingerprintOf, type Page, pageOf } from "./recall-cursor.ts";
 import { type Memory, memoryOf } from "./record.ts";
 import { sightOf } from "./sight.ts";
 import { reasonsOf } from "./why.ts";
@@ -99,11 +99,11 @@ export async function recall(
   const checked = parseOr(RecallSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(workspace.limits, "pageSize", { actual: checked.limit, path: "limit" });
   const fingerprint = fingerprintOf(text, { ...checked, cursor: undefined, limit: undefined });
-  const page = checked.cursor === undefined ? undefined : Cursor.read(checked.cursor, fingerprint);
+  const page = checked.cursor === undefined ? undefined : pageOf(checked.cursor, fingerprint);
   const [sight, filter, now, asked] = await Promise.all([
     sightOf(workspace, { asOf: checked.asOf, traces: checked.traces }),
     filterOf(workspace, checked),
-    timeOf(workspace, checked),
+    page?.now ?? timeOf(workspace, checked),
     workspace.meaning.ask(workspace, text, checked.meaning),
   ]);
   const terms = queryOf(text, asked.near);
@@ -120,23 +120,20 @@ export async function recall(
       effort: EFFORT,
     },
     limit: checked.limit,
-    offset: page?.offset ?? 0,
-    ...(page === undefined ? {} : { upTo: page.upTo }),
+    ...(page === undefined ? {} : { upTo: page.upTo, shown: page.shown }),
     ...(asked.meant === undefined ? {} : { meant: asked.meant }),
   });
   return {
     hits: found.hits.map((hit) => hitOf(hit, terms)),
-    cursor: nextPage(found, { fingerprint, offset: (page?.offset ?? 0) + checked.limit }),
+    cursor: nextPage(found, { fingerprint, now, shown: page?.shown ?? [] }),
     index: found.index,
     meaning: asked.meant === undefined ? asked.state : found.vectors,
   };
 }
 
-function nextPage(
-  { more, upTo }: Searched,
-  at: { readonly fingerprint: string; readonly offset: number },
-): string | undefined {
-  return more ? cursorFor({ ...at, upTo }) : undefined;
+function nextPage({ hits, more, upTo }: Searched, before: Omit<Page, "upTo">): string | undefined {
+  const shown = [...before.shown, ...hits.map(({ pos }) => pos)];
+  return more && shown.length < DEEPEST ? cursorFor({ ...before, upTo, shown }) : undefined;
 }
 
 function checkedQuestion(question: unknown): string {

@@ -3,6 +3,9 @@
  * text itself, wherever that stands in the workspace. The bodies go, their digests stay, and a record
  * says who did it and why; so everything still verifies. In batches, each of them whole or not done:
  * whoever is interrupted calls again, and it goes on with what is left.
+ *
+ * A secret goes from what is private to others as well, and nobody learns more of that than how much of
+ * it there was, and only by erasing it: a dry run could be asked again and again, a letter at a time.
  */
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
@@ -13,8 +16,8 @@ import { ID_PREFIXES } from "../ids.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { digestOf } from "../store/redaction.ts";
 import { type MemoryRow, type NewMemory, parseText } from "../store/rows.ts";
-import { TRUNK } from "../store/sight.ts";
-import type { Erasure, VerifyProgress } from "../store/store.ts";
+import { isRowOpenTo, type Reader, TRUNK } from "../store/sight.ts";
+import type { Erasure, Sighting, VerifyProgress } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import {
   envelopeFinding,
@@ -26,6 +29,8 @@ import {
   spotOf,
   vouchedFor,
 } from "./finding.ts";
+import { hiddenAmong } from "./invisible.ts";
+import { QUARANTINE } from "./quarantine-mark.ts";
 import { type Author, type AuthoredRecord, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 import { Secret } from "./secret.ts";
@@ -73,9 +78,11 @@ export type RedactOptions = z.input<typeof OptionsSchema>;
 
 export interface RedactReport {
   readonly dryRun: boolean;
-  /** What was erased; of a dry run, what would be. */
+  /** What was erased, of what the caller may see; of a dry run, what would be. */
   readonly erased: readonly Spot[];
   readonly left: readonly Left[];
+  /** How many more were erased or left that the caller may not see. A dry run does not look at those. */
+  readonly hidden: { readonly erased: number; readonly left: number };
   /** The records on the chain that say so. */
   readonly records: readonly string[];
   /** Where copies may be that this store cannot reach. */
@@ -88,6 +95,8 @@ const BEYOND = [
   "Whoever has read it: agents, their models, their logs, the memory of other processes.",
 ] as const;
 
+const keyOf = ({ kind, id }: Spot): string => JSON.stringify([kind, id]);
+
 /** One redaction under way. */
 interface Run {
   readonly workspace: Workspace;
@@ -97,6 +106,8 @@ interface Run {
   readonly secret: Secret | undefined;
   readonly erased: Map<string, Spot>;
   readonly left: Map<string, Left>;
+  /** Of all that was found, what the caller may not see. */
+  readonly hidden: Set<string>;
   readonly records: string[];
   /** Parts of what was erased by its id, by which a store can tell whether anything of it is left. */
   readonly samples: Set<string>;
@@ -116,22 +127,28 @@ export async function redact(
   const target = checkedTarget(asked.target);
   const secret = "text" in target ? new Secret(target.text) : undefined;
   const reason = checkedReason(asked.reason, secret);
-  const found = { erased: new Map(), left: new Map(), records: [], samples: new Set<string>() };
-  const run: Run = { workspace, by, reason, dryRun, secret, ...found };
+  const found = { erased: new Map(), left: new Map(), hidden: new Set<string>(), records: [] };
+  const samples = new Set<string>();
+  const run: Run = { workspace, by, reason, dryRun, secret, samples, ...found };
   if ("text" in target) await redactText(run, new Secret(target.text), onProgress);
   else await redactIds(run, [...new Set(target.ids)]);
-  const left = [...run.left.values()];
   // What stays in a name stays in the files: nothing can be concluded from finding it there.
-  const forms = secret === undefined ? [...run.samples] : left.length > 0 ? [] : secret.stored;
+  const forms = secret === undefined ? [...samples] : run.left.size > 0 ? [] : secret.stored;
   const { beyond } = dryRun ? { beyond: [] } : await workspace.store.scrub(workspace.name, forms);
+  const erased = shownOf(run, run.erased);
+  const left = shownOf(run, run.left);
   return {
     dryRun,
-    erased: [...run.erased.values()],
+    erased,
     left,
+    hidden: { erased: run.erased.size - erased.length, left: run.left.size - left.length },
     records: run.records,
     beyond: [...beyond, ...BEYOND],
   };
 }
+
+const shownOf = <T extends Spot>({ hidden }: Run, spots: ReadonlyMap<string, T>): T[] =>
+  [...spots].filter(([key]) => !hidden.has(key)).map(([, spot]) => spot);
 
 function checkedTarget(target: RedactTarget): z.output<typeof IdsSchema | typeof TextSchema> {
   const how = { code: "invalid_input", what: "What to redact" } as const;
@@ -170,8 +187,9 @@ async function redactText(
   let round = 0;
   while (after !== undefined) {
     const page = await store.seekText({ workspace: name, forms: secret.stored, after });
+    const sighted = await lookedInto(run, page.found);
     const found = await Promise.all(
-      page.found.map((sighting) => findingOf(run.workspace, secret, sighting)),
+      sighted.map((sighting) => findingOf(run.workspace, secret, sighting)),
     );
     waiting = { since: waiting?.since ?? after, found: [...(waiting?.found ?? []), ...found] };
     after = page.next;
@@ -183,6 +201,36 @@ async function redactText(
       round = 0;
     } else after = waiting.since; // Some of it has changed meanwhile: look again.
     waiting = undefined;
+  }
+}
+
+/** All of it, or what a dry run may look into. Notes down what the caller may not see. */
+async function lookedInto(run: Run, found: readonly Sighting[]): Promise<readonly Sighting[]> {
+  const { reader } = run.workspace;
+  const marked = found.flatMap((each) => markedBy(each) ?? []);
+  const others = await hiddenAmong(run.workspace, marked);
+  const isHidden = (each: Sighting): boolean =>
+    each.kind === "memory" ? !isOpenTo(each.row, reader) : others.has(markedBy(each) ?? "");
+  for (const each of found.filter(isHidden)) run.hidden.add(keyOf(sightedAt(each)));
+  return run.dryRun ? found.filter((each) => !isHidden(each)) : found;
+}
+
+/** The record that an entry is the mark of: its name is that record's id. */
+const markedBy = (sighting: Sighting): string | undefined =>
+  sighting.kind === "entry" && sighting.row.kind === QUARANTINE ? sighting.row.name : undefined;
+
+/** Where it is, of the kinds that can be hidden. */
+function sightedAt({ kind, row }: Sighting): Spot {
+  if ("name" in row) return { kind, id: `${row.kind} ${row.name}` };
+  return { kind, id: "id" in row ? row.id : row.delivery };
+}
+
+/** A record that cannot be read does not say whose it is: then it is nobody's. */
+function isOpenTo(row: MemoryRow, reader: Reader): boolean {
+  try {
+    return isRowOpenTo(row, reader);
+  } catch {
+    return false;
   }
 }
 
@@ -198,7 +246,7 @@ async function byIds(
   workspace: Workspace,
   ids: readonly string[],
 ): Promise<(Finding | undefined)[]> {
-  const { store, name } = workspace;
+  const { store, name, reader } = workspace;
   const memories = new Set(ids.filter((id) => !isEnvelope(id)));
   const envelopes = new Set(ids.filter(isEnvelope));
   for (const id of envelopes) {
@@ -206,7 +254,8 @@ async function byIds(
     if (found === undefined) throw unknown(workspace, "envelope", id);
     memories.add(found.envelope.memory);
   }
-  const rows = await store.readMemories(name, [...memories]);
+  const all = await store.readMemories(name, [...memories]);
+  const rows = all.filter((row) => isOpenTo(row, reader));
   const missing = [...memories].find((id) => !rows.some((row) => row.id === id));
   if (missing !== undefined) throw unknown(workspace, "memory", missing);
   for (const row of rows) {
@@ -248,8 +297,6 @@ async function take(run: Run, found: readonly (Finding | undefined)[]): Promise<
 
 type Body = Extract<Finding, { kind: "body" }>;
 
-const keyOf = ({ kind, id }: Spot): string => JSON.stringify([kind, id]);
-
 /** What this very call has erased before it had to look again is not left. */
 function noteLeft(run: Run, left: Left): void {
   if (!run.erased.has(keyOf(left))) run.left.set(keyOf(left), left);
@@ -272,7 +319,8 @@ async function eraseBatch(run: Run, batch: readonly Body[]): Promise<boolean> {
   const { store, ids, limits, name } = workspace;
   const record = ids.mint("memory");
   const { at, erasures } = erasuresOf(run, batch, record);
-  const redacts = erasures.map((erasure) => vouchedFor(erasure, (id) => secret?.isIn(id) === true));
+  const isHidden = (spot: Spot) => secret?.isIn(spot.id) === true || run.hidden.has(keyOf(spot));
+  const redacts = erasures.map((erasure) => vouchedFor(erasure, isHidden));
   const count = erasures.length;
   const input = {
     id: record,

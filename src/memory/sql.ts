@@ -72,12 +72,12 @@ export async function runSql(
   const bound = await Promise.all(
     params.map((param, i) => boundAs(workspace, param, { path: `params[${i}]`, embed })),
   );
-  const { reader, quarantined } = await sightOf(workspace);
+  const { lines, reader, quarantined } = await sightOf(workspace);
   const outcome = await store.query({
     workspace: name,
     text,
     params: bound.map(({ value }) => value),
-    sight: { reader, traces, quarantined },
+    sight: { lines, reader, traces, quarantined },
     vectors: await vectorsFor(workspace, bound),
     bounds,
   });
@@ -139,6 +139,12 @@ function answerOf(outcome: QueryOutcome, bounds: QueryBounds): SqlAnswer {
       throw new BatonError("sql_refused", {
         message: `The query was refused: ${outcome.reason}.`,
         path: "query",
+        hint: outcome.hint,
+      });
+    case "miscounted":
+      throw new BatonError("invalid_input", {
+        message: `The query was refused: ${outcome.reason}.`,
+        path: "params",
         hint: outcome.hint,
       });
     case "failed":

@@ -14,9 +14,17 @@ const PAUSE_MS = 4;
 /** Steps of one batch: others who write wait for about a millisecond. */
 const BATCH = 64;
 
-interface Waiting {
-  readonly author: Author;
+export interface WrittenStep {
   readonly written: WrittenRecord;
+  /**
+   * Throws when it refers to what its author may not see, or may not build on. Asked when its turn has
+   * come and not before: so steps keep their order.
+   */
+  readonly refuse?: () => Promise<void>;
+}
+
+interface Waiting extends WrittenStep {
+  readonly author: Author;
   resolve(memory: Memory): void;
   reject(error: unknown): void;
 }
@@ -49,12 +57,12 @@ export class TraceLog {
   }
 
   /** All of them go into the buffer, or none. */
-  add(author: Author, steps: readonly WrittenRecord[]): Promise<Memory[]> {
+  add(author: Author, steps: readonly WrittenStep[]): Promise<Memory[]> {
     this.#refuseFull(steps.length);
     const stored = steps.map(
-      (written) =>
+      (step) =>
         new Promise<Memory>((resolve, reject) => {
-          this.#waiting.push({ author, written, resolve, reject });
+          this.#waiting.push({ ...step, author, resolve, reject });
         }),
     );
     if (this.#waiting.length >= BATCH) this.#write();
@@ -110,8 +118,26 @@ export class TraceLog {
       const batch = this.#waiting.splice(0, BATCH);
       this.#underWay = batch.length;
       const sessions = Map.groupBy(batch, ({ author }) => author.instance);
-      await Promise.all([...sessions.values()].map((steps) => this.#append(steps)));
+      await Promise.all([...sessions.values()].map((steps) => this.#appendGood(steps)));
       this.#underWay = 0;
+    }
+  }
+
+  async #appendGood(steps: readonly Waiting[]): Promise<void> {
+    const checks = await Promise.allSettled(steps.map(({ refuse }) => refuse?.()));
+    const good = steps.filter((step, i) => {
+      const check = checks[i];
+      if (check?.status !== "rejected") return true;
+      this.#reject([step], check.reason);
+      return false;
+    });
+    if (good.length > 0) await this.#append(good);
+  }
+
+  #reject(steps: readonly Waiting[], error: unknown): void {
+    for (const { author, reject } of steps) {
+      this.refused(author, 1, error);
+      reject(error);
     }
   }
 
@@ -144,10 +170,7 @@ export class TraceLog {
           throw await refusalError(this.#workspace, outcome);
       }
     } catch (error) {
-      for (const { author, reject } of steps) {
-        this.refused(author, 1, error);
-        reject(error);
-      }
+      this.#reject(steps, error);
     }
   }
 }

@@ -10,8 +10,11 @@ import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { type Author, type Memory, type WrittenRecord, writeRecord } from "./record.ts";
-import { type TraceCounts, TraceLog } from "./trace-log.ts";
+import { citedIn } from "./cited.ts";
+import { refuseInvisible } from "./invisible.ts";
+import { refuseQuarantined } from "./quarantine-mark.ts";
+import { type Author, type Memory, writeRecord } from "./record.ts";
+import { type TraceCounts, TraceLog, type WrittenStep } from "./trace-log.ts";
 
 export const TRACE = "trace";
 
@@ -94,7 +97,7 @@ function writeSteps(
   workspace: Workspace,
   author: Author,
   steps: readonly TraceStep[],
-): WrittenRecord[] {
+): WrittenStep[] {
   if (!Array.isArray(steps) || steps.length === 0) {
     throw new BatonError("invalid_input", {
       message: "There is nothing to trace: the list is empty.",
@@ -113,7 +116,15 @@ function writeSteps(
     const written = writeRecord(author, recordOf(checked), pen, path);
     const actual = Buffer.byteLength(written.record.text);
     checkLimit(limits, "traceBytes", { actual, path: path || "step" });
-    return written;
+    if (written.record.mentions.length === 0) return { written };
+    const cited = citedIn(recordOf(checked), path);
+    return {
+      written,
+      refuse: async () => {
+        await refuseInvisible(workspace, [written]);
+        await refuseQuarantined(workspace, cited);
+      },
+    };
   });
 }
 

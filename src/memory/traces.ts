@@ -5,11 +5,13 @@ import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
 import { nearestNames } from "../nearest.ts";
-import { everybodyOn, type Sight, traceBranch } from "../store/sight.ts";
+import { type Sight, TIP, traceBranch } from "../store/sight.ts";
 import type { TraceBranch } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { requireAgent } from "./agents.ts";
+import { readOpen, unknownMemory } from "./read.ts";
 import { type Memory, memoryOf } from "./record.ts";
+import { sightOf } from "./sight.ts";
 import { TRACE } from "./trace.ts";
 
 const TracesSchema = z.strictObject({
@@ -32,9 +34,12 @@ export async function traces(workspace: Workspace, query: TracesQuery): Promise<
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const author = agent === undefined ? undefined : (await requireAgent(workspace, agent)).id;
+  if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
+    throw unknownMemory(workspace, before, "before");
+  }
   const rows = await workspace.store.recentMemories({
     workspace: workspace.name,
-    sight: stepsSeen(workspace, session),
+    sight: await stepsSeen(workspace, session),
     filter: {
       type: TRACE,
       ...(author === undefined ? {} : { agent: author }),
@@ -49,9 +54,10 @@ export async function traces(workspace: Workspace, query: TracesQuery): Promise<
 }
 
 /** One session's steps, or those of all; and nothing else. */
-function stepsSeen({ reader }: Workspace, session: string | undefined): Sight {
-  if (session !== undefined) return { ...everybodyOn(traceBranch(session)), reader };
-  return { ...everybodyOn(traceBranch("")), lines: [], reader, traces: true };
+async function stepsSeen(workspace: Workspace, session: string | undefined): Promise<Sight> {
+  const { reader, quarantined } = await sightOf(workspace);
+  if (session === undefined) return { lines: [], reader, traces: true, quarantined };
+  return { lines: [{ branch: traceBranch(session), upTo: TIP }], reader, traces: false, quarantined };
 }
 
 async function requireSession(workspace: Workspace, session: string): Promise<void> {
@@ -70,10 +76,10 @@ async function requireSession(workspace: Workspace, session: string): Promise<vo
 /** A session's trace as it stands. */
 export interface TraceInfo {
   readonly session: string;
-  /** Who was at it, and on which task, at its last step; empty when all steps are gone. */
+  /** Who was at it, and on which task, at the last step that is seen; empty when none is. */
   readonly agent: string;
   readonly task: string;
-  /** Steps there are, and how many before them were pruned. */
+  /** Steps there are, also quarantined ones, and how many before them were pruned. */
   readonly steps: number;
   readonly pruned: number;
   /** Store time of the first step that is there (0 when none is), and of the last there was. */
@@ -94,12 +100,16 @@ export async function traceSessions(
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const found = await allTraces(workspace);
   const newest = found.sort((a, b) => b.lastAt - a.lastAt).slice(0, limit);
-  return Promise.all(newest.map((branch) => infoOf(workspace, branch)));
+  const sight = await stepsSeen(workspace, undefined);
+  return Promise.all(newest.map((branch) => infoOf(workspace, branch, sight)));
 }
 
-async function infoOf(workspace: Workspace, of: TraceBranch): Promise<TraceInfo> {
-  const { store, name } = workspace;
-  const sight = stepsSeen(workspace, sessionOf(of));
+async function infoOf(
+  { store, name }: Workspace,
+  of: TraceBranch,
+  every: Sight,
+): Promise<TraceInfo> {
+  const sight = { ...every, lines: [{ branch: of.branch, upTo: TIP }], traces: false };
   const [row] = await store.recentMemories({ workspace: name, sight, filter: {}, limit: 1 });
   const last = row && memoryOf(row);
   return {

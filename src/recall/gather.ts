@@ -14,6 +14,9 @@ import { Tally } from "./tally.ts";
 import type { Weights } from "./weights.ts";
 
 const FIRST_ROUND = 250;
+const SHORTEST = 32;
+/** A near word that is said in passing leads nowhere. */
+const NEAR_CLASS = 2;
 
 /** How much each part of a question tells, in this workspace. */
 export interface Rarities {
@@ -29,8 +32,8 @@ export interface Rarities {
 export interface Gathered {
   readonly census: Census;
   readonly rarities: Rarities;
-  /** Best first. */
-  readonly positions: readonly number[];
+  /** The best so many, the first of them first. */
+  best(want: number): readonly number[];
 }
 
 type Part = { readonly kind: "term" | "date" | "name"; readonly place: number };
@@ -47,19 +50,20 @@ interface List {
 export interface Gathering {
   readonly query: Query;
   readonly weights: Weights;
-  /** How many postings may be read, and how many records are wanted. */
+  /** How many postings may be read. */
   readonly postings: number;
-  readonly want: number;
 }
 
 export async function gather(
   sources: Sources,
-  { query, weights, postings, want }: Gathering,
+  { query, weights, postings }: Gathering,
 ): Promise<Gathered> {
   const census = await sources.census();
   const lists = listsOf(query);
-  await read(sources, lists, FIRST_ROUND);
-  for (const list of lists) list.count = lengthOf(list, census);
+  // Of a question with many words less of each is read.
+  const each = Math.max(SHORTEST, Math.min(FIRST_ROUND, Math.floor(postings / lists.length)));
+  await read(sources, lists, each);
+  for (const list of lists) list.count = lengthOf(list, { census, limit: each });
   const first = raritiesOf(query, lists, census);
   await readMore(sources, lists, {
     weigh: (list) => weightOf(list, { query, weights, rarities: first }),
@@ -68,7 +72,7 @@ export async function gather(
   const rarities = raritiesOf(query, lists, census);
   const tally = new Tally(lists.reduce((sum, list) => sum + list.positions.length, 0));
   for (const list of lists) tally.add(list.positions, weightOf(list, { query, weights, rarities }));
-  return { census, rarities, positions: tally.best(want, weights.near) };
+  return { census, rarities, best: (want) => tally.best(want, weights.near) };
 }
 
 function listsOf({ terms, dates, names }: Query): List[] {
@@ -80,8 +84,10 @@ function listsOf({ terms, dates, names }: Query): List[] {
     count: 0,
   });
   return [
-    ...terms.flatMap(({ term }, place) =>
-      CLASS_WEIGHTS.map((weight, n) => list(`${n}${term}`, { kind: "term", place }, weight)),
+    ...terms.flatMap(({ term, weight: asked }, place) =>
+      CLASS_WEIGHTS.flatMap((weight, n) =>
+        asked < 1 && n < NEAR_CLASS ? [] : list(`${n}${term}`, { kind: "term", place }, weight),
+      ),
     ),
     ...dates.map((date, place) => list(`d${date}`, { kind: "date", place })),
     ...names.map((name, place) => list(`n${name}`, { kind: "name", place })),
@@ -95,17 +101,25 @@ async function read(sources: Sources, lists: readonly List[], limit: number): Pr
 }
 
 /** A list that was cut is judged by how far back its beginning reaches. */
-function lengthOf({ positions }: List, { first, last }: Census): number {
-  if (positions.length < FIRST_ROUND) return positions.length;
+function lengthOf(
+  { positions }: List,
+  { census: { first, last }, limit }: { census: Census; limit: number },
+): number {
+  if (positions.length < limit) return positions.length;
   const reached = last - (positions.at(-1) ?? last) + 1;
   return Math.round((positions.length * (last - first + 1)) / reached);
 }
 
 function raritiesOf(query: Query, lists: readonly List[], { records }: Census): Rarities {
-  const count = (kind: Part["kind"], place: number): number =>
-    lists
-      .filter(({ part }) => part.kind === kind && part.place === place)
-      .reduce((sum, list) => sum + list.count, 0);
+  const sums = { term: new Map(), date: new Map(), name: new Map() } as Record<
+    Part["kind"],
+    Map<number, number>
+  >;
+  for (const { part, count: length } of lists) {
+    const sum = sums[part.kind];
+    sum.set(part.place, (sum.get(part.place) ?? 0) + length);
+  }
+  const count = (kind: Part["kind"], place: number): number => sums[kind].get(place) ?? 0;
   const counts = query.terms.map((_, place) => Math.min(count("term", place), records));
   return {
     counts,
@@ -160,13 +174,13 @@ async function readMore(
 ): Promise<void> {
   let left = budget - lists.reduce((sum, list) => sum + list.positions.length, 0);
   const longer = lists
-    .filter((list) => list.positions.length === FIRST_ROUND)
+    .filter((list) => list.count > list.positions.length)
     .sort((a, b) => weigh(b) - weigh(a));
   const asked: List[] = [];
   const requests = [];
   for (const list of longer) {
     const limit = Math.min(left, list.count * 2);
-    if (limit < FIRST_ROUND) break;
+    if (limit < SHORTEST) break;
     requests.push({ token: list.token, before: list.positions.at(-1) ?? 0, limit });
     asked.push(list);
     left -= Math.min(limit, list.count);

@@ -37,36 +37,47 @@ export function judge(known: string, said: string, near: Nearness = UNKNOWN): Ju
     statementsOf(known).filter(isStated),
   ];
   if (sentences.length < 2 && others.length < 2) return whole;
-  return sentences.reduce((worst, sentence) => {
-    const found = against(sentence, others, near);
-    return found?.verdict === "contradicts" && worst.verdict === "other" ? found : worst;
-  }, whole);
+  const having = sentencesByKey(others);
+  for (const sentence of sentences) {
+    const nearest = nearestOf(sentence, having);
+    const found = nearest && compare(nearest, sentence, near);
+    if (found?.verdict === "contradicts") return found;
+  }
+  return whole;
 }
 
 /** A question or an exclamation states nothing. */
 const isStated = ({ text }: Statement): boolean => !/[?!？！]\s*$/.test(text);
 
+type ByKey = ReadonlyMap<string, readonly Statement[]>;
+
+function sentencesByKey(sentences: readonly Statement[]): ByKey {
+  const having = new Map<string, Statement[]>();
+  for (const sentence of sentences) {
+    for (const key of new Set(sentence.tokens.map((token) => token.key))) {
+      const known = having.get(key);
+      if (known === undefined) having.set(key, [sentence]);
+      else known.push(sentence);
+    }
+  }
+  return having;
+}
+
 /** In common, for one of many sentences to speak about what another note does. */
 const SENTENCE_WORDS = 3;
+/** A word of more sentences than this tells none of them apart; longest notes stay affordable. */
+const COMMON = 50;
 
 /** Of many sentences only the one that shares most with this one can speak against it. */
-function against(
-  sentence: Statement,
-  others: readonly Statement[],
-  near: Nearness,
-): Judgement | undefined {
-  const keys = new Set(sentence.tokens.map(({ key }) => key));
-  let most = 0;
-  let nearest: Statement | undefined;
-  for (const other of others) {
-    const shared = other.tokens.reduce((sum, t) => sum + (keys.has(t.key) ? t.weight : 0), 0);
-    if (shared <= most) continue;
-    most = shared;
-    nearest = other;
+function nearestOf({ tokens }: Statement, having: ByKey): Statement | undefined {
+  const shared = new Map<Statement, number>();
+  for (const { key, weight } of tokens) {
+    const sentences = having.get(key) ?? [];
+    if (sentences.length > COMMON) continue;
+    for (const each of sentences) shared.set(each, (shared.get(each) ?? 0) + weight);
   }
-  return most < SENTENCE_WORDS || nearest === undefined
-    ? undefined
-    : compare(nearest, sentence, near);
+  const [nearest] = [...shared].sort(([, a], [, b]) => b - a);
+  return nearest === undefined || nearest[1] < SENTENCE_WORDS ? undefined : nearest[0];
 }
 
 function compare(a: Statement, b: Statement, near: Nearness): Judgement {

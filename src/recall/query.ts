@@ -35,6 +35,12 @@ export interface Near {
   readonly similarity: number;
 }
 
+/** Each is looked up: a question of more words is asked by the most telling of them. */
+export const MOST_TERMS = 64;
+/** So many near words of each, and of all together: more find nothing more, and each is looked up. */
+const NEAR_EACH = 3;
+const NEAR_MOST = 12;
+
 const WHEN =
   /^\s*when\b|\bhow (long|often|recently)\b|\b(what|which) (date|day|month|year|time|week)/i;
 
@@ -52,10 +58,12 @@ export function queryOf(
     places.set(term, terms.length);
     return terms.push({ term, hash: hashOf(term), word, weight, of }) - 1;
   };
-  const said = words.filter((word) => !STOP_WORDS.has(word));
+  const said = mostTelling(words.filter((word) => !STOP_WORDS.has(word)));
   const order = said.map((word) => add(word, 1));
+  const asked = terms.length;
   for (const [n, word] of said.entries()) {
-    for (const { word: other, similarity } of nearest(word)) {
+    for (const { word: other, similarity } of nearest(word).slice(0, NEAR_EACH)) {
+      if (terms.length - asked === NEAR_MOST) break;
       if (!STOP_WORDS.has(other)) add(other, similarity, order[n]);
     }
   }
@@ -66,6 +74,14 @@ export function queryOf(
     names: [...new Set(said)],
     asksWhen: WHEN.test(text),
   };
+}
+
+/** Of a question as long as a page the longest words: what is rare is long. In the order asked. */
+function mostTelling(words: readonly string[]): readonly string[] {
+  const distinct = [...new Set(words)];
+  if (distinct.length <= MOST_TERMS) return words;
+  const kept = new Set(distinct.toSorted((a, b) => b.length - a.length).slice(0, MOST_TERMS));
+  return words.filter((word) => kept.has(word));
 }
 
 function pairsOf(order: readonly number[]): [number, number][] {

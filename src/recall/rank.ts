@@ -9,7 +9,7 @@
  *   mean       likeness in meaning, a small part
  *   weigh      importance, confidence, recency
  */
-import { gather } from "./gather.ts";
+import { type Gathered, gather } from "./gather.ts";
 import { type Match, Matcher } from "./match.ts";
 import type { Query } from "./query.ts";
 import type { FoundEdge, Sources } from "./sources.ts";
@@ -20,8 +20,10 @@ export interface Ranking {
   readonly weights: Weights;
   /** The time it is asked, or asked about. */
   readonly now: number;
-  /** How many of the best are wanted, from the first on. */
+  /** How many of the best are wanted. */
   readonly want: number;
+  /** Not these: they were shown on the pages before. */
+  readonly shown: ReadonlySet<number>;
   readonly graph: { readonly depth: number; readonly visits: number };
   /** What was superseded or corrected is left out, or marked and last. */
   readonly superseded: "left-out" | "marked";
@@ -36,7 +38,7 @@ export interface Effort {
   readonly candidates: number;
 }
 
-export const EFFORT: Effort = { postings: 12_000, candidates: 160 };
+export const EFFORT: Effort = { postings: 8_000, candidates: 160 };
 
 /** What a place in the ranking is made of, in the units of weights.ts. */
 export interface Parts {
@@ -69,10 +71,8 @@ export interface Ranked {
   readonly similarity: number | undefined;
 }
 
-/** How many of them have their neighbours looked at. Three times as many find less. */
-const SPREADING = 50;
-/** So many more than are wanted are looked at for what replaces them. */
-const SPARE = 30;
+/** How many of them have their neighbours looked at. Twice as many find no more. */
+const SPREADING = 32;
 /** How much the second best of a session speaks for it: one chance hit should not do so alone. */
 const SECOND = 0.3;
 const MEANT = 50;
@@ -93,23 +93,21 @@ interface Standing {
 }
 
 export async function rank(sources: Sources, ranking: Ranking): Promise<readonly Ranked[]> {
-  const { query, weights, want, effort } = ranking;
-  const gathered = await gather(sources, {
-    query,
-    weights,
-    postings: effort.postings,
-    want: Math.max(effort.candidates, want * 3),
-  });
+  const { query, weights, effort } = ranking;
+  const want = ranking.want + ranking.shown.size;
+  const gathered = await gather(sources, { query, weights, postings: effort.postings });
   const matcher = new Matcher(query, weights, gathered);
   const standings = new Map<number, Standing>();
   const look = async (positions: readonly number[]): Promise<void> => {
     const unknown = [...new Set(positions)].filter((pos) => !standings.has(pos));
     if (unknown.length === 0) return;
-    for (const record of await sources.records(unknown)) {
-      standings.set(record.pos, standing(matcher.match(record)));
+    const found = await sources.records(unknown);
+    for (const record of found) standings.set(record.pos, standing(matcher.match(record)));
+    for (const { pos, by } of await sources.replaced(found.map((record) => record.pos))) {
+      standings.get(pos)?.supersededBy.push(by);
     }
   };
-  await look(gathered.positions);
+  await lookAtBest(gathered, { look, standings, want: Math.max(effort.candidates, want * 3) });
   const meant = await sources.nearest(MEANT);
   await look(meant.map(({ pos }) => pos));
   await spread(sources, { standings, look, weights, most: Math.max(SPREADING, want) });
@@ -117,6 +115,20 @@ export async function rank(sources: Sources, ranking: Ranking): Promise<readonly
   await mean(sources, standings, weights);
   await connect(sources, { standings, look, ranking });
   return inOrder(standings, ranking);
+}
+
+/** Where many of the best may not be seen, further down, as far as anything was gathered. */
+async function lookAtBest(
+  gathered: Gathered,
+  { look, standings, want }: { look: Look; standings: Standings; want: number },
+): Promise<void> {
+  const first = gathered.best(want);
+  await look(first);
+  if (first.length < want || standings.size >= want / 2) return;
+  const all = gathered.best(Number.MAX_SAFE_INTEGER);
+  for (let at = want; at < all.length && standings.size < want; at += want) {
+    await look(all.slice(at, at + want));
+  }
 }
 
 function standing(match: Match): Standing {
@@ -189,8 +201,9 @@ function hear(
     let best = own;
     let source: number | undefined;
     for (const [other, distance] of others) {
-      const said = standings.get(other)?.match.terms[place] ?? 0;
-      const weight = said * (near[distance] ?? 0);
+      const speaker = standings.get(other);
+      if (speaker === undefined || isReplaced(speaker)) continue;
+      const weight = (speaker.match.terms[place] ?? 0) * (near[distance] ?? 0);
       if (weight > best) {
         best = weight;
         source = other;
@@ -208,7 +221,9 @@ function hear(
 /** Where much of what was asked is said, the rest is probably said too. */
 function addSessions(standings: Standings, weights: Weights): void {
   const sessions = new Map<string, number[]>();
-  for (const { match } of standings.values()) {
+  for (const each of standings.values()) {
+    if (isReplaced(each)) continue;
+    const { match } = each;
     const { session } = match.record;
     const known = sessions.get(session);
     if (known === undefined) sessions.set(session, [match.own]);
@@ -224,17 +239,20 @@ function addSessions(standings: Standings, weights: Weights): void {
   }
 }
 
+/** What was replaced speaks for nobody else. */
+const isReplaced = ({ supersededBy }: Standing): boolean => supersededBy.length > 0;
+
 const byWords = ({ match, near, session }: Standing): number => match.own + near + session;
 
 /** Scaled by the best score, so that it neither drowns many words nor vanishes beside few. */
 async function mean(sources: Sources, standings: Standings, weights: Weights): Promise<void> {
   if (weights.meaning === 0) return;
-  const best = Math.max(1, ...[...standings.values()].map(byWords));
+  const best = [...standings.values()].reduce((most, each) => Math.max(most, byWords(each)), 1);
   for (const { pos, similarity } of await sources.similarities([...standings.keys()])) {
     const found = standings.get(pos);
-    if (found === undefined) continue;
+    if (found === undefined || similarity <= 0) continue;
     found.similarity = similarity;
-    found.meaning = weights.meaning * best * Math.max(0, similarity);
+    found.meaning = weights.meaning * best * similarity;
   }
 }
 
@@ -252,7 +270,7 @@ const ALONG: Readonly<Record<string, number>> = {
   "branches-from": 0,
 };
 
-/** From so many of the best connections are followed; all that may be answered are looked at. */
+/** From so many of the best connections are followed. */
 const SEEDS = 24;
 const REPLACING: ReadonlySet<string> = new Set(["supersedes", "corrects"]);
 
@@ -260,21 +278,19 @@ async function connect(
   sources: Sources,
   { standings, look, ranking }: { standings: Standings; look: Look; ranking: Ranking },
 ): Promise<void> {
-  const { weights, graph, want } = ranking;
-  let front = best(standings, want + SPARE);
-  let seeds = new Set(front.slice(0, SEEDS));
+  const { weights, graph } = ranking;
+  let front = graph.depth === 0 ? [] : best(standings, SEEDS);
+  let seeds = new Set(front);
   let visits = graph.visits;
   const followed = new Set<number>();
-  for (let step = 0; step <= graph.depth && front.length > 0; step++) {
+  for (let step = 0; step < graph.depth && front.length > 0; step++) {
     // In one order, whatever the store: what goes along one edge goes on along the next.
     const edges = (await sources.edges(front, EDGES)).toSorted(oldestFirst);
     const ends = edges.flatMap(({ source, target }) => [source, target]);
     const unseen = [...new Set(ends)].filter((pos) => !standings.has(pos)).slice(0, visits);
     visits -= unseen.length;
     await look(unseen);
-    markReplaced(standings, edges);
     for (const pos of seeds) followed.add(pos);
-    if (step === graph.depth) break;
     const share = weights.graph / 2 ** step;
     const reached = edges.flatMap((edge) => passOn(standings, { edge, seeds, share }));
     seeds = new Set(reached.filter((pos) => !followed.has(pos)));
@@ -294,15 +310,6 @@ function best(standings: Standings, most: number): number[] {
 
 function oldestFirst(a: FoundEdge, b: FoundEdge): number {
   return a.source - b.source || a.target - b.target || (a.kind < b.kind ? -1 : 1);
-}
-
-/** Only by what the reader can see. */
-function markReplaced(standings: Standings, edges: readonly FoundEdge[]): void {
-  for (const { kind, source, target } of edges) {
-    if (!REPLACING.has(kind) || !standings.has(source)) continue;
-    const old = standings.get(target);
-    if (old !== undefined && !old.supersededBy.includes(source)) old.supersededBy.push(source);
-  }
 }
 
 function passOn(
@@ -325,12 +332,16 @@ function passOn(
   return reached;
 }
 
+/** Any two texts are a little alike: less than this alone is no reason to show one. */
+const ALIKE = 0.3;
+
 function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
   const ranked = [...standings.values()].flatMap((each): Ranked[] => {
     const factor = factorOf(each, ranking);
     const sum = byWords(each) + each.graph + each.meaning;
-    const touched = each.match.own + each.near + each.graph > 0 || each.similarity !== undefined;
-    if (!touched || sum <= 0) return [];
+    const isFound = each.match.own + each.near + each.graph > 0;
+    if (!isFound && (each.similarity ?? 0) < ALIKE) return [];
+    if (ranking.shown.has(each.match.record.pos)) return [];
     if (each.supersededBy.length > 0 && ranking.superseded === "left-out") return [];
     return [resultOf(each, sum * factor, factor)];
   });

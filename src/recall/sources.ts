@@ -60,6 +60,12 @@ export interface FoundEdge {
   readonly target: number;
 }
 
+/** A record and one that supersedes or corrects it. */
+export interface Replaced {
+  readonly pos: number;
+  readonly by: number;
+}
+
 export interface Similar {
   readonly pos: number;
   /** Cosine with what was asked. */
@@ -75,6 +81,8 @@ export interface Sources {
   beside(records: readonly Found[], reach: number): Promise<readonly Beside[]>;
   /** Edges from or to any of them that hold now, oldest first. */
   edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]>;
+  /** Those of them that were replaced, by what the reader can see, whether it passes the filter or not. */
+  replaced(positions: readonly number[]): Promise<readonly Replaced[]>;
   /** The nearest in meaning to what was asked; empty when there are no vectors. */
   nearest(limit: number): Promise<readonly Similar[]>;
   /** Of those that have a vector. */

@@ -40,7 +40,7 @@ export const WEIGHTS: Weights = {
   session: 0.5,
   graph: 0.3,
   meaning: 0.4,
-  expansion: 0.15,
+  expansion: 0.2,
   importance: 0.3,
   confidence: 0.3,
   recency: 0.1,

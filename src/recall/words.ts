@@ -8,8 +8,11 @@ const ASCII = /^[\x20-\x7e\s]*$/;
 /** Where a name is put together: validateToken, HTTPServer. */
 const SEAM = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const MIXED = /[a-z0-9][A-Z]|[A-Z][A-Z][a-z]/;
-/** Scripts that put no space between words: pairs of characters stand in for them. */
-const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
+/** Scripts that put no space between words: characters and pairs of them stand in for words. */
+const UNSPACED =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+const RUNS =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+|[^\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+/gu;
 /** Longer ones are keys and hashes: the beginning tells them apart. */
 const LONGEST = 64;
 
@@ -18,18 +21,30 @@ export function wordsOf(text: string): string[] {
   const plain = ASCII.test(text) ? text : text.normalize("NFKD").replace(/\p{M}+/gu, "");
   const found: string[] = [];
   for (const word of plain.match(WORD) ?? []) {
-    if (word.length > LONGEST) found.push(word.slice(0, LONGEST).toLowerCase());
-    else if (MIXED.test(word)) found.push(...partsOf(word), word.toLowerCase());
-    else if (UNSPACED.test(word)) found.push(...pairsOf(word));
-    else found.push(word.toLowerCase());
+    if (!UNSPACED.test(word)) addWord(found, word);
+    else for (const run of word.match(RUNS) ?? []) addRun(found, run);
   }
   return found;
 }
 
+function addWord(found: string[], word: string): void {
+  if (word.length > LONGEST) found.push(word.slice(0, LONGEST).toLowerCase());
+  else if (MIXED.test(word)) found.push(...partsOf(word), word.toLowerCase());
+  else found.push(word.toLowerCase());
+}
+
 const partsOf = (name: string): string[] => name.split(SEAM).map((part) => part.toLowerCase());
 
-function pairsOf(run: string): string[] {
+/** One or two characters are found inside a longer run, and a longer run by its pairs. */
+function addRun(found: string[], run: string): void {
+  if (!UNSPACED.test(run)) {
+    addWord(found, run);
+    return;
+  }
   const characters = [...run];
-  if (characters.length < 3) return [run];
-  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+  found.push(...characters);
+  for (const [i, character] of characters.entries()) {
+    const next = characters[i + 1];
+    if (next !== undefined) found.push(character + next);
+  }
 }

@@ -13,8 +13,11 @@ export interface RunQuery {
   readonly text: string;
   /** In the order of the text's placeholders. */
   readonly params: readonly SqlValue[];
-  /** Every branch is seen, in its column; traces and private records as the sight says. */
-  readonly sight: Pick<Sight, "reader" | "traces" | "quarantined">;
+  /**
+   * Every branch is seen, in its column; traces and private records as the sight says. Its lines say
+   * what counts as superseded.
+   */
+  readonly sight: Pick<Sight, "lines" | "reader" | "traces" | "quarantined">;
   /** What the columns `embedding` show: what authors attached, or else a model's vectors. */
   readonly vectors: {
     readonly attached: boolean;
@@ -42,6 +45,8 @@ export type QueryOutcome =
   | QueryAnswer
   /** Not a read of the views: it was not run. */
   | { readonly kind: "refused"; readonly reason: string; readonly hint: string }
+  /** Parameters and placeholders do not agree: it was not run. */
+  | { readonly kind: "miscounted"; readonly reason: string; readonly hint: string }
   /** The engine's own words: a column that is not there, a cast that failed. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "timeout" }

@@ -11,6 +11,7 @@ import type { MemoryRow } from "./rows.ts";
 import {
   isOnLine,
   isOpenTo,
+  isQuarantined,
   isTraceBranch,
   type Reader,
   type Scoped,
@@ -104,16 +105,18 @@ export interface SearchMemories {
   readonly workspace: string;
   readonly sight: Sight;
   readonly filter: SearchFilter;
-  readonly ranking: Omit<Ranking, "want">;
+  readonly ranking: Omit<Ranking, "want" | "shown">;
   readonly meant?: Meant;
   readonly limit: number;
-  /** How many of the best to pass over: those of the pages before. */
-  readonly offset: number;
+  /** Positions of the hits of the pages before: they do not come again. */
+  readonly shown?: readonly number[];
   /** For a later page: nothing newer than the first page saw. */
   readonly upTo?: number;
 }
 
 export interface SearchHit {
+  /** For the next page: what was shown. */
+  readonly pos: number;
   readonly row: MemoryRow;
   readonly score: number;
   readonly parts: Parts;
@@ -138,7 +141,7 @@ export interface Searched {
 }
 
 /** Records that only make others work: they answer nothing. */
-const PLUMBING: ReadonlySet<string> = new Set([
+export const PLUMBING: ReadonlySet<string> = new Set([
   "pin",
   "unpin",
   "branch",
@@ -240,9 +243,7 @@ export function reachesOf({ agent, session, user }: Reader): ReadonlySet<string>
 
 /** Whether a reader may find it. */
 export function isVisible(row: MemoryRow, record: Scoped, sight: Sight): boolean {
-  return (
-    isOnLine(row, sight) && isOpenTo(record, sight.reader) && !sight.quarantined.includes(row.id)
-  );
+  return isOnLine(row, sight) && isOpenTo(record, sight.reader) && !isQuarantined(row.id, sight);
 }
 
 export function fits(row: MemoryRow, record: Searchable, filter: SearchFilter): boolean {
@@ -320,6 +321,7 @@ export function hitsOf(
     const connected = idAt(each.connected?.pos);
     return [
       {
+        pos: each.pos,
         row,
         score,
         parts,

@@ -28,6 +28,8 @@ export interface Sight {
   readonly traces: boolean;
   /** Records that were taken out of sight. */
   readonly quarantined: readonly string[];
+  /** Whatever the scopes: for a look of the hub's own, of which nobody is shown a record that is not his. */
+  readonly unscoped?: true | undefined;
 }
 
 export const NOBODY: Reader = { agent: "", session: "", user: "" };
@@ -70,6 +72,31 @@ export function isOpenTo(record: Scoped, reader: Reader): boolean {
   }
 }
 
+/** Whether whoever may see the one may see the other too. */
+export function isWithin(record: Scoped, other: Scoped): boolean {
+  if (isForAll(other)) return true;
+  return record.scope === other.scope && audienceOf(record) === audienceOf(other);
+}
+
+/** Whether nobody may see both: private to two agents, two sessions, two persons. */
+export function areApart(record: Scoped, other: Scoped): boolean {
+  if (isForAll(record) || record.scope !== other.scope) return false;
+  return audienceOf(record) !== audienceOf(other);
+}
+
+export const isForAll = ({ scope = "team" }: Scoped): boolean => scope === "team";
+
+function audienceOf(record: Scoped): string | undefined {
+  switch (record.scope) {
+    case "agent":
+      return record.agent;
+    case "session":
+      return sessionOf(record);
+    default:
+      return record.user;
+  }
+}
+
 /** The same of a row. Most records have no scope, and a text without the word needs no parsing. */
 export function isRowOpenTo(row: Pick<MemoryRow, "id" | "text">, reader: Reader): boolean {
   return !row.text.includes('"scope":') || isOpenTo(parseText<Scoped>(row), reader);
@@ -92,15 +119,18 @@ export function isQuarantined(memory: string, { quarantined }: Sight): boolean {
 
 /** Whether a look shows this record. The one check that every way of finding records makes. */
 export function isSeen(row: MemoryRow, sight: Sight): boolean {
-  return isOnLine(row, sight) && !isQuarantined(row.id, sight) && isRowOpenTo(row, sight.reader);
+  return isOnLine(row, sight) && !isQuarantined(row.id, sight) && isRowOpenIn(row, sight);
 }
+
+const isRowOpenIn = (row: MemoryRow, { reader, unscoped }: Sight): boolean =>
+  unscoped === true || isRowOpenTo(row, reader);
 
 /** Whether an edge is shown to who looks at one of its ends, by the record at the other. */
 export function isSeenBeyond(other: MemoryRow, direction: "in" | "out", sight: Sight): boolean {
   // Who reads a record knows where it points; who points to it is said on some line.
   return direction === "in"
     ? isSeen(other, sight)
-    : !isQuarantined(other.id, sight) && isRowOpenTo(other, sight.reader);
+    : !isQuarantined(other.id, sight) && isRowOpenIn(other, sight);
 }
 
 /** Traces of a session are on a branch of their own, which can be pruned. */

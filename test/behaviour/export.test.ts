@@ -377,4 +377,34 @@ describe("memories alone", () => {
     const target = await openFresh("memory");
     expect((await refusal(target.import([text]))).message).toContain("for reading");
   });
+
+  it.each(STORES)(
+    "and a document are of a branch there is, and never of a trace, on %s [MEM-10 MEM-17]",
+    async (store) => {
+      const hub = await openFresh(store);
+      const ada = await hub.agent("ada", {}, { instance: "monday" });
+      await ada.remember({ content: "on the trunk" });
+      const branch = await ada.branch("run-42/ada");
+      await branch.remember({ content: "on the branch" });
+      await ada.trace({ kind: "tool", name: "grep" });
+      for (const reader of [hub, ada, branch]) {
+        for (const [name, code] of [
+          ["run-42/ben", "unknown_branch"],
+          ["trace/monday", "unknown_branch"],
+          ["#pruned", "invalid_input"],
+          ["two words", "invalid_input"],
+        ] as const) {
+          const refused = { code, path: "branch" };
+          const lines = Array.fromAsync(reader.exportMemories({ branch: name }));
+          expect(await refusal(lines), name).toMatchObject(refused);
+          const document = reader.exportMarkdown({ branch: name });
+          expect(await refusal(document), name).toMatchObject(refused);
+        }
+        expect(await reader.exportMarkdown({ branch: "run-42/ada" })).toContain("on the branch");
+        expect(await reader.exportMarkdown({ branch: "main" })).not.toContain("on the branch");
+      }
+      await ada.abandon("run-42/ada", "No.");
+      expect(await hub.exportMarkdown({ branch: "run-42/ada" })).toContain("on the branch");
+    },
+  );
 });

@@ -1,8 +1,9 @@
 /** Search first: who writes what is known is told, or refused, and offered what to do instead. */
+import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Agent, HubOptions, Known, MemoryInput, Remembered } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { open, openFresh, openTwo, refusal, STORES } from "./support.ts";
+import { freshAddress, open, openFresh, openTwo, refusal, STORES } from "./support.ts";
 
 const verdicts = (known: readonly Known[] | undefined) =>
   known?.map(({ memory, verdict }) => [memory.id, verdict]);
@@ -346,6 +347,8 @@ describe.each(STORES)("what is known already, on %s", (store) => {
 
 it("is no way to open a hub: a word that is none [MEM-9]", async () => {
   const options = { known: "loud" } as unknown as HubOptions;
-  const error = await refusal(open("memory:", options));
+  const address = freshAddress();
+  const error = await refusal(open(address, options));
   expect(error).toMatchObject({ code: "invalid_input", path: "known" });
+  expect(existsSync(address.slice("sqlite:".length))).toBe(false);
 });

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Embedder, httpEmbedder } from "../../src/index.ts";
+import { BatonError, type Embedder, httpEmbedder } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { freshAddress, open, openFresh, STORES } from "./support.ts";
 
@@ -131,6 +131,74 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     clock.advance(60_000);
     await hub.embed();
     expect((await hub.recall("duty")).hits).toHaveLength(1);
+  });
+
+  it.each<[string, (texts: readonly string[]) => Promise<readonly Float32Array[]>]>([
+    ["too few vectors", async (texts) => texts.slice(1).map(() => new Float32Array(3))],
+    ["vectors of another length", async (texts) => texts.map(() => new Float32Array(4).fill(0.5))],
+    ["what is no number", async (texts) => texts.map(() => new Float32Array(3).fill(Number.NaN))],
+  ])("finds by words when the embedder gives %s [MEM-8]", async (_, embed) => {
+    const hub = await openFresh(store, { embedder: { ...topical("topics 1"), embed } });
+    const agent = await hub.agent("writer", {});
+    await agent.remember([{ content: "A cat and a levy." }, { content: "Another one." }]);
+    const { hits, meaning } = await hub.recall("levy");
+    expect(hits[0]?.memory.content).toBe("A cat and a levy.");
+    expect(meaning).toContain("topics 1");
+    expect((await hub.models()).filter(({ vectors }) => vectors > 0)).toEqual([]);
+  });
+
+  it("does not wait for ever for an embedder that never answers [MEM-8]", async () => {
+    const never = () => new Promise<never>(() => {});
+    const hub = await openFresh(store, {
+      embedder: { ...topical("topics 1"), isLocal: false, embed: never },
+    });
+    const agent = await hub.agent("writer", {});
+    await agent.remember({ content: "A cat and a levy." });
+    expect((await hub.recall("levy")).hits).toHaveLength(1);
+    await hub.close();
+  });
+
+  it("leaves a text that no model takes to its words, and goes on with the others [MEM-8]", async () => {
+    const local = topical("topics 1");
+    const hub = await openFresh(store, {
+      embedder: {
+        ...local,
+        isLocal: false,
+        embed: async (texts) => {
+          if (texts.some((text) => text.includes("forbidden"))) {
+            throw new BatonError("embedder_invalid", { message: "No.", hint: "None." });
+          }
+          return local.embed(texts);
+        },
+      },
+    });
+    const agent = await hub.agent("writer", {});
+    await agent.remember([
+      { content: "A forbidden word.", session: "a" },
+      { content: "Our feline sleeps.", session: "b" },
+    ]);
+    await hub.embed();
+    expect((await hub.recall("kitten")).hits[0]?.memory.session).toBe("b");
+    expect((await hub.recall("forbidden word", { meaning: false })).hits).toHaveLength(1);
+  });
+
+  it("begins anew when a model of the same name has other dimensions [MEM-8]", async () => {
+    if (store === "memory") return; // Another model takes another hub on the same store.
+    const address = freshAddress(store);
+    const hub = await open(address, { embedder: topical("topics 1") });
+    await (await hub.agent("writer", {})).remember({ content: "Our feline sleeps." });
+    await hub.embed();
+    const local = topical("topics 1");
+    const wider: Embedder = {
+      ...local,
+      dimensions: 4,
+      embed: async (texts) =>
+        (await local.embed(texts)).map((vector) => Float32Array.from([...vector, 0])),
+    };
+    const other = await open(address, { embedder: wider });
+    await other.embed();
+    expect((await other.recall("kitten")).hits).toHaveLength(1);
+    expect(await other.models()).toMatchObject([{ model: "topics 1", dimensions: 4, vectors: 1 }]);
   });
 
   it("gives a text that is too long for the model the mean of its parts [MEM-8]", async () => {

@@ -295,7 +295,8 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const one = await ada.quarantine({ session: "s2" }, "poisoned");
     expect(one.memories).toEqual([later[2]?.id]);
     const done = await ada.quarantine({ agent: "eve", since }, "poisoned");
-    expect(done.memories.toSorted()).toEqual(ids(later.slice(0, 2)).toSorted());
+    expect(done).toMatchObject({ memories: [later[0]?.id], hidden: 1 });
+    expect((await eve.read(later[1]?.id ?? "")).quarantined).toMatchObject({ by: "ada" });
     expect(done.already).toEqual([later[2]?.id]);
     expect(ids(await hub.recent({}))).toEqual(expect.arrayContaining([old.id, kept.id]));
     expect((await ada.quarantine({ agent: "eve" }, "all")).memories).toEqual([old.id]);
@@ -305,6 +306,134 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(await refusal(ada.quarantine({ agent: "nobody" }, "x"))).toMatchObject({
       code: "unknown_agent",
     });
+  });
+
+  it("takes what an agent or a session traced too [MEM-16]", async () => {
+    const { hub, ada, eve } = await team(await openFresh(store));
+    const again = await hub.agent("eve");
+    const one = await eve.trace({ kind: "tool", name: "one" });
+    const two = await again.trace({ kind: "tool", name: "two" });
+    const kept = await ada.trace({ kind: "tool", name: "hers" });
+    const session = await ada.quarantine({ session: again.instance }, "poisoned");
+    expect(session.memories).toEqual([two.id]);
+    const agent = await ada.quarantine({ agent: "eve" }, "poisoned");
+    expect(agent).toMatchObject({ memories: [one.id], already: [two.id] });
+    expect(ids(await hub.traces())).toEqual([kept.id]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("keeps the ids of private records to their readers, and lifts them all the same [MEM-16]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const open = await eve.remember({ content: "a lie" });
+    const own = await eve.remember({ content: "her own", scope: "agent", refs: [open.id] });
+    const said = async (...answers: unknown[]) =>
+      JSON.stringify([answers, await hub.recent({ limit: 100 }), await hub.quarantined()]);
+
+    const what = { agent: "eve" };
+    const planned = await ada.quarantine(open.id, "x", { downstream: true, dryRun: true });
+    expect(planned).toMatchObject({ memories: [open.id], hidden: 1 });
+    const done = await ada.quarantine(what, "poisoned");
+    expect(done).toMatchObject({ memories: [open.id], already: [], hidden: 1 });
+    expect(await ada.quarantine(what, "again")).toMatchObject({ already: [open.id], hidden: 0 });
+    expect(await said(planned, done, await ada.quarantined())).not.toContain(own.id);
+    expect(await hub.read(done.records[0] ?? "")).toMatchObject({
+      data: { memories: [open.id], hidden: 1, reason: "poisoned" },
+    });
+    expect((await eve.quarantined()).map(({ memory }) => memory)).toEqual([open.id, own.id]);
+    expect((await eve.read(own.id)).quarantined).toMatchObject({ by: "ada" });
+
+    const planToLift = await ben.lift(what, "x", { dryRun: true });
+    expect(planToLift).toMatchObject({ memories: [open.id], hidden: 1, records: [] });
+    expect(await hub.quarantined()).toHaveLength(1);
+    const lifted = await ben.lift(what, "she was right");
+    expect(lifted).toMatchObject({ memories: [open.id], already: [], hidden: 1 });
+    expect(await said(lifted)).not.toContain(own.id);
+    expect((await eve.read(own.id)).quarantined).toBeUndefined();
+    expect(await ben.lift(what, "again")).toMatchObject({ memories: [], records: [], hidden: 0 });
+  });
+
+  it("is lifted by the record that says so, by agent, by session, or by any id with a mark [MEM-16]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const [open, other] = await eve.remember([{ content: "a lie" }, { content: "another" }]);
+    const own = await eve.remember({ content: "her own", scope: "agent" });
+    if (!open || !other) throw new Error("nothing was remembered");
+    const unknown = "mem_00000000-0000-7000-8000-000000000000";
+    const marked = async () => (await eve.quarantined()).map(({ memory }) => memory);
+
+    await ada.quarantine(other.id, "first");
+    const { records } = await ada.quarantine({ agent: "eve" }, "second");
+    await ben.lift({ record: records[0] ?? "" }, "not the second");
+    expect(await marked()).toEqual([other.id]);
+    expect(await ben.lift({ session: eve.instance }, "nor the first")).toMatchObject({
+      memories: [other.id],
+      already: [],
+    });
+    expect(await marked()).toEqual([]);
+
+    await ada.quarantine({ agent: "eve" }, "third");
+    const one = await ben.lift([own.id, open.id], "by their ids");
+    expect(one).toMatchObject({ memories: [open.id], hidden: 1 });
+    expect(await marked()).toEqual([other.id]);
+    expect(await ben.lift({ agent: "eve", since: Date.now() + 9e9 }, "x")).toMatchObject({
+      memories: [],
+    });
+    for (const [attempt, code] of [
+      [() => ben.lift(own.id, "it has no mark"), "unknown_memory"],
+      [() => ben.lift(unknown, "x"), "unknown_memory"],
+      [() => ben.lift({ record: unknown }, "x"), "unknown_memory"],
+      [() => ben.lift({ record: open.id }, "x"), "invalid_input"],
+      [() => ben.lift({ agent: "nobody" }, "x"), "unknown_agent"],
+      [() => ben.lift({ record: open.id, agent: "eve" } as never, "x"), "invalid_input"],
+    ] as const) {
+      expect(await refusal(attempt())).toMatchObject({ code });
+    }
+    expect(await marked()).toEqual([other.id]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("lists whole pages of what its reader may see [MEM-16]", async () => {
+    const { hub, ada, eve } = await team(await openFresh(store));
+    const lies = Array.from({ length: 9 }, (_, n) => ({
+      content: `lie ${n}`,
+      scope: n % 3 === 2 ? ("team" as const) : ("agent" as const),
+    }));
+    const written = await eve.remember(lies);
+    await ada.quarantine({ agent: "eve" }, "poisoned");
+    const open = ids(written.filter((_, n) => n % 3 === 2));
+    const first = await hub.quarantined({ limit: 2 });
+    const rest = await hub.quarantined({ limit: 2, after: first.at(-1)?.memory ?? "" });
+    expect([first.length, rest.length]).toEqual([2, 1]);
+    expect([...first, ...rest].map(({ memory }) => memory)).toEqual(open.toSorted());
+  });
+
+  it("names no private record where a limit ends it [MEM-16]", async () => {
+    const { ada, eve } = await team(await openFresh(store, { limits: { impactDepth: 1 } }));
+    const open = await eve.remember({ content: "a lie" });
+    const own = await eve.remember({ content: "her own", scope: "agent", refs: [open.id] });
+    await eve.remember({ content: "of that", scope: "agent", refs: [own.id] });
+    const error = await refusal(ada.quarantine(open.id, "made up", { downstream: true }));
+    expect(error.code).toBe("limit_exceeded");
+    expect(JSON.stringify(error)).not.toContain(own.id);
+  });
+
+  it("is told to whoever catches up on what waits [MEM-16 MEM-7]", async () => {
+    const { ada, ben, eve } = await team(await openFresh(store));
+    const { bad, far } = await poisoned(eve);
+    const intent = "Build on it. ".repeat(200);
+    await ada.handoff({ to: "ben", task: "w", intent, refs: [bad.id, far.id] });
+    await ada.handoff({ to: "ben", task: "clean", intent: "Go" });
+    const before = await ben.catchUp();
+    expect(before.text).not.toContain("Do not build on");
+    await ada.quarantine(bad.id, "made »»» up\n## Waiting for you");
+    const told = (await ben.catchUp()).text;
+    expect(told).toContain(`Do not build on ${bad.id}: quarantined by ada`);
+    expect(told.match(/Do not build on/g)).toHaveLength(1);
+    expect(told.match(/^## Waiting for you/gm)).toHaveLength(1);
+    const short = (await ben.catchUp({ tokens: 250 })).text;
+    expect(short).not.toContain("Build on it.");
+    expect(short).toContain(`Do not build on ${bad.id}: quarantined by ada`);
+    await ada.lift(bad.id, "it was right");
+    expect((await ben.catchUp()).text).not.toContain("Do not build on");
   });
 
   it("takes more at once than one record names, and lists them page by page [MEM-16]", async () => {

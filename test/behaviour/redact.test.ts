@@ -54,13 +54,13 @@ describe.each(STORES)("a redaction on %s", (store) => {
         "entry once deploy",
         `envelope ${sent.envelope.id}`,
         `memory ${plain.id}`,
-        `memory ${own.id}`,
         `memory ${settledBy}`,
         `attempt ${sent.id} 1`,
       ].toSorted(),
     );
     expect(dry).toMatchObject({ dryRun: true, records: [], erased: report.erased });
-    expect(report).toMatchObject({ dryRun: false, left: [] });
+    expect(report).toMatchObject({ dryRun: false, left: [], hidden: { erased: 1, left: 0 } });
+    expect(await ben.read(own.id)).toMatchObject({ content: "", redacted: { by: "ada" } });
     expect(report.beyond.join()).toMatch(/[Bb]ackups/);
 
     expect(await ada.read(other.id)).toEqual(other);
@@ -76,6 +76,60 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const [attempt] = await hub.attempts(sent.id);
     expect(attempt && reasonOf(attempt)).toEqual({ redacted: report.records[0] });
     await expectGone(hub, ada);
+  });
+
+  it("of what the caller may not see is told as a count, and by a dry run not at all [MEM-18]", async () => {
+    const { hub, ada, ben } = await team();
+    const own = await ada.remember({ scope: "agent", content: `Mine: ${SECRET}` });
+    const named = await ada.remember({ scope: "agent", content: "Mine.", task: `t-${SECRET}` });
+    const shared = await ada.remember({ content: `Ours: ${SECRET}` });
+    const spots = [{ kind: "memory", id: shared.id }];
+    const none = { erased: 0, left: 0 };
+
+    for (const guess of [SECRET, `Mine: ${SECRET}`, `Mine: ${SECRET.slice(0, -1)}?`]) {
+      const look = await ben.redact({ text: guess }, "a look", { dryRun: true });
+      expect(look).toMatchObject({ left: [], hidden: none });
+      expect(look.erased).toEqual(guess === SECRET ? spots : []);
+    }
+    const hers = await ada.redact({ text: SECRET }, "a look", { dryRun: true });
+    expect(hers.erased).toEqual([{ kind: "memory", id: own.id }, ...spots]);
+    expect(hers.left).toEqual([{ kind: "memory", id: named.id, why: "name" }]);
+    expect(hers.hidden).toEqual(none);
+
+    const report = await ben.redact({ text: SECRET }, WHY);
+    expect(report).toMatchObject({ erased: spots, left: [], hidden: { erased: 1, left: 1 } });
+    expect(await ada.read(own.id)).toMatchObject({ content: "", redacted: { by: "ben" } });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("does not name a private record by the mark it was quarantined with [MEM-18]", async () => {
+    const { hub, ada, ben } = await team();
+    const own = await ada.remember({ scope: "agent", content: "Mine." });
+    await ben.quarantine({ agent: "ada" }, `wrote ${SECRET}`);
+    const look = await ben.redact({ text: SECRET }, "a look", { dryRun: true });
+    expect(JSON.stringify(look)).not.toContain(own.id);
+    const report = await ben.redact({ text: SECRET }, WHY);
+    expect(JSON.stringify(report)).not.toContain(own.id);
+    expect(report.hidden).toEqual({ erased: 1, left: 0 });
+    expect(JSON.stringify(await hub.read(report.records[0] ?? ""))).not.toContain(own.id);
+    expect((await ada.read(own.id)).quarantined).toMatchObject({ reason: "wrote [redacted]" });
+    await expectGone(hub, ada);
+  });
+
+  it("by id reaches what the caller may see, and nothing else is there [MEM-18]", async () => {
+    const { ada, ben } = await team();
+    const own = await ada.remember({ scope: "agent", content: SECRET });
+    const unknown = "mem_01890000-0000-7000-8000-000000000000";
+    for (const options of [{}, { dryRun: true }]) {
+      const [hidden, missing] = await Promise.all(
+        [own.id, unknown].map((id) => refusal(ben.redact({ ids: [id] }, WHY, options))),
+      );
+      expect(hidden).toMatchObject({ code: "unknown_memory", path: missing?.path });
+      expect(hidden?.message.replace(own.id, unknown)).toBe(missing?.message);
+    }
+    expect(await ada.read(own.id)).toEqual(own);
+    const { erased } = await ada.redact({ ids: [own.id] }, WHY);
+    expect(erased).toEqual([{ kind: "memory", id: own.id }]);
   });
 
   it("leaves a memory that says so, with its digest, link and signature [MEM-18]", async () => {

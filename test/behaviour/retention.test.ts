@@ -1,4 +1,5 @@
 /** Retention: what the rules say goes, and only that; what is gone is vouched for, what is lost is named. */
+import { generateKeyPairSync } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -7,12 +8,14 @@ import {
   Hub,
   type Memory,
   openHub,
+  type PruneOptions,
   type RetentionRules,
 } from "../../src/index.ts";
 import { writeRecord } from "../../src/memory/record.ts";
 import { PRUNINGS } from "../../src/store/pruning.ts";
 import { everybodyOn } from "../../src/store/sight.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/store/store.ts";
 import { seededIds, VirtualClock } from "../../src/testing/index.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 import { dyingAfter, sharedStore } from "./shared-store.ts";
@@ -45,6 +48,10 @@ describe.each(STORES)("retention on %s", (store) => {
 
   const sessions = async (hub: Hub) =>
     Object.fromEntries((await hub.traceSessions()).map(({ session, steps }) => [session, steps]));
+
+  /** What vouches for what is gone, the newest first. */
+  const prunings = (shared: Store, { workspace }: Hub) =>
+    shared.recentMemories({ workspace, sight: everybodyOn(PRUNINGS), filter: {}, limit: 10 });
 
   it("has no rules at first, and without rules nothing goes [MEM-18]", async () => {
     const { hub } = await threeDays();
@@ -217,15 +224,13 @@ describe.each(STORES)("retention on %s", (store) => {
     const last = (await traced(pat, 3)).at(-1);
     await hub.retention({ traces: { days: 0 } });
     clock.advance(1);
-    expect((await refusal(hub.prune({ by: "nobody" }))).code).toBe("unknown_agent");
-    await hub.prune({ by: "pat" });
-    const sight = everybodyOn(PRUNINGS);
-    const said = { workspace: hub.workspace, sight, filter: {}, limit: 10 };
-    const [row, ...others] = await shared.recentMemories(said);
+    await pat.prune();
+    const [row, ...others] = await prunings(shared, hub);
     expect(others).toEqual([]);
     expect(row?.storedAt).toBe(clock.now());
     expect(JSON.parse(row?.text ?? "")).toMatchObject({
-      agent: "baton",
+      agent: "pat",
+      instance: "s",
       type: "pruning",
       data: {
         by: "pat",
@@ -235,6 +240,51 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await pat.recent()).toEqual([]);
     expect(await hub.traces()).toEqual([]);
   });
+
+  it("is the hub's own act, or that of an agent who has shown that it is it [MEM-4 MEM-18]", async () => {
+    const clock = new VirtualClock();
+    const shared = await sharedStore(store, { clock })();
+    const hub = new Hub(shared, { clock });
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const keyed = await hub.agent("kim", { key: privateKey }, { instance: "one" });
+    await traced(keyed, 2);
+    await hub.retention({ traces: { days: 0 }, events: { days: 0 } });
+    clock.advance(1);
+    const inTheNameOf = { by: "kim" } as PruneOptions;
+    expect(await refusal(hub.prune(inTheNameOf))).toMatchObject({
+      ...{ code: "invalid_input", path: "by" },
+    });
+    const stranger = await hub.agent("kim");
+    expect((await refusal(stranger.prune())).code).toBe("identity_mismatch");
+    expect(await sessions(hub), "nothing is gone").toEqual({ one: 2 });
+    expect(await keyed.prune()).toMatchObject({ steps: 2 });
+    const [row] = await prunings(shared, hub);
+    expect(row?.signature).not.toBe("");
+    expect(JSON.parse(row?.text ?? "")).toMatchObject({ agent: "kim", data: { by: "kim" } });
+    await traced(await hub.agent("ben", {}, { instance: "two" }), 1);
+    clock.advance(1);
+    expect(await hub.prune()).toMatchObject({ steps: 1 });
+    const [own] = await prunings(shared, hub);
+    expect(JSON.parse(own?.text ?? "")).toMatchObject({ agent: "baton", data: { by: "baton" } });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it.each(["traces", "events"] as const)(
+    "a disabled agent has no %s pruned, and looks all the same [MEM-4 MEM-18]",
+    async (what) => {
+      const { hub, clock, ada } = await threeDays({ [what]: { days: 0 } });
+      const ben = await hub.agent("ben", {});
+      for (const task of ["a", "b"]) await ben.handoff({ to: "ada", task, intent: "Do it" });
+      await hub.agent("ada", { status: "disabled" });
+      clock.advance(1);
+      const events = await hub.events();
+      const { steps, events: due } = await ada.prune({ dryRun: true });
+      expect(steps + due).toBeGreaterThan(0);
+      expect((await refusal(ada.prune())).code).toBe("agent_disabled");
+      expect(await sessions(hub)).toEqual({ one: 3, two: 3, three: 3 });
+      expect(await hub.events()).toEqual(events);
+    },
+  );
 
   it("old events go, and a cursor over them goes on [MEM-18]", async () => {
     const clock = new VirtualClock();

@@ -312,7 +312,7 @@ describe.each(STORES)("SQL on %s", (store) => {
       ["select cast($2 as text)", ["x"]],
     ] as const) {
       expect(await refusal(hub.sql(query, { params: [...params] }))).toMatchObject({
-        code: "sql_refused",
+        ...{ code: "invalid_input", path: "params", hint: expect.stringMatching(/parameter/) },
       });
     }
   });
@@ -408,6 +408,33 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
       expect((await hub.sql(query, { params: [id] })).rows).toEqual([{ n: 50 }]);
       expect((await refusal(ada.sql(query, { params: [id] }))).code).toBe("sql_failed");
     }
+  });
+
+  it("handoffs say whether they carry what was quarantined [MEM-14 MEM-16]", async () => {
+    const hub = await openFresh(store);
+    const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
+    const lie = await ada.remember({ content: "a lie" });
+    const payload = { type: "note", data: { embedding: [1, 0] } };
+    await ada.handoff({ to: "ben", task: "carries", intent: "Go", refs: [lie.id], payload });
+    await ada.handoff({ to: "ben", task: "is", intent: "Go", payload });
+    const clean = await ada.handoff({ to: "ben", task: "neither", intent: "Go", payload });
+    const rows = async () =>
+      (await hub.sql("select task, memory, embedding, quarantined from handoffs order by task"))
+        .rows;
+    const all = await rows();
+    expect(all.map(({ quarantined }) => quarantined)).toEqual([0, 0, 0]);
+    const record = String(all[1]?.["memory"]);
+    await ben.quarantine([lie.id, record], "made up");
+    expect(await rows()).toEqual([
+      { ...all[0], quarantined: 1 },
+      { task: "is", memory: null, embedding: null, quarantined: 1 },
+      all[2],
+    ]);
+    const found = await hub.sql("select id, task from handoffs where quarantined = 0");
+    expect(found.rows).toEqual([{ id: clean.envelope.id, task: "neither" }]);
+    expect((await hub.sql("select id from memories where id = ?", { params: [record] })).rows).toEqual([]);
+    await ben.lift([lie.id, record], "it was right");
+    expect(await rows()).toEqual(all);
   });
 
   it("another workspace cannot be seen, whatever it is called [MEM-14]", async () => {

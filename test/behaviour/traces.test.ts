@@ -172,6 +172,56 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(hub.traceCounts()).toEqual({ stored: 2, failed: 1, waiting: 0 });
   });
 
+  it("refers to no record its author may not see, as if it were not there [MEM-12 MEM-11]", async () => {
+    const { hub, ada, ben } = await pair();
+    const own = await ben.remember({ content: "Mine.", scope: "agent" });
+    const unknown = "mem_01890000-0000-7000-8000-000000000000";
+    const told = async (id: string) => {
+      const { code, path, message } = await refusal(ada.trace({ ...GREP, refs: [id] }));
+      return { code, path, message: message.replace(/mem_\S+/g, "mem") };
+    };
+    expect(await told(own.id)).toEqual(await told(unknown));
+    expect(await refusal(ada.flush())).toMatchObject({ code: "dangling_reference" });
+    const ours = await ben.remember({ content: "Ours." });
+    await ada.trace({ ...GREP, refs: [ours.id] });
+    expect(hub.traceCounts()).toEqual({ stored: 1, failed: 2, waiting: 0 });
+  });
+
+  it("builds on nothing that was quarantined, and keeps its order meanwhile [MEM-12 MEM-16]", async () => {
+    const { hub, ada, ben } = await pair();
+    const [good, bad] = await ada.remember([{ content: "Right." }, { content: "Wrong." }]);
+    if (!good || !bad) throw new Error("nothing was remembered");
+    await ben.quarantine(bad.id, "made up");
+    const first = ada.trace({ kind: "tool", name: "t0", refs: [good.id] });
+    const second = ada.trace([
+      { kind: "tool", name: "t1" },
+      { kind: "tool", name: "t2", refs: [good.id, bad.id] },
+    ]);
+    const third = ada.trace({ kind: "tool", name: "t3" });
+    expect(await refusal(second)).toMatchObject({ code: "quarantined", path: "[1].refs[1]" });
+    await Promise.all([first, third]);
+    expect(contents(await hub.traces())).toEqual(["tool t0", "tool t1", "tool t3"]);
+    expect(hub.traceCounts()).toEqual({ stored: 3, failed: 1, waiting: 0 });
+  });
+
+  it("has no step that was quarantined, of a session or all of them, until that is lifted [MEM-12 MEM-16]", async () => {
+    const { hub, ada, ben } = await pair();
+    const steps = await ada.trace([
+      { kind: "tool", name: "one", task: "t" },
+      { kind: "tool", name: "two" },
+    ]);
+    await ben.quarantine(steps[1]?.id ?? "", "injected");
+    const { instance: session } = ada;
+    expect(contents(await hub.traces())).toEqual(["tool one"]);
+    expect(contents(await hub.traces({ session }))).toEqual(["tool one"]);
+    expect(contents(await ada.traces({ agent: "ada" }))).toEqual(["tool one"]);
+    expect(await hub.traceSessions()).toMatchObject([{ session, task: "t", steps: 2 }]);
+    await ben.quarantine(steps[0]?.id ?? "", "injected");
+    expect(await hub.traces({ session })).toEqual([]);
+    await ben.lift({ session }, "it was right");
+    expect(contents(await hub.traces())).toEqual(["tool one", "tool two"]);
+  });
+
   it("a full buffer refuses the newest step by its limit, and loses none of the others [MEM-12]", async () => {
     const { hub, ada } = await pair({ limits: { traceBuffer: 3 } });
     const steps = Array.from({ length: 5 }, (_, i) => ada.trace({ kind: "tool", name: `t${i}` }));
@@ -255,5 +305,18 @@ describe.each(STORES)("a trace on %s", (store) => {
     await agent.trace({ kind: "tool" });
     const error = await refusal(hub.traces({ session: "nightly-2" }));
     expect(error).toMatchObject({ code: "unknown_session", details: { near: ["nightly-1"] } });
+  });
+
+  it("before a step that nobody has, or that the reader may not see, is an error [MEM-11 MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    await ben.trace({ kind: "tool" });
+    const hidden = await ada.remember({ content: "mine", scope: "agent" });
+    const missing = "mem_01900000-0000-7000-8000-000000000000";
+    for (const reader of [hub, ben]) {
+      for (const before of [missing, hidden.id]) {
+        const error = await refusal(reader.traces({ before }));
+        expect(error).toMatchObject({ code: "unknown_memory", path: "before" });
+      }
+    }
   });
 });

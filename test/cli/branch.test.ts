@@ -83,6 +83,42 @@ describe("baton branch", () => {
   });
 });
 
+describe("what to do about a mistake", () => {
+  it("is said in the words of the command line [MEM-10]", async () => {
+    using store = testStore();
+    await team(store);
+    await store.baton("branch", "create", "try", "--as", "ada");
+    for (const [words, hint] of [
+      [["branch", "diff", "other"], "Begin it first: baton branch create other --as <agent>"],
+      [["branch", "create", "try", "--as", "ada"], "Go on with it (--branch try)"],
+      [["branch", "create", "a b", "--as", "ada"], "run-42/planner"],
+      [["read", "nope"], "baton recent"],
+      [["recent", "--before", "nope"], "baton recent"],
+      [["branch", "merge", "try", "--as", "ada", "--keep", "a=b"], "baton recent"],
+      [["handoff", "show", "nope"], "baton inbox"],
+      [["recent", "--as-of", "nope"], "dlv_…"],
+    ] as const) {
+      const { stderr } = await store.baton(...words);
+      expect(stderr, words.join(" ")).toContain(hint);
+      expect(stderr, words.join(" ")).not.toMatch(/schema|agent\.|hub\./);
+    }
+  });
+
+  it.each(["branch", "trace"])(
+    "baton %s --help shows the commands of that word alone",
+    async (word) => {
+      using store = testStore();
+      for (const words of [[word], [word, "--help"], ["help", word]]) {
+        const { code, stdout } = await store.baton(...words);
+        expect(code).toBe(0);
+        expect(stdout).toContain(`baton ${word} list`);
+        expect(stdout).toContain(`baton help ${word} <command>`);
+        expect(stdout).not.toMatch(/Baton carries|baton handoff/);
+      }
+    },
+  );
+});
+
 describe("work on a branch", () => {
   it("is merged when it is completed, and says so [MEM-10]", async () => {
     using store = testStore();

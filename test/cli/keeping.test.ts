@@ -102,6 +102,20 @@ describe("baton export and import", () => {
     expect(wrong.stderr).toContain("--memories or --markdown");
   });
 
+  it("of a branch that is not there leaves the file as it was, and says how to begin it [MEM-17]", async () => {
+    using store = testStore();
+    using folder = temporaryFolder();
+    await withHandoff(store);
+    const file = folder.file("MEMORY.md");
+    writeFileSync(file, "What the team knows.");
+    for (const kind of ["--markdown", "--memories"]) {
+      const run = await store.baton("export", kind, file, "--force", "--branch", "nope");
+      expect(run).toMatchObject({ code: 66, stdout: "" });
+      expect(run.stderr).toContain("baton branch create nope");
+      expect(readFileSync(file, "utf8")).toBe("What the team knows.");
+    }
+  });
+
   it("writes a MEMORY.md, and takes it back in with what a person changed [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();

@@ -77,7 +77,7 @@ describe("baton redact", () => {
   it.each([
     ["neither ids nor a text", [], 64, "needs --id, --text or --stdin"],
     ["both", ["--id", "mem_x", "--text", SECRET], 64, "needs --id, --text or --stdin"],
-    ["an id that is none", ["--id", "x"], 64, "ids[0]"],
+    ["an id that is none", ["--id", "x"], 64, "ids[0]: must be a memory id (mem_…) or an envelope"],
     ["a text that is too short", ["--text", "abc"], 64, "text"],
     [
       "an id that is not there",

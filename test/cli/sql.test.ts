@@ -58,6 +58,7 @@ describe("baton sql", () => {
   it.each([
     ["a write", ["delete from memories"], 77, "sql_refused"],
     ["a mistake", ["select nothing from memories"], 65, "sql_failed"],
+    ["a parameter too many", ["select ?", "--param", "1", "--param", "2"], 64, "invalid_input"],
     ["too many rows", ["select * from agents", "--limit", "1"], 65, "limit_exceeded"],
     [
       "too much time",

@@ -1,5 +1,7 @@
 /** Traces and retention on the command line. */
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { ERROR_CODES } from "../../src/index.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { type TestStore, testStore } from "./baton.ts";
 
@@ -118,9 +120,22 @@ describe("baton prune", () => {
     expect(await hub.recent()).toHaveLength(2);
   });
 
-  it("refuses whoever nobody knows [MEM-18]", async () => {
+  it("refuses whoever nobody knows, is disabled, or has a key it does not show [MEM-4 MEM-18]", async () => {
     using store = testStore();
     await withRules(store);
-    expect((await store.baton("prune", "--as", "nobody")).code).toBe(67);
+    {
+      await using hub = await store.open();
+      await hub.agent("gone", { status: "disabled" });
+      await hub.agent("kim", { key: generateKeyPairSync("ed25519").privateKey });
+    }
+    const before = dumpStore(store.file);
+    for (const [name, code] of [
+      ["nobody", ERROR_CODES.unknown_agent.exit],
+      ["gone", ERROR_CODES.agent_disabled.exit],
+      ["kim", ERROR_CODES.identity_mismatch.exit],
+    ] as const) {
+      expect((await store.baton("prune", "--as", name)).code, name).toBe(code);
+    }
+    expect(dumpStore(store.file)).toEqual(before);
   });
 });

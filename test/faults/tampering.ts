@@ -12,7 +12,7 @@ export interface Column {
 }
 
 /** Vectors, and how far a model has come with them. */
-const DERIVED = ["models", "vectors"];
+const DERIVED = ["models", "signatures", "vectors"];
 
 export class Tampering implements Disposable {
   readonly #db: DatabaseSync;

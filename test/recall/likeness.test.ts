@@ -74,6 +74,23 @@ describe("the judge of likeness", () => {
     ["contradicts", "Rita is the release manager.", "Sven is the release manager."],
     // There can be many.
     ["other", "The client supports gzip.", "The client supports brotli."],
+    // What answers another question leaves room: where it is, and when; for whom.
+    ["other", "The flight lands at terminal 2.", "The flight lands on Saturday 18:40."],
+    ["other", "Exports are signed for auditors.", "Exports are signed for customers."],
+    // Much else in the same place is something else.
+    [
+      "other",
+      "The nightly import job of tenant seven is written in Ruby.",
+      "The nightly import job of tenant seven is watched by three people of support.",
+    ],
+    // Two words in common may be chance.
+    ["other", "Node 24 made startup faster.", "You need Node 24."],
+    // Politeness states nothing.
+    [
+      "other",
+      "It works now. Thanks a lot for your kind help, Rita!",
+      "Merged. Thanks a lot for your kind help, Sven!",
+    ],
     // More of the same is something new, less of it is not.
     ["other", "Logs go to Loki.", "Logs go to Loki and are kept there for 14 days."],
     ["same", "Logs go to Loki and are kept for 14 days there.", "Logs are kept for 14 days."],

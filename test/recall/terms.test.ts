@@ -31,9 +31,18 @@ describe("words", () => {
     ]);
   });
 
-  it("of scripts without spaces are pairs of characters, so that a part of a run finds it", () => {
-    expect(wordsOf("東京都知事")).toEqual(["東京", "京都", "都知", "知事"]);
+  it("of scripts without spaces are characters and pairs, so that a part of a run finds it", () => {
+    expect(wordsOf("東京都")).toEqual(["東", "京", "都", "東京", "京都"]);
     expect(wordsOf("京")).toEqual(["京"]);
+    for (const [text, part] of [
+      ["我们用GitHub部署服务", "github"],
+      ["我们用docker部署服务", "docker"],
+      ["黒猫が寝ている", "猫"],
+      ["ทีมใช้ฐานข้อมูลเดียว", "ฐานข้อมูล"],
+      [`${"很".repeat(80)}回滚方案`, "回滚方案"],
+    ] as const) {
+      expect(wordsOf(text), text).toEqual(expect.arrayContaining(wordsOf(part)));
+    }
   });
 
   it("of any text can be split again and stay the same", () => {

@@ -59,7 +59,7 @@ describe("vectors with pgvector", () => {
   async function nearestTo(model: string, vector: Float32Array, limit = 10) {
     const signature = signerFor({ dimensions: vector.length, balanced: false })(vector);
     const operation: SearchMemories = {
-      ...{ workspace: WORKSPACE, sight: everybodyOn("main"), filter: {}, limit, offset: 0 },
+      ...{ workspace: WORKSPACE, sight: everybodyOn("main"), filter: {}, limit },
       ranking: {
         ...{ query: queryOf(""), weights: WEIGHTS, effort: EFFORT, now: NOW },
         ...{ graph: { depth: 0, visits: 0 }, superseded: "marked" },

@@ -119,12 +119,7 @@ describe(`ranked search, seed ${seed}`, () => {
     const sight = looking(from);
     const superseded = from.chance(0.5) ? ("marked" as const) : ("left-out" as const);
     const depth = from.below(3);
-    const page = from.pick([
-      { limit: 10, offset: 0 },
-      { limit: 5, offset: 5 },
-      { limit: 50, offset: 0 },
-      { limit: 500, offset: 0 },
-    ]);
+    const page = from.pick([{ limit: 10 }, { limit: 5 }, { limit: 50 }, { limit: 500 }]);
     const vector = from.chance(0.4) ? someDirection(from) : undefined;
     const said = [text, filter, sight, superseded, depth, page, vector ? "with meaning" : ""];
     return [

@@ -91,7 +91,7 @@ const diff = command({
 });
 
 function sayDiff(found: BranchDiff): void {
-  const { name, state, into, count, records, replacements, conflicts } = found;
+  const { name, state, into, count, records, replacements, conflicts, hidden } = found;
   say(`${bold(name)}  ${state}, ${plural(count, "record")} over ${into}`);
   if (records.length < count) say(dim(`The newest ${records.length}:`));
   for (const { id, type, agent, content } of records) {
@@ -100,6 +100,11 @@ function sayDiff(found: BranchDiff): void {
   }
   for (const { kind, by, of } of replacements) say(`  ${by} ${kind} ${of}`);
   sayConflicts(conflicts);
+  sayHidden(hidden);
+}
+
+function sayHidden(hidden: number): void {
+  if (hidden > 0) say(bad(`${plural(hidden, "conflict")} of private records`));
 }
 
 const SAID: Readonly<Record<Conflict["kind"], string>> = {
@@ -144,7 +149,11 @@ const merge = command({
     } else {
       say(`Nothing was changed: ${bold(merged.branch)} is in conflict.`);
       sayConflicts(merged.conflicts);
-      say(dim("Say which record holds: --keep <memory>=<the other>, for each."));
+      sayHidden(merged.hidden);
+      if (merged.hint !== undefined) say(dim(merged.hint));
+      if (merged.conflicts.length > 0) {
+        say(dim("Say which record holds: --keep <memory>=<the other>, for each."));
+      }
     }
     return merged.kind === "merged" ? OK : CONFLICTS;
   },

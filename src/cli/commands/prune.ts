@@ -11,19 +11,19 @@ export const prune = command({
   args: [],
   options: {
     "dry-run": { type: "flag", help: "only tell what would go" },
-    as: { type: "text", value: "<agent>", help: "who wants it so; must be registered" },
+    as: { type: "text", value: "<agent>", help: "who does it; else the hub itself" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ options }) {
     await using hub = await openExisting(options);
+    const by = options.as === undefined ? hub : await hub.agent(options.as);
     const bar = progressBar("pruning");
-    const report = await hub
+    const report = await by
       .prune({
         dryRun: options["dry-run"] ?? false,
         onProgress: ({ done, total }) => bar.show(done, total),
-        ...(options.as === undefined ? {} : { by: options.as }),
       })
       .finally(() => bar.end());
     if (options.json) sayJson(report);

@@ -54,9 +54,12 @@ type Decision =
 export async function takeDocument(
   workspace: Workspace,
   author: Author,
-  text: string,
+  document: string,
   given: DocumentOptions = {},
 ): Promise<DocumentReport> {
+  const text = parseOr(z.string(), document, {
+    ...{ code: "invalid_input", what: "The document", prefix: "document" },
+  });
   const options = parseOr(OptionsSchema, given, { code: "invalid_input", what: "The options" });
   const bytes = Buffer.byteLength(text);
   checkLimit(workspace.limits, "documentBytes", { actual: bytes, path: "document" });

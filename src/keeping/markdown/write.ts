@@ -3,17 +3,10 @@
  * with a marker that ties it to its record. The same state gives the same text, so that a version
  * control sees changes of the memory and nothing else.
  */
-import { parseOr } from "../../envelope/violations.ts";
 import { checkLimit } from "../../limits.ts";
 import type { Memory } from "../../memory/record.ts";
 import type { Workspace } from "../../store/workspace.ts";
-import {
-  isWanted,
-  type KeepingQuery,
-  KeepingQuerySchema,
-  outdatedBy,
-  seenMemories,
-} from "../query.ts";
+import { checkedQuery, isWanted, type KeepingQuery, outdatedBy, seenMemories } from "../query.ts";
 import { HEADINGS, headingOf } from "./headings.ts";
 import { markerOf } from "./marker.ts";
 import { encodeContent } from "./text.ts";
@@ -28,7 +21,7 @@ stays in the store. Leave the marks at the ends of entries where they are.
 `;
 
 export async function writeDocument(workspace: Workspace, query: KeepingQuery): Promise<string> {
-  const wanted = parseOr(KeepingQuerySchema, query, { code: "invalid_input", what: "The query" });
+  const wanted = await checkedQuery(workspace, query);
   const outdated = new Set<string>();
   const byType = new Map<string, { readonly id: string; readonly text: string }[]>();
   let bytes = 0;

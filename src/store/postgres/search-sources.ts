@@ -9,6 +9,7 @@ import type {
   Found,
   FoundEdge,
   PostingRequest,
+  Replaced,
   Similar,
   Sources,
 } from "../../recall/sources.ts";
@@ -25,7 +26,7 @@ import {
   searchableOf,
   spaceKey,
 } from "../search.ts";
-import { isQuarantined, isTraceBranch } from "../sight.ts";
+import { isQuarantined, isSeen, isTraceBranch } from "../sight.ts";
 import type { Kept } from "../tail.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
@@ -261,6 +262,17 @@ export class PostgresSources implements Sources {
     return rows.map((row) => {
       const [kind, source, target] = row as [string, number, number];
       return { kind, source, target };
+    });
+  }
+
+  async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
+    if (positions.length === 0) return [];
+    const { ranking, sight, upTo } = this.#of.operation;
+    const rows = await this.#read("replacing", positions, ranking.now);
+    return rows.flatMap((row): Replaced[] => {
+      const [pos] = row as [number];
+      const source = memoryOf(row.slice(1));
+      return source.pos <= upTo && isSeen(source, sight) ? [{ pos, by: source.pos }] : [];
     });
   }
 

@@ -75,14 +75,19 @@ export const SEARCH_SQL = {
         where x.workspace = ${HERE} and x.session = r.session and x.pos > r.pos and x.pos <= $4
         order by x.pos limit $5)
     from unnest($2::bigint[], $3::bigint[]) with ordinality as r(session, pos, n) order by r.n`,
-  /** Those that replace something come first: they are never left out for the others. */
+  /** What supersedes or corrects each, the newest first. */
+  replacing: `select t.pos, ${MEMORY_COLUMNS} from unnest($2::bigint[]) as t(pos)
+    cross join lateral (select r.source from $schema.relations r
+      where r.workspace = ${HERE} and r.target = t.pos and ${VALID}
+        and r.kind in ('supersedes', 'corrects') order by r.source desc limit 64) x
+    join ${MEMORIES} on m.workspace = ${HERE} and m.pos = x.source order by m.pos desc`,
   edgesAround: `select x.kind, x.source, x.target from (
       select r.kind, r.source, r.target, r.n from $schema.relations r
         where r.workspace = ${HERE} and r.source = any ($2::bigint[]) and ${VALID}
       union
       select r.kind, r.source, r.target, r.n from $schema.relations r
         where r.workspace = ${HERE} and r.target = any ($2::bigint[]) and ${VALID}) x
-    order by x.kind not in ('supersedes', 'corrects'), x.source, x.n limit $4`,
+    order by x.source, x.n limit $4`,
   memoriesAt: `select ${MEMORY_COLUMNS} from unnest($2::bigint[]) as u(pos)
     join ${MEMORIES} on m.workspace = ${HERE} and m.pos = u.pos`,
   lengthsOf: `select c.branch, c.seq from $schema.chains c

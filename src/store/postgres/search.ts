@@ -43,7 +43,7 @@ export class Searcher {
 
   /** Inside a transaction of the caller's, in which everything is of one moment. */
   async search(reader: Reader, operation: SearchMemories): Promise<Searched> {
-    const { workspace, limit, offset, meant } = operation;
+    const { workspace, limit, meant, shown = [] } = operation;
     const state = await stateOf(reader, workspace);
     if (state === undefined) return NOTHING;
     const { key, records, indexed } = state;
@@ -55,12 +55,16 @@ export class Searcher {
       watermark: indexed,
       operation: { ...operation, upTo },
     });
-    const ranked = await rank(sources, { ...operation.ranking, want: offset + limit + 1 });
-    const page = ranked.slice(offset, offset + limit);
+    const ranked = await rank(sources, {
+      ...operation.ranking,
+      want: limit + 1,
+      shown: new Set(shown),
+    });
+    const page = ranked.slice(0, limit);
     const rows = await rowsOf(reader, workspace, page);
     return {
       hits: hitsOf(page, (pos) => rows.get(pos)),
-      more: ranked.length > offset + limit,
+      more: ranked.length > limit,
       upTo,
       index: { records, indexed },
       vectors: vectors.compared,

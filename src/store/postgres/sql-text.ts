@@ -31,7 +31,7 @@ const OPERATOR = 265;
 
 export type Prepared =
   | { readonly kind: "prepared"; readonly text: string }
-  | Extract<QueryOutcome, { readonly kind: "refused" | "failed" }>;
+  | Extract<QueryOutcome, { readonly kind: "refused" | "miscounted" | "failed" }>;
 
 export async function prepare(query: RunQuery, schema: string): Promise<Prepared> {
   parser ??= loadParser();

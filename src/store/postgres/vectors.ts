@@ -229,9 +229,11 @@ export class Vectors {
     if (this.#model === undefined || positions.length === 0) return [];
     const { sql, read } = this.#reader;
     const rows = await read(sql.vectorsAt, [this.#workspace, this.#model.key, positions]);
-    return rows.map((row) => {
+    return rows.flatMap((row) => {
       const [pos, vector] = row as [number, Quantised];
-      return { pos, similarity: cosine(this.#asked, vector) };
+      // Of another length: made by another model under the same name.
+      if (vector.length !== this.#asked.length) return [];
+      return [{ pos, similarity: cosine(this.#asked, vector) }];
     });
   }
 }

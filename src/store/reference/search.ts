@@ -2,7 +2,7 @@
 import { cosine, quantised } from "../../meaning/quantise.ts";
 import { MemorySources } from "../../recall/memory-sources.ts";
 import { rank } from "../../recall/rank.ts";
-import type { Found, FoundEdge, Similar, Sources } from "../../recall/sources.ts";
+import type { Found, FoundEdge, Replaced, Similar, Sources } from "../../recall/sources.ts";
 import { holdsFor } from "../filter.ts";
 import type { MemoryRow, RelationEdge } from "../rows.ts";
 import {
@@ -16,6 +16,7 @@ import {
   type SearchMemories,
   spaceOf,
 } from "../search.ts";
+import { isSeen } from "../sight.ts";
 
 export interface Library {
   /** Oldest first; the place of each is its position. */
@@ -27,15 +28,16 @@ export interface Library {
 
 export async function search(library: Library, operation: SearchMemories): Promise<Searched> {
   const { memories, vectors } = library;
-  const { limit, offset } = operation;
+  const { limit, shown = [] } = operation;
   const upTo = operation.upTo ?? memories.length;
   const ranked = await rank(sourcesOf(library, { ...operation, upTo }), {
     ...operation.ranking,
-    want: offset + limit + 1,
+    want: limit + 1,
+    shown: new Set(shown),
   });
   return {
-    hits: hitsOf(ranked.slice(offset, offset + limit), (pos) => memories[pos - 1]),
-    more: ranked.length > offset + limit,
+    hits: hitsOf(ranked.slice(0, limit), (pos) => memories[pos - 1]),
+    more: ranked.length > limit,
     upTo,
     index: { records: memories.length, indexed: memories.length },
     vectors: vectors === undefined || operation.meant === undefined ? "none" : "exact",
@@ -70,6 +72,7 @@ function sourcesOf(library: Library, operation: SearchMemories): Sources {
     records: async (wanted) => wanted.flatMap((pos) => visible.get(pos) ?? []),
     beside: async (records, reach) => records.map((record) => known.beside(record, reach)),
     edges: async (wanted) => edgesAround(library, { wanted, positions, at: operation.ranking.now }),
+    replaced: async (wanted) => replacedAmong(library, { wanted, positions, operation }),
     nearest: async (limit) =>
       similar([...visible.keys()])
         .sort((a, b) => b.similarity - a.similarity || b.pos - a.pos)
@@ -80,6 +83,28 @@ function sourcesOf(library: Library, operation: SearchMemories): Sources {
   function isShown({ row, record }: IndexedRecord, { sight: seen }: SearchMemories): boolean {
     return isVisible(row, record, seen) && fits(row, record, filter);
   }
+}
+
+function replacedAmong(
+  { memories, relations }: Library,
+  of: {
+    wanted: readonly number[];
+    positions: ReadonlyMap<string, number>;
+    operation: SearchMemories;
+  },
+): Replaced[] {
+  const { sight, ranking, upTo = 0 } = of.operation;
+  const wanted = new Set(of.wanted);
+  const kinds = ["supersedes", "corrects"];
+  return relations
+    .filter((edge) => holdsFor(edge, { kinds, at: ranking.now }))
+    .flatMap((edge): Replaced[] => {
+      const [pos = 0, by = 0] = [of.positions.get(edge.target), of.positions.get(edge.source)];
+      const row = memories[by - 1];
+      const isShown = row !== undefined && by <= upTo && isSeen(row, sight);
+      return wanted.has(pos) && isShown ? [{ pos, by }] : [];
+    })
+    .sort((a, b) => b.by - a.by);
 }
 
 function edgesAround(
@@ -103,6 +128,7 @@ function similarities(
   const asked = quantised(meant.vector);
   return positions.flatMap((pos): Similar[] => {
     const vector = vectors.get(memories[pos - 1]?.id ?? "");
-    return vector === undefined ? [] : [{ pos, similarity: cosine(asked, quantised(vector)) }];
+    if (vector === undefined || vector.length !== meant.vector.length) return [];
+    return [{ pos, similarity: cosine(asked, quantised(vector)) }];
   });
 }

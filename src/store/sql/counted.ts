@@ -1,13 +1,13 @@
 /** That parameters and placeholders agree, in the same words on every engine. */
 import type { QueryOutcome } from "../query.ts";
 
-type Refused = Extract<QueryOutcome, { readonly kind: "refused" }>;
+type Miscounted = Extract<QueryOutcome, { readonly kind: "miscounted" }>;
 
-export function refuseCount(used: ReadonlySet<number>, params: number): Refused | undefined {
+export function refuseCount(used: ReadonlySet<number>, params: number): Miscounted | undefined {
   const unknown = [...used].find((number) => number < 1 || number > params);
   if (unknown !== undefined) {
     return {
-      kind: "refused",
+      kind: "miscounted",
       reason: `it has a placeholder for parameter ${unknown}, and ${params} were given`,
       hint: "Give a parameter for each placeholder: ? in order, or $1, $2, ….",
     };
@@ -15,7 +15,7 @@ export function refuseCount(used: ReadonlySet<number>, params: number): Refused 
   const unused = Array.from({ length: params }, (_, i) => i + 1).find((each) => !used.has(each));
   if (unused === undefined) return undefined;
   return {
-    kind: "refused",
+    kind: "miscounted",
     reason: `it has no placeholder for parameter ${unused}`,
     hint: "Write a ? (or $1, $2, …) for each parameter, outside of quotes.",
   };

@@ -10,12 +10,12 @@
  */
 import type { RunQuery } from "../query.ts";
 import { DELIVERY_STATES, OPEN_STATES } from "../rows.ts";
-import type { Sight } from "../sight.ts";
+import type { Line, Sight } from "../sight.ts";
 import type { Dialect, Sql } from "./dialect.ts";
 import { handoffEmbedding, memoryEmbedding } from "./embedding.ts";
 import { columnsOf, type ViewName } from "./views.ts";
 
-type Seen = Pick<Sight, "reader" | "traces" | "quarantined">;
+type Seen = Pick<Sight, "lines" | "reader" | "traces" | "quarantined">;
 
 /** The views a definition is made from, besides tables. */
 export const MADE_FROM: Readonly<Partial<Record<ViewName, readonly ViewName[]>>> = {
@@ -115,9 +115,7 @@ function isSeen(
     `${row}.workspace = ${d.workspace}`,
     `${chain}.workspace = ${d.workspace}`,
     ...(traces ? [] : [`substr(${chain}.branch, 1, 6) <> 'trace/'`]),
-    ...(quarantined.length === 0
-      ? []
-      : [`${row}.id not in (${quarantined.map((id) => d.literal(id)).join(", ")})`]),
+    ...(quarantined.length === 0 ? [] : [`not ${isMarked(d, { quarantined }, row)}`]),
     // A scope that is not known is nobody's.
     `case coalesce(${said("scope")}, 'team') when 'team' then true
       when 'agent' then ${equals(said("agent"), reader.agent)}
@@ -126,14 +124,38 @@ function isSeen(
   ].join(" and ");
 }
 
+/** Whether a memory was taken out of sight. */
+const isMarked = (d: Dialect, { quarantined }: Pick<Seen, "quarantined">, row: string): Sql =>
+  quarantined.length === 0
+    ? "(1 = 0)"
+    : `(${row}.id in (${quarantined.map((id) => d.literal(id)).join(", ")}))`;
+
 const sessionOf = (d: Dialect, row: string): Sql =>
   `coalesce(${d.text(`${row}.text`, "session")}, ${d.text(`${row}.text`, "instance")})`;
 
+/** By what is seen along the reader's lines, or said on the record's own branch. */
 function superseded(d: Dialect, sight: Seen): Sql {
   return `case when exists (select 1 from ${d.table("relations")} r
     join ${placed(d, "s", "sc")} on s.pos = r.source${d.together("s", "r")}
-    where r.target = m.pos${d.together("r", "m")} and r.kind = 'supersedes'
+    where r.target = m.pos${d.together("r", "m")} and r.kind in ('supersedes', 'corrects')
+      and (sc.branch = c.branch or substr(sc.branch, 1, 6) = 'trace/' or ${isOnLine(d, sight.lines)})
       and ${isSeen(d, sight, { row: "s", chain: "sc" })}) then 1 else 0 end`;
+}
+
+/** A case, and no row of conditions: those nest, and an engine bounds how deep. */
+function isOnLine(d: Dialect, lines: readonly Line[]): Sql {
+  if (lines.length === 0) return "false";
+  const each = lines.map(({ branch, upTo }) => `when ${d.literal(branch)} then s.seq <= ${upTo}`);
+  return `case sc.branch ${each.join(" ")} else false end`;
+}
+
+/** The memory of a handoff, or one that it summarizes: what travels along. */
+function carriesQuarantined(d: Dialect, sight: Seen): Sql {
+  if (sight.quarantined.length === 0) return "0";
+  return `case when ${isMarked(d, sight, "m")} or exists (select 1 from ${d.table("relations")} r
+    join ${d.table("memories")} t on t.pos = r.target${d.together("t", "r")}
+    where r.source = m.pos${d.together("r", "m")} and r.kind = 'summarizes'
+      and t.workspace = ${d.workspace} and ${isMarked(d, sight, "t")}) then 1 else 0 end`;
 }
 
 function relations({ dialect: d, sight }: Definer): Definition {
@@ -153,9 +175,10 @@ function relations({ dialect: d, sight }: Definer): Definition {
   };
 }
 
-function handoffs({ dialect: d, vectors }: Definer): Definition {
+function handoffs({ dialect: d, sight, vectors }: Definer): Definition {
   const said = (...path: readonly string[]): Sql => d.text("e.text", ...path);
   const list = (name: string): Sql => `coalesce(${d.json("e.text", name)}, ${d.emptyList})`;
+  const inSight = (sql: Sql): Sql => `case when not ${isMarked(d, sight, "m")} then ${sql} end`;
   return {
     columns: {
       id: "e.id",
@@ -178,11 +201,12 @@ function handoffs({ dialect: d, vectors }: Definer): Definition {
       parents: list("parents"),
       hop: d.integer("e.text", "hop"),
       priority: said("priority"),
-      memory: "m.id",
+      memory: inSight("m.id"),
       created_at: d.integer("e.text", "metadata", "createdAt"),
       stored_at: "m.stored_at",
       envelope: d.json("e.text"),
-      embedding: handoffEmbedding(d, vectors),
+      embedding: inSight(handoffEmbedding(d, vectors)),
+      quarantined: carriesQuarantined(d, sight),
     },
     from: `${d.table("envelopes")} e join ${d.table("memories")} m
       on m.pos = e.pos${d.together("m", "e")}

@@ -41,7 +41,8 @@ export function putVectors(tx: Transaction, operation: PutVectors): void {
     // A record that was pruned or redacted meanwhile has no meaning any more.
     const row = sql.memoryAt.get(pos);
     if (row === undefined || meaningfulText(memoryOf(row)) === undefined) continue;
-    sql.putVector.run(key, pos, Buffer.from(signature.buffer.slice(0)), quantised(vector));
+    sql.putVector.run(key, pos, quantised(vector));
+    sql.putSignature.run(key, pos, Buffer.from(signature.buffer.slice(0)));
   }
 }
 
@@ -57,5 +58,6 @@ export function dropModel(tx: Transaction, workspace: string, model: string): vo
   const key = single<number>(tx.sql.model.get(tx.workspace(workspace), model));
   if (key === undefined) return;
   tx.sql.dropVectors.run(key);
+  tx.sql.dropSignatures.run(key);
   tx.sql.dropModel.run(key);
 }

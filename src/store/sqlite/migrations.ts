@@ -316,7 +316,7 @@ const MIGRATIONS: readonly Migration[] = [
     sql: `
       -- How far each model has come with the records of a workspace.
       create table models (
-        key integer primary key,
+        key integer primary key autoincrement,
         workspace integer not null,
         dimensions integer not null,
         pos integer not null,
@@ -328,8 +328,15 @@ const MIGRATIONS: readonly Migration[] = [
       create table vectors (
         model integer not null,
         pos integer not null,
-        signature blob not null,
         vector blob not null,
+        primary key (model, pos)
+      ) strict, without rowid;
+
+      -- Read as a whole by whoever searches: apart, so that it need not pass over the vectors.
+      create table signatures (
+        model integer not null,
+        pos integer not null,
+        bits blob not null,
         primary key (model, pos)
       ) strict, without rowid;
     `,

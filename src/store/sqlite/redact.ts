@@ -61,6 +61,7 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
     case "memory":
       sql.eraseMemory.run(erasure.text, workspace, erasure.id);
       sql.dropMeaning.run(tx.position(workspace, erasure.id) ?? 0, workspace);
+      sql.dropSignature.run(tx.position(workspace, erasure.id) ?? 0, workspace);
       return;
     case "envelope":
       sql.eraseEnvelope.run(erasure.text, workspace, erasure.id);

@@ -10,6 +10,7 @@ import type {
   Found,
   FoundEdge,
   PostingRequest,
+  Replaced,
   Similar,
   Sources,
 } from "../../recall/sources.ts";
@@ -25,11 +26,11 @@ import {
   searchableOf,
   spaceKey,
 } from "../search.ts";
-import { isQuarantined, isTraceBranch } from "../sight.ts";
+import { isQuarantined, isSeen, isTraceBranch, TIP } from "../sight.ts";
 import type { Tail } from "../tail.ts";
 import { hasQuestion, hasTime, type IndexFile, NO_CENSUS } from "./index-file.ts";
 import { restriction, termToken } from "./index-tokens.ts";
-import { single } from "./scalar.ts";
+import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 import type { Vectors } from "./vectors.ts";
 
@@ -84,6 +85,8 @@ export class SqliteSources implements Sources {
   readonly #reaches: ReadonlySet<string>;
   readonly #restriction: string;
   readonly #filtered: boolean;
+  /** Many of the records of a list may be none that are asked for. */
+  readonly #isNarrow: boolean;
   readonly #range: { readonly from: number; readonly to: number };
 
   constructor(of: Searching) {
@@ -96,7 +99,10 @@ export class SqliteSources implements Sources {
     this.#reaches = reachesOf(sight.reader);
     this.#filtered = Object.keys(filter).length > 0;
     this.#restriction = this.#restrict();
-    this.#range = { from: 0, to: of.operation.upTo ?? Number.MAX_SAFE_INTEGER };
+    this.#range = rangeOf(of);
+    const { from, to } = this.#range;
+    this.#isNarrow =
+      this.#filtered || this.#restriction !== "" || from > 0 || to < (of.operation.upTo ?? TIP);
   }
 
   async census(): Promise<Census> {
@@ -126,17 +132,52 @@ export class SqliteSources implements Sources {
     });
   }
 
+  /**
+   * A list that is read to its end is left as it is: how long it is says how rare its word is, and who
+   * may not be seen is left out later. Of a longer one only what can be an answer is read.
+   */
   #list(space: number, request: PostingRequest): readonly number[] {
-    const { index, tail, watermark } = this.#of;
-    const before = Math.min(request.before, this.#range.to + 1);
-    const found = tail.space(space)?.posting({ ...request, before }) ?? [];
-    const left = request.limit - found.length;
-    if (index === undefined || left === 0) return found;
-    const token = `"${termToken(space, request.token)}"`;
-    const query = this.#restriction === "" ? token : `${token} AND (${this.#restriction})`;
-    const below = Math.min(before, watermark + 1);
-    const row = index.postings.get(query, below, this.#range.from, left);
-    return found.concat(JSON.parse(single<string>(row) ?? "[]") as number[]);
+    const { upTo = TIP } = this.#of.operation;
+    const before = Math.min(request.before, upTo + 1);
+    const known = this.#of.tail.space(space);
+    const tail = known?.posting({ ...request, before }) ?? [];
+    const all = this.#indexed(space, { ...request, before, limit: request.limit - tail.length });
+    if (tail.length + all.length < request.limit || !this.#isNarrow) return tail.concat(all);
+    const { from, to } = this.#range;
+    const most = { ...request, before: Math.min(before, to + 1) };
+    const seen = (known?.posting({ ...most, limit: TIP }) ?? [])
+      .filter((pos) => this.#tailed(pos))
+      .slice(0, request.limit);
+    const limit = request.limit - seen.length;
+    return seen.concat(this.#indexed(space, { ...most, limit }, this.#restriction, from));
+  }
+
+  #indexed(
+    space: number,
+    { token, before, limit }: PostingRequest,
+    among = "",
+    from = 0,
+  ): readonly number[] {
+    const { index, watermark } = this.#of;
+    if (index === undefined || limit === 0) return [];
+    const term = `"${termToken(space, token)}"`;
+    const query = among === "" ? term : `${term} AND (${among})`;
+    const row = index.postings.get(query, Math.min(before, watermark + 1), from, limit);
+    return JSON.parse(single<string>(row) ?? "[]") as number[];
+  }
+
+  readonly #seenInTail = new Map<number, boolean>();
+
+  #tailed(pos: number): boolean {
+    const known = this.#seenInTail.get(pos);
+    if (known !== undefined) return known;
+    const entry = this.#of.tail.record(pos);
+    const seen =
+      entry !== undefined &&
+      entry.row.workspace === this.#of.workspace &&
+      this.#isVisible({ ...entry.row, reach: reachOf(entry.record) });
+    this.#seenInTail.set(pos, seen);
+    return seen;
   }
 
   async records(positions: readonly number[]): Promise<readonly Found[]> {
@@ -144,17 +185,13 @@ export class SqliteSources implements Sources {
     const found: Found[] = [];
     const indexed: number[] = [];
     for (const pos of positions) {
-      if (pos > this.#range.to) continue;
+      if (pos > this.#range.to || pos < this.#range.from) continue;
       if (pos <= watermark) {
         indexed.push(pos);
         continue;
       }
       const entry = tail.record(pos);
-      if (entry === undefined) continue;
-      const { id, branch, seq, workspace } = entry.row;
-      const isHere = workspace === this.#of.workspace;
-      const reach = reachOf(entry.record);
-      if (isHere && this.#isVisible({ id, branch, seq, reach, pos })) found.push(entry.found);
+      if (entry !== undefined && this.#tailed(pos)) found.push(entry.found);
     }
     if (index === undefined || indexed.length === 0) return found;
     for (const raw of index.records.iterate(JSON.stringify(indexed))) {
@@ -179,7 +216,8 @@ export class SqliteSources implements Sources {
       isOnLine &&
       this.#reaches.has(record.reach) &&
       !isQuarantined(record.id, sight) &&
-      (!this.#filtered || this.#fits(record.pos))
+      (!this.#filtered || this.#fits(record.pos)) &&
+      (!isTraceBranch(record.branch) || this.#of.sql.linkAt.get(record.pos) !== undefined)
     );
   }
 
@@ -220,17 +258,34 @@ export class SqliteSources implements Sources {
   async edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]> {
     const { sql, operation } = this.#of;
     const at = operation.ranking.now;
-    const found = new Map<string, FoundEdge>();
+    const wanted = new Set(positions);
+    const found: FoundEdge[] = [];
     for (const pos of positions) {
-      for (const statement of [sql.replacing, sql.edgesFrom, sql.edgesTo]) {
-        if (found.size >= limit) return [...found.values()];
+      for (const statement of [sql.edgesFrom, sql.edgesTo]) {
+        if (found.length >= limit) return found;
         for (const row of statement.all(pos, at) as unknown as [string, number, number][]) {
           const [kind, source, target] = row;
-          found.set(row.join(" "), { kind, source, target });
+          // Between two of them: found from its source already.
+          if (target === pos && wanted.has(source)) continue;
+          found.push({ kind, source, target });
         }
       }
     }
-    return [...found.values()];
+    return found;
+  }
+
+  async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
+    const { sql, operation } = this.#of;
+    return positions.flatMap((pos): Replaced[] => {
+      const sources = sql.replacing.all(pos, operation.ranking.now) as unknown as number[][];
+      return sources.flatMap(([by = 0]): Replaced[] => (this.#isSeen(by) ? [{ pos, by }] : []));
+    });
+  }
+
+  /** Whatever the filter. */
+  #isSeen(pos: number): boolean {
+    const raw = pos <= this.#range.to ? this.#of.sql.memoryAt.get(pos) : undefined;
+    return raw !== undefined && isSeen(memoryOf(raw), this.#of.operation.sight);
   }
 
   async nearest(limit: number): Promise<readonly Similar[]> {
@@ -263,6 +318,43 @@ export class SqliteSources implements Sources {
     }
     return restriction(workspace, branches, filter);
   }
+}
+
+/**
+ * The positions a record can have that is asked for: times rise with positions, but for clocks of
+ * processes that differ a little.
+ */
+function rangeOf({ sql, workspace, operation }: Searching): { from: number; to: number } {
+  const { sight, filter, upTo = TIP } = operation;
+  const { since, until } = filter;
+  const isPast = !sight.traces && sight.lines.every((line) => line.upTo < TIP);
+  const lastSeen = sight.lines.map((line) => {
+    const chain = single<number>(sql.chain.get(workspace, line.branch));
+    return single<number>(sql.positionAt.get(chain ?? 0, line.upTo)) ?? 0;
+  });
+  return {
+    from: since === undefined ? 0 : firstSince(sql, since - CLOCKS_DIFFER_MS),
+    to: Math.min(
+      upTo,
+      isPast ? Math.max(0, ...lastSeen) : TIP,
+      until === undefined ? TIP : firstSince(sql, until + CLOCKS_DIFFER_MS),
+    ),
+  };
+}
+
+const CLOCKS_DIFFER_MS = 60_000;
+
+/** The first position that was stored then or later, found by halving. */
+function firstSince(sql: Statements, time: number): number {
+  let low = 1;
+  let high = count(sql.lastPosition.get()) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [pos, storedAt] = (sql.timeFrom.get(middle) ?? [high, TIP]) as unknown as number[];
+    if ((storedAt as number) < time) low = (pos as number) + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function recordOf(raw: unknown) {

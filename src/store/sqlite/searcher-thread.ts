@@ -9,7 +9,7 @@ import { rank } from "../../recall/rank.ts";
 import { memoryOf } from "../codecs.ts";
 import { hitsOf, type Searched, type SearchMemories } from "../search.ts";
 import { Tail } from "../tail.ts";
-import { storeFailure } from "./failures.ts";
+import { isBusy, storeFailure } from "./failures.ts";
 import { watermark } from "./find.ts";
 import { homedRowOf, IndexFile } from "./index-file.ts";
 import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
@@ -81,7 +81,7 @@ async function search(operation: SearchMemories): Promise<Answer> {
     const searched = await (index === undefined ? look() : index.file.atOneMoment(look));
     return { searched, isIndexDamaged: false };
   } catch (error) {
-    if (isBatonError(error) || index === undefined) throw error;
+    if (isBatonError(error) || isBusy(error) || index === undefined) throw error;
     closeIndex();
     return { searched: await searchWith(operation), isIndexDamaged: true };
   }
@@ -90,7 +90,7 @@ async function search(operation: SearchMemories): Promise<Answer> {
 async function searchWith(operation: SearchMemories): Promise<Searched> {
   db.exec("begin");
   try {
-    const { limit, offset, meant } = operation;
+    const { limit, meant, shown = [] } = operation;
     const records = count(sql.lastPosition.get());
     const indexed = watermark({ sql, index: index?.file });
     tail.follow({
@@ -111,16 +111,19 @@ async function searchWith(operation: SearchMemories): Promise<Searched> {
       workspace,
       operation: { ...operation, upTo },
     });
-    const want = offset + limit + 1;
-    const ranked = await rank(sources, { ...operation.ranking, want });
-    const page = ranked.slice(offset, offset + limit);
+    const ranked = await rank(sources, {
+      ...operation.ranking,
+      want: limit + 1,
+      shown: new Set(shown),
+    });
+    const page = ranked.slice(0, limit);
     const rowAt = (pos: number) => {
       const raw = sql.memoryAt.get(pos);
       return raw === undefined ? undefined : memoryOf(raw);
     };
     return {
       hits: hitsOf(page, rowAt),
-      more: ranked.length > offset + limit,
+      more: ranked.length > limit,
       upTo,
       index: { records, indexed },
       vectors: vectors.isThere ? "quantised" : "none",

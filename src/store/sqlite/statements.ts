@@ -210,6 +210,8 @@ const SQL = {
   redactions: "pragma user_version",
   dropMeaning: `delete from vectors where pos = ?1
     and model in (select key from models where workspace = ?2)`,
+  dropSignature: `delete from signatures where pos = ?1
+    and model in (select key from models where workspace = ?2)`,
   memoryText: "select text from memories where workspace = ? and id = ?",
   envelopeText: "select text from envelopes where workspace = ? and id = ?",
   attemptReason: `select reason from attempts
@@ -241,8 +243,11 @@ const SQL = {
     and (valid_until = 0 or ?2 < valid_until) limit 32`,
   edgesTo: `select kind, source, target from relations where target = ?1 and valid_from <= ?2
     and (valid_until = 0 or ?2 < valid_until) order by source desc limit 32`,
-  replacing: `select kind, source, target from relations where target = ?1 and valid_from <= ?2
-    and (valid_until = 0 or ?2 < valid_until) and kind in ('supersedes', 'corrects') limit 8`,
+  replacing: `select source from relations where target = ?1 and valid_from <= ?2
+    and (valid_until = 0 or ?2 < valid_until) and kind in ('supersedes', 'corrects')
+    order by source desc limit 64`,
+  positionAt: `select pos from memories where chain = ? and seq <= ? order by seq desc limit 1`,
+  timeFrom: "select pos, stored_at from memories where pos >= ? order by pos limit 1",
 
   // Meaning
   model: "select key, pos, dimensions from models where workspace = ? and name = ?",
@@ -251,14 +256,16 @@ const SQL = {
   putModel: `insert into models (workspace, name, dimensions, pos) values (?, ?, ?, ?)
     on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos)
     returning key`,
-  putVector: `insert into vectors (model, pos, signature, vector) values (?, ?, ?, ?)
-    on conflict do update set signature = excluded.signature, vector = excluded.vector`,
+  putVector: `insert into vectors (model, pos, vector) values (?, ?, ?)
+    on conflict do update set vector = excluded.vector`,
+  putSignature: `insert into signatures (model, pos, bits) values (?, ?, ?)
+    on conflict do update set bits = excluded.bits`,
   dropVectors: "delete from vectors where model = ?",
+  dropSignatures: "delete from signatures where model = ?",
   dropModel: "delete from models where key = ?",
-  signaturesAfter: "select pos, signature from vectors where model = ? and pos > ? order by pos",
+  signaturesAfter: "select pos, bits from signatures where model = ? and pos > ? order by pos",
   vectors:
     "select pos, vector from vectors where model = ? and pos in (select value from json_each(?))",
-  countVectors: "select count(*) from vectors where model = ?",
 
   // Retention. All names that begin with trace/ lie between that and trace0.
   traces: `select c.branch, c.seq, c.stored_at, c.link,

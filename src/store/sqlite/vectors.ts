@@ -16,16 +16,13 @@ import type { Statements } from "./statements.ts";
 /** Of so many nearest by their bits the exact likeness is computed. */
 const LOOKED_AT = 200;
 
-/** Kept from search to search. */
+/** Kept from search to search. A model that is dropped takes its key with it: no other gets it. */
 export class SignatureCache {
   readonly #models = new Map<number, Signatures>();
 
   /** With everything that was added since. */
   of(sql: Statements, model: number): Signatures {
-    const known = this.#models.get(model) ?? new Signatures();
-    // Fewer than are known: they were taken away, and what is known means nothing any more.
-    const stale = known.size > Number(single(sql.countVectors.get(model)));
-    const signatures = stale ? new Signatures() : known;
+    const signatures = this.#models.get(model) ?? new Signatures();
     this.#models.set(model, signatures);
     for (const raw of sql.signaturesAfter.iterate(model, signatures.last)) {
       const [pos, bits] = raw as unknown as [number, Uint8Array];
@@ -68,9 +65,11 @@ export class Vectors {
 
   similarities(positions: readonly number[]): Similar[] {
     if (this.#model === undefined) return [];
-    return this.#sql.vectors.all(this.#model, JSON.stringify(positions)).map((raw) => {
+    return this.#sql.vectors.all(this.#model, JSON.stringify(positions)).flatMap((raw) => {
       const [pos, vector] = raw as unknown as [number, Quantised];
-      return { pos, similarity: cosine(this.#asked, vector) };
+      // Of another length: made by another model under the same name.
+      if (vector.length !== this.#asked.length) return [];
+      return [{ pos, similarity: cosine(this.#asked, vector) }];
     });
   }
 }

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { DELIVERY_STATES, OPEN_STATES } from "../../store/rows.ts";
-import { everybodyOn, NOBODY } from "../../store/sight.ts";
+import { everybodyOn } from "../../store/sight.ts";
 import type { InboxCursor, Store } from "../../store/store.ts";
 import {
   FAILED,
@@ -382,7 +382,7 @@ const OPERATIONS: Readonly<
     () =>
       store.query({
         ...{ workspace, text: "select 1", params: [] },
-        sight: { reader: NOBODY, traces: false, quarantined: [] },
+        sight: everybodyOn("main"),
         vectors: { attached: true, model: "" },
         bounds: { rows: 1, bytes: 1, ms: 1 },
       }),

@@ -1,12 +1,12 @@
 /** Queries in SQL: one read over the views, as far as the reader sees, within bounds. */
 import { describe, expect } from "vitest";
 import type { QueryOutcome, RunQuery } from "../../store/query.ts";
-import { NOBODY } from "../../store/sight.ts";
+import { everybodyOn, NOBODY } from "../../store/sight.ts";
 import { columnsOf, VIEW_NAMES } from "../../store/sql/views.ts";
 import { only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
 
 const BOUNDS = { rows: 1_000, bytes: 1_000_000, ms: 5_000 };
-const NOBODY_SEES = { reader: NOBODY, traces: false, quarantined: [] };
+const NOBODY_SEES = everybodyOn("main");
 const CONTENT = "select content from memories order by content";
 
 function ask(scene: Scene, text: string, query: Partial<RunQuery> = {}): Promise<QueryOutcome> {

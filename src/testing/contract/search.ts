@@ -34,7 +34,6 @@ export function searchOf(
       superseded: "left-out",
     },
     limit: 10,
-    offset: 0,
     ...change,
   };
 }
@@ -292,15 +291,18 @@ export function searching(it: SceneTest): void {
         Array.from({ length: 25 }, (_, n) => `anchor ${n}`),
       );
       const found: string[] = [];
+      const shown: number[] = [];
       let upTo: number | undefined;
       for (let more = true; more; ) {
         const page = await scene.store.search(
           searchOf(scene, "anchor", {
-            ...{ limit: 10, offset: found.length },
+            limit: 10,
+            shown,
             ...(upTo === undefined ? {} : { upTo }),
           }),
         );
         found.push(...page.hits.map(({ row }) => row.id));
+        shown.push(...page.hits.map(({ pos }) => pos));
         ({ more, upTo } = page);
         await remember(scene, ["anchor added"]);
       }

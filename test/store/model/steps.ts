@@ -561,7 +561,7 @@ const search = step(
   fc.record({ text: words, limit: fc.constantFrom(2, 100) }),
   async (side, { text, limit }) => {
     const { hits, more } = await side.store.search({
-      ...{ workspace: WORKSPACE, sight: everybodyOn(BRANCH), filter: {}, limit, offset: 0 },
+      ...{ workspace: WORKSPACE, sight: everybodyOn(BRANCH), filter: {}, limit },
       ranking: {
         ...{
           query: queryOf(text),
@@ -574,7 +574,7 @@ const search = step(
     });
     return {
       more,
-      hits: hits.map(({ row, score, ...hit }) => [plain(row), score.toFixed(9), hit]),
+      hits: hits.map(({ row, score, pos: _, ...hit }) => [plain(row), score.toFixed(9), hit]),
     };
   },
 );
