@@ -170,7 +170,9 @@ function checkedIds({ limits }: Workspace, what: string | readonly string[]): st
 }
 
 const sourceOf = (what: QuarantineWhat): Source =>
-  Object.hasOwn(Object(what), "session") ? parseOr(BySession, what, HOW) : parseOr(ByAgent, what, HOW);
+  Object.hasOwn(Object(what), "session")
+    ? parseOr(BySession, what, HOW)
+    : parseOr(ByAgent, what, HOW);
 
 /** What is lifted. A mark is lifted by whoever knows the id, also on what is private to others, or gone. */
 async function markedOf(workspace: Workspace, what: LiftWhat): Promise<string[]> {

@@ -57,7 +57,12 @@ export async function traces(workspace: Workspace, query: TracesQuery): Promise<
 async function stepsSeen(workspace: Workspace, session: string | undefined): Promise<Sight> {
   const { reader, quarantined } = await sightOf(workspace);
   if (session === undefined) return { lines: [], reader, traces: true, quarantined };
-  return { lines: [{ branch: traceBranch(session), upTo: TIP }], reader, traces: false, quarantined };
+  return {
+    lines: [{ branch: traceBranch(session), upTo: TIP }],
+    reader,
+    traces: false,
+    quarantined,
+  };
 }
 
 async function requireSession(workspace: Workspace, session: string): Promise<void> {

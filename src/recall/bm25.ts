@@ -21,9 +21,9 @@ export function rarity(among: number, total: number): number {
  * score that ranks is computed again from the real one.
  */
 const USUAL_LENGTH = 25;
-const CLASS_BOUNDS = [0.7, 0.95, 1.15, 1.4, 1.7];
+const CLASS_BOUNDS = [0.8, 1.1, 1.45];
 /** What a term of each class weighs, about. */
-export const CLASS_WEIGHTS = [0.6, 0.83, 1.05, 1.27, 1.55, 1.9] as const;
+export const CLASS_WEIGHTS = [0.65, 0.95, 1.27, 1.7] as const;
 
 export function weightClass(times: number, length: number): number {
   const weight = saturation(times, length, USUAL_LENGTH);

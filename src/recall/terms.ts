@@ -7,18 +7,29 @@ import { BASE_FORMS } from "./irregular.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { wordsOf } from "./words.ts";
 
-/** Stemming takes a microsecond, and a team uses the same words all day. */
-const CACHE_SIZE = 50_000;
-const cache = new Map<string, string>();
+/**
+ * Stemming takes a microsecond, and a team uses the same words all day. Two generations: when the young
+ * one is full it becomes the old one, and what is still in use comes over from there.
+ */
+const GENERATION = 50_000;
+let young = new Map<string, string>();
+let old = new Map<string, string>();
 
 export function stem(word: string): string {
-  const known = cache.get(word);
+  const known = young.get(word);
   if (known !== undefined) return known;
-  if (cache.size >= CACHE_SIZE) cache.clear();
-  const base = BASE_FORMS.get(word) ?? word;
-  const term = /\d/.test(base) ? base : stemmer(base);
-  cache.set(word, term);
+  if (young.size >= GENERATION) {
+    old = young;
+    young = new Map();
+  }
+  const term = old.get(word) ?? stemmed(word);
+  young.set(word, term);
   return term;
+}
+
+function stemmed(word: string): string {
+  const base = BASE_FORMS.get(word) ?? word;
+  return /\d/.test(base) ? base : stemmer(base);
 }
 
 /** In order of appearance. */

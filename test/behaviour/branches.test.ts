@@ -132,7 +132,8 @@ describe.each(STORES)("a branch on %s", (store) => {
       "Tokens live 5 minutes.",
     ]);
     const before = await hub.verify();
-    expect(await planner.merge("try")).toEqual({ kind: "conflicts", branch: "try", conflicts });
+    const found = { kind: "conflicts", branch: "try", conflicts, hidden: 0 };
+    expect(await planner.merge("try")).toEqual(found);
     expect(await hub.verify()).toEqual(before);
     expect(await said(coder)).not.toContain("Tokens live 5 minutes.");
     const idle = await refusal(
@@ -166,6 +167,87 @@ describe.each(STORES)("a branch on %s", (store) => {
     // What its own side has replaced meanwhile stands in nobody's way.
     await say(coder, "gone", { relations: [{ kind: "supersedes", to: theirs.id }] });
     expect((await planner.diff("try")).conflicts).toEqual([]);
+  });
+
+  it("is in conflict also over a private record, and is merged by who sees it [MEM-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const known = await say(planner, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const mine = await say(await planner.branch("try"), "mine", { relations, scope: "agent" });
+    const theirs = await say(coder, "theirs", { relations });
+    expect(await coder.diff("try")).toMatchObject({ count: 1, conflicts: [], hidden: 1 });
+    const before = await hub.verify();
+    const outcome = await coder.merge("try");
+    expect(outcome).toMatchObject({ kind: "conflicts", conflicts: [], hidden: 1 });
+    expect(JSON.stringify(outcome)).not.toContain(mine.id);
+    expect(outcome).toHaveProperty("hint", expect.stringContaining("author"));
+    expect(await hub.verify()).toEqual(before);
+    const conflicts = [
+      { kind: "both_replaced", about: known.id, branch: mine.id, base: theirs.id },
+    ];
+    expect(await planner.diff("try")).toMatchObject({ count: 2, conflicts, hidden: 0 });
+    const resolve = [{ keep: theirs.id, over: mine.id }];
+    expect(await planner.merge("try", { resolve })).toMatchObject({ kind: "merged" });
+    const live = async (who: Agent) => {
+      const found = await who.relations(known.id, { direction: "in", kinds: ["supersedes"] });
+      const after = await Promise.all(
+        found.map(async ({ source }) => {
+          const by = await who.relations(source, { direction: "in", kinds: ["supersedes"] });
+          return by.length === 0 ? [source] : [];
+        }),
+      );
+      return after.flat();
+    };
+    expect(await live(planner)).toEqual([theirs.id]);
+    expect(await live(coder)).toEqual([theirs.id]);
+    expect(JSON.stringify(await coder.recent({ limit: 100 }))).not.toContain(mine.id);
+  });
+
+  it("is in nobody's way over records that nobody sees both of, or that privately build on something [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const [one, two] = [await say(planner, "one"), await say(planner, "two")];
+    const branch = await planner.branch("try");
+    const on = (to: string, kind: "supersedes" | "derived-from" = "supersedes") => ({
+      relations: [{ kind, to }],
+    });
+    await say(branch, "mine", { ...on(one.id), scope: "agent" });
+    await say(coder, "theirs", { ...on(one.id), scope: "agent" });
+    await say(branch, "new", on(two.id));
+    await say(coder, "note", { ...on(two.id, "derived-from"), scope: "agent" });
+    expect(await planner.merge("try")).toMatchObject({ kind: "merged" });
+  });
+
+  it("is in conflict also over a record that was quarantined, which cannot be kept [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const ours = await say(await planner.branch("try"), "ours", { relations });
+    const theirs = await say(coder, "theirs", { relations });
+    await planner.quarantine(ours.id, "Doubtful.");
+    expect(await coder.merge("try")).toMatchObject({
+      kind: "conflicts",
+      conflicts: [{ branch: ours.id, base: theirs.id }],
+    });
+    const wrong = coder.merge("try", { resolve: [{ keep: ours.id, over: theirs.id }] });
+    expect(await refusal(wrong)).toMatchObject({ code: "quarantined", path: "resolve[0].keep" });
+    const resolve = [{ keep: theirs.id, over: ours.id }];
+    expect(await coder.merge("try", { resolve })).toMatchObject({ kind: "merged" });
+  });
+
+  it("is in conflict still where only some see that one side has moved on [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const ours = await say(await planner.branch("try"), "ours", { relations });
+    const theirs = await say(coder, "theirs", { relations });
+    const after = [{ kind: "supersedes" as const, to: theirs.id }];
+    await say(coder, "privately", { relations: after, scope: "agent" });
+    const conflict = { about: known.id, branch: ours.id, base: theirs.id };
+    expect((await coder.diff("try")).conflicts).toMatchObject([conflict]);
+    const wrong = await say(coder, "wrongly", { relations: after });
+    expect((await coder.diff("try")).conflicts).toEqual([]);
+    await coder.quarantine(wrong.id, "Doubtful.");
+    expect((await coder.diff("try")).conflicts).toMatchObject([conflict]);
   });
 
   it("merged into a branch goes on with it, and nothing is seen that came later [MEM-10]", async () => {
@@ -334,12 +416,103 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect(await hub.branches({ state: "open", prefix: "run-2" })).toHaveLength(1);
   });
 
-  it("is completed on the holder's own branch when its own was closed meanwhile [MEM-10]", async () => {
+  it("is merged also where it replaces what it was sent with, or what was pinned since [MEM-10]", async () => {
+    const { hub, ada, ben } = await team();
+    const plan = await say(ada, "plan");
+    await ada.branch("run-2");
+    const draft = { to: "ben", task: "t", intent: "Better it", branch: "run-2", refs: [plan.id] };
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    await ada.pin(plan.id);
+    const work = await take(ben);
+    const relations = [{ kind: "supersedes" as const, to: plan.id }];
+    await work.note({ type: "finding", content: "better plan", relations });
+    expect(await work.complete()).toMatchObject({ merge: { kind: "merged", into: "main" } });
+    expect((await ada.pins()).map(({ content }) => content)).toEqual(["better plan"]);
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is merged also where the base replaced what a handoff or a pin on the branch points to [MEM-10]", async () => {
+    const { ada, ben } = await team();
+    const plan = await say(ada, "plan");
+    const branch = await ada.branch("run-2");
+    await branch.handoff({ to: "ben", task: "t", intent: "Look", refs: [plan.id] });
+    await branch.pin(plan.id);
+    await say(ben, "other plan", { relations: [{ kind: "supersedes", to: plan.id }] });
+    expect(await ada.merge("run-2")).toMatchObject({ kind: "merged" });
+  });
+
+  it.each(["merged", "abandoned"] as const)(
+    "that was accepted on it is settled, noted and handed on after it was %s [MEM-10]",
+    async (how) => {
+      const { hub, ada, ben, cyd } = await team();
+      const there = await ben.on("run-1");
+      const taken = async (task: string) => {
+        await ada.handoff({ to: "ben", task, intent: "Try it", branch: "run-1" });
+        return take(there, { task });
+      };
+      const works = {
+        complete: await taken("complete"),
+        decline: await taken("decline"),
+        fail: await taken("fail"),
+        clarify: await taken("clarify"),
+        handoff: await taken("handoff"),
+      };
+      if (how === "merged") await ada.merge("run-1");
+      else await ada.abandon("run-1", "No need any more.");
+      const { memory } = await works.complete.note({ type: "finding", content: "late" });
+      expect(memory.branch).toBe("main");
+      expect(await said(ada)).toEqual(["late"]);
+      expect(await works.complete.complete({ summary: "Done." })).toMatchObject({
+        kind: "settled",
+      });
+      expect(await works.decline.decline("No.")).toMatchObject({ kind: "settled" });
+      expect(await works.fail.fail({ message: "Broken.", class: "permanent" })).toMatchObject({
+        kind: "settled",
+      });
+      expect(await works.clarify.clarify("Which?")).toMatchObject({ kind: "settled" });
+      await works.handoff.handoff({ to: "cyd" });
+      const { envelope } = await take(cyd);
+      expect(envelope).not.toHaveProperty("branch");
+      expect(await hub.verify()).toMatchObject({ problems: [] });
+    },
+  );
+
+  it("goes on where its branch was merged into, and does not merge that [MEM-10]", async () => {
+    const { hub, ada, ben, cyd } = await team();
+    await (await ada.on("run-1")).branch("run-1/try");
+    const draft = { to: "ben", task: "t", intent: "Try it", branch: "run-1/try" };
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    const work = await take(ben);
+    await ada.merge("run-1/try");
+    expect((await work.note("late")).memory.branch).toBe("run-1");
+    await work.handoff({ to: "cyd" });
+    const next = await take(cyd);
+    expect(next.envelope.branch).toBe("run-1");
+    expect(await next.complete()).not.toHaveProperty("merge");
+    expect(await hub.branches({ state: "open" })).toMatchObject([{ name: "run-1" }]);
+  });
+
+  it("shared by two is merged by the first; what the second notes is kept [MEM-10]", async () => {
+    const { hub, ada, ben, cyd, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    await ada.handoff({ ...draft, to: "cyd", task: "u", mergeOnComplete: true });
+    const [first, second] = [await take(ben), await take(cyd)];
+    expect(await first.complete()).toMatchObject({ merge: { kind: "merged" } });
+    const { kind, memory } = await second.note({ type: "finding", content: "second" });
+    expect([kind, memory.branch]).toEqual(["noted", "main"]);
+    expect(await said(ada)).toEqual(["second"]);
+    expect(await second.complete()).toMatchObject({
+      kind: "settled",
+      merge: { kind: "refused", error: { code: "branch_closed" } },
+    });
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is completed on the trunk when its own branch was given up meanwhile [MEM-10]", async () => {
     const { hub, ada, ben, draft } = await team();
     await ada.handoff({ ...draft, mergeOnComplete: true });
     const work = await take(ben);
     await ada.abandon("run-1", "No need any more.");
-    expect((await refusal(work.note("too late"))).code).toBe("branch_closed");
     const settled = await work.complete({ summary: "Done all the same." });
     expect(settled).toMatchObject({
       delivery: { state: "completed" },
@@ -367,9 +540,12 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     await ada.abandon("run-1", "No.");
     expect((await refusal(ada.handoff(draft))).code).toBe("branch_closed");
     const { branch: _, ...lone } = draft;
-    expect(await refusal(ada.handoff({ ...lone, mergeOnComplete: true }))).toMatchObject({
-      code: "invalid_envelope",
-      path: "mergeOnComplete",
-    });
+    for (const on of [lone, { ...lone, branch: "main" }]) {
+      expect(await refusal(ada.handoff({ ...on, mergeOnComplete: true }))).toMatchObject({
+        code: "invalid_envelope",
+        path: "mergeOnComplete",
+      });
+    }
+    expect(await ada.handoff({ ...lone, branch: "main" })).toMatchObject({ kind: "sent" });
   });
 });

@@ -88,4 +88,54 @@ describe.each(STORES)("a pin on %s", (store) => {
     await lead.pin(id);
     expect(await pinned()).toEqual(["Real"]);
   });
+
+  it("gives what holds now of a fact that was superseded or corrected since [MEM-6]", async () => {
+    const { lead, coder } = await team();
+    const first = await lead.remember({ content: "Node 22" });
+    await lead.pin(first.id);
+    const by = (kind: "supersedes" | "corrects", to: string) => ({ relations: [{ kind, to }] });
+    const second = await coder.remember({ content: "Node 23", ...by("supersedes", first.id) });
+    const third = await coder.remember({ content: "Node 24", ...by("corrects", second.id) });
+    expect(await coder.pins()).toEqual([{ ...third, insteadOf: first.id }]);
+    expect((await coder.catchUp({ task: "other" })).text).toContain("Node 24");
+    expect((await coder.catchUp({ task: "other" })).text).not.toContain("Node 22");
+    await coder.pin(third.id);
+    expect(await lead.recent({ type: "pin" }), "it is pinned already").toHaveLength(1);
+    await coder.unpin(third.id);
+    expect(await coder.pins()).toEqual([]);
+  });
+
+  it("gives what a merge has kept of two that replaced the fact [MEM-6]", async () => {
+    const { lead, coder, pinned } = await team();
+    const fact = await lead.remember({ content: "10 minutes" });
+    await lead.pin(fact.id);
+    const relations = [{ kind: "supersedes" as const, to: fact.id }];
+    const ours = await (await lead.branch("try")).remember({ content: "5 minutes", relations });
+    const theirs = await coder.remember({ content: "20 minutes", relations });
+    await coder.pin(theirs.id);
+    await lead.merge("try", { resolve: [{ keep: ours.id, over: theirs.id }] });
+    expect(await pinned()).toEqual(["5 minutes"]);
+  });
+
+  it("ends with any record that supersedes or corrects it [MEM-6]", async () => {
+    const { lead, pinned } = await team();
+    for (const kind of ["supersedes", "corrects"] as const) {
+      const { id } = await lead.remember({ content: kind });
+      await lead.pin(id);
+      expect(await pinned()).toEqual([kind]);
+      const [{ id: to } = { id: "" }] = await lead.recent({ type: "pin" });
+      await lead.remember({ content: "No more.", relations: [{ kind, to }] });
+      expect(await pinned()).toEqual([]);
+    }
+  });
+
+  it("stays off when the record that took it off is quarantined [MEM-6]", async () => {
+    const { lead, coder, pinned } = await team();
+    const { id } = await lead.remember({ content: "Freeze until Friday" });
+    await lead.pin(id);
+    await coder.unpin(id);
+    const [unpinned] = await lead.recent({ type: "unpin" });
+    await lead.quarantine(unpinned?.id ?? "", "Who was that?");
+    expect(await pinned()).toEqual([]);
+  });
 });

@@ -428,7 +428,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const told = (await ben.catchUp()).text;
     expect(told).toContain(`Do not build on ${bad.id}: quarantined by ada`);
     expect(told.match(/Do not build on/g)).toHaveLength(1);
-    expect(told.match(/^## Waiting for you/gm)).toHaveLength(1);
+    expect(told).toContain(`««««\nquarantined (${bad.id}): made »»» up\n`);
     const short = (await ben.catchUp({ tokens: 250 })).text;
     expect(short).not.toContain("Build on it.");
     expect(short).toContain(`Do not build on ${bad.id}: quarantined by ada`);

@@ -111,10 +111,9 @@ const WAYS: Readonly<Record<string, Look>> = {
   "by the edges that leave it": byAgent((reader, { id }) =>
     unless("unknown_memory", reader.relations(id)),
   ),
-  "by the edges that lead to it": byAgent(async (reader, { id }, { author }) => {
-    const edges = await reader.relations(await pointingTo(author, id));
-    return edges.some(({ target }) => target === id);
-  }),
+  "by the edges that lead to it": byAgent(async (reader, secret, { author }) =>
+    unless("unknown_memory", reader.relations(await pointingTo(author, secret))),
+  ),
   "by the edges it draws": byAgent(async (reader, { id, refs = [] }) => {
     const edges = await reader.relations(refs[0] ?? "", { direction: "in", limit: 1 });
     return edges.some(({ source }) => source === id);
@@ -130,12 +129,16 @@ const WAYS: Readonly<Record<string, Look>> = {
     return (await reader.catchUp({ task: "other" })).text.includes("secret");
   }),
   "by mentioning it": byAgent((reader, { id }) =>
-    unless("dangling_reference", reader.remember({ content: "!", refs: [id] })),
+    unless("dangling_reference", reader.remember({ content: "!", scope: "agent", refs: [id] })),
   ),
   "by relating to it": byAgent((reader, { id }) =>
     unless(
       "dangling_reference",
-      reader.remember({ content: "!", relations: [{ kind: "supports", to: id }] }),
+      reader.remember({
+        content: "!",
+        scope: "agent",
+        relations: [{ kind: "supports", to: id }],
+      }),
     ),
   ),
   "by handing it on to itself": byAgent((reader, { id }) =>
@@ -149,7 +152,8 @@ const WAYS: Readonly<Record<string, Look>> = {
   "by noting it down": byAgent(async (reader, { id }, { author }) => {
     await author.handoff({ to: reader.id, task: "note", intent: "Look at it" });
     const work = await take(reader, { task: "note" });
-    return unless("dangling_reference", work.note({ content: "!", refs: [id] }));
+    const noted = work.note({ content: "!", scope: "agent", refs: [id] });
+    return unless("dangling_reference", noted);
   }),
   "on a branch over it": byAgent(async (reader, { id }) => {
     const branch = await reader.branch("try");
@@ -171,10 +175,10 @@ const WAYS: Readonly<Record<string, Look>> = {
     ids(await (reader ?? hub).recent({ asOf: Date.now() + 60_000 })).includes(id),
 };
 
-/** A record of the author's that everybody sees, which points to another. */
-async function pointingTo(author: Agent, to: string): Promise<string> {
-  const relations = [{ kind: "supports" as const, to }];
-  return (await author.remember({ content: "see there", relations })).id;
+/** A record of the author's which points to another, for whoever sees that. */
+async function pointingTo(author: Agent, { id, scope }: Memory): Promise<string> {
+  const relations = [{ kind: "supports" as const, to: id }];
+  return (await author.remember({ content: "see there", relations, scope })).id;
 }
 
 /** Whether it may be mentioned at all: whether its receiver may see it is another matter. */
@@ -252,9 +256,9 @@ describe.each(STORES)("a scope on %s", (name) => {
 
   it.each([
     ["agent", "ben", "invisible_reference"],
-    ["agent", "ada", "sent"],
+    ["agent", "ada", "invisible_reference"],
     ["session", "ada", "invisible_reference"],
-    ["user", "ben", "sent"],
+    ["user", "ben", "invisible_reference"],
     ["user", "cyd", "invisible_reference"],
     ["user", "role:writers", "invisible_reference"],
     ["agent", "channel:news", "invisible_reference"],
@@ -275,16 +279,74 @@ describe.each(STORES)("a scope on %s", (name) => {
     if (expected !== "sent") expect(await hub.line("t"), "nothing was sent").toEqual([]);
   });
 
-  it("counts for a fallback as well as for the receiver [MEM-11]", async () => {
-    const { hub, author } = await worldOf(store, "another agent of the same owner");
-    await hub.agent("cyd", { owner: "otto" });
-    const { id } = await secretOf(author, "user");
-    const policy = { fallback: ["cyd"] };
-    const draft = { to: "ben", task: "t", intent: "Look", refs: [id], policy };
-    expect(await refusal(author.handoff(draft))).toMatchObject({
+  /** Which scopes a record may have that names one of these. */
+  const NAMED_BY = {
+    team: ["team", "agent", "session", "user"],
+    agent: ["agent"],
+    session: ["agent", "session"],
+    user: ["agent", "user"],
+  } as const satisfies Record<Scope, readonly Scope[]>;
+
+  it.each(SCOPES.flatMap((named) => SCOPES.map((naming) => [named, naming] as const)))(
+    "of the %s is named by a record for the %s only if whoever sees that sees it [MEM-11]",
+    async (named, naming) => {
+      const { hub, author } = await worldOf(store, "another agent");
+      const { id } = await secretOf(author, named);
+      await author.handoff({ to: "ada", task: "t", intent: "Note it" });
+      const work = await take(author, { task: "t" });
+      const expected = (NAMED_BY[named] as readonly Scope[]).includes(naming);
+      const record = { content: "naming", scope: naming };
+      const relation = (kind: "supersedes" | "corrects" | "supports") => ({
+        relations: [{ kind, to: id }],
+      });
+      const before = await hub.verify();
+      for (const [naming, path] of [
+        [() => author.remember({ ...record, refs: [id] }), "refs[0]"],
+        [() => author.remember({ ...record, ...relation("supersedes") }), "relations[0].to"],
+        [() => author.remember({ ...record, ...relation("corrects") }), "relations[0].to"],
+        [() => author.remember([{ content: "x" }, { ...record, refs: [id] }]), "[1].refs[0]"],
+        [() => work.note({ ...record, refs: [id] }), "refs[0]"],
+        [() => work.note({ ...record, ...relation("supports") }), "relations[0].to"],
+      ] as const) {
+        if (expected) await naming();
+        else expect(await refusal(naming())).toMatchObject({ code: "invisible_reference", path });
+      }
+      if (!expected) expect(await hub.verify(), "nothing was written").toEqual(before);
+    },
+  );
+
+  it("counts also for a record of the same call [MEM-11]", async () => {
+    const { author } = await worldOf(store, "another agent");
+    const id = "mem_01900000-0000-7000-8000-000000000002";
+    const both = [
+      { id, content: "mine", scope: "agent" as const },
+      { content: "!", refs: [id] },
+    ];
+    expect(await refusal(author.remember(both))).toMatchObject({
       code: "invisible_reference",
-      path: "refs[0]",
+      path: "[1].refs[0]",
     });
+  });
+
+  it("is a pin's as well: what is private is not named to everybody by pinning it [MEM-11]", async () => {
+    for (const scope of ["agent", "session", "user"] as const) {
+      const { author, reader } = await worldOf(store, "another agent");
+      const { id } = await secretOf(author, scope);
+      await author.pin(id);
+      expect(ids(await author.pins())).toEqual([id]);
+      await author.unpin(id);
+      expect(await author.pins()).toEqual([]);
+      expect(JSON.stringify(await (reader as Agent).recent({ limit: 100 }))).not.toContain(id);
+    }
+  });
+
+  it("is minded where a branch begins at a private record [MEM-11]", async () => {
+    const { hub, author, reader } = await worldOf(store, "another agent");
+    const { id } = await author.remember({ content: "secret", scope: "agent" });
+    const branch = await author.branch("try");
+    expect(ids(await branch.recent())).toContain(id);
+    const seen = [await hub.branches(), await (await (reader as Agent).on("try")).recent()];
+    expect(JSON.stringify(seen)).not.toContain(id);
   });
 
   it("of a user is its author's owner when it was written, and stays that [MEM-11]", async () => {

@@ -352,13 +352,14 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
       { content: "everybody's", scope: "team" },
     ]);
     const kind = "references" as const;
-    await ada.remember({ content: "points", relations: [{ kind, to: secret?.id ?? "" }] });
+    const relations = [{ kind, to: secret?.id ?? "" }];
+    await ada.remember({ content: "points", scope: "agent", relations });
     const texts = async (who: { sql: typeof hub.sql }) =>
       (await who.sql(CONTENT)).rows.map(({ content }) => content);
     expect(await texts(ada)).toEqual(["ada's own", "everybody's", "points", "this session's"]);
     expect(await texts(await hub.agent("ada"))).toEqual(["ada's own", "everybody's", "points"]);
-    expect(await texts(ben)).toEqual(["everybody's", "points"]);
-    expect(await texts(hub)).toEqual(["everybody's", "points"]);
+    expect(await texts(ben)).toEqual(["everybody's"]);
+    expect(await texts(hub)).toEqual(["everybody's"]);
     const edges = "select count(*) as n from relations";
     expect((await ada.sql(edges)).rows).toEqual([{ n: 1 }]);
     expect((await ben.sql(edges)).rows).toEqual([{ n: 0 }]);
@@ -373,6 +374,30 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     const query = "select superseded from memories where content = 'old'";
     expect((await ada.sql(query)).rows).toEqual([{ superseded: 1 }]);
     expect((await hub.sql(query)).rows).toEqual([{ superseded: 0 }]);
+  });
+
+  it("what is superseded depends on the branch it is looked at from [MEM-14]", async () => {
+    const hub = await openFresh(store);
+    const ada = await hub.agent("ada", {});
+    const old = await ada.remember({ content: "old" });
+    const relations = [{ kind: "corrects" as const, to: old.id }];
+    const superseded = async (who: Pick<typeof hub, "sql">, content = "old") =>
+      (await who.sql("select superseded from memories where content = ?", { params: [content] }))
+        .rows[0]?.["superseded"];
+    for (const name of ["given-up", "open"]) {
+      const branch = await ada.branch(name);
+      await branch.remember({ content: name, relations });
+      expect(await superseded(branch)).toBe(1);
+    }
+    await ada.abandon("given-up", "No.");
+    expect(await superseded(hub)).toBe(0);
+    const open = await ada.on("open");
+    const first = await open.remember({ content: "first" });
+    await open.remember({ content: "second", relations: [{ kind: "supersedes", to: first.id }] });
+    expect(await superseded(hub, "first"), "by a record of its own branch").toBe(1);
+    await ada.merge("open");
+    expect(await superseded(hub)).toBe(1);
+    expect(await superseded(await ada.on("given-up"), "open"), "and by nothing").toBe(0);
   });
 
   it("an expression is never computed on a record that may not be seen [MEM-14]", async () => {
@@ -432,7 +457,9 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     ]);
     const found = await hub.sql("select id, task from handoffs where quarantined = 0");
     expect(found.rows).toEqual([{ id: clean.envelope.id, task: "neither" }]);
-    expect((await hub.sql("select id from memories where id = ?", { params: [record] })).rows).toEqual([]);
+    expect(
+      (await hub.sql("select id from memories where id = ?", { params: [record] })).rows,
+    ).toEqual([]);
     await ben.lift([lie.id, record], "it was right");
     expect(await rows()).toEqual(all);
   });

@@ -97,6 +97,34 @@ describe("baton quarantine", { timeout: 120_000 }, () => {
     expect(JSON.parse(stdout).memories).toEqual(expect.arrayContaining([lie, near]));
   });
 
+  it("says how many it took that only others may see, and lifts those too [MEM-16]", async () => {
+    using store = testStore();
+    await poisoned(store, { accepted: false });
+    let own = "";
+    {
+      await using hub = await store.open();
+      own = (await (await hub.agent("eve")).remember({ content: "hers", scope: "agent" })).id;
+    }
+    const act = (...more: string[]) =>
+      store.baton("quarantine", ...more, "--as", "ada", "--reason", "poisoned");
+    const done = await act("--from-agent", "eve");
+    expect(done.stdout).toContain("4 memories quarantined.");
+    expect(done.stdout).toContain("  and 1 that only others may see\n");
+    expect(done.stdout).not.toContain(own);
+    const [, record = ""] = /Recorded as (mem_\S+)/.exec(done.stdout) ?? [];
+    expect((await store.baton("quarantine", "--list", "--json")).stdout).not.toContain(own);
+    expect((await store.baton("quarantine", "--list", "--as", "eve")).stdout).toContain(own);
+    const dry = await act("--lift", "--record", record, "--dry-run");
+    expect(dry.stdout).toContain("4 memories would be put back in sight.");
+    expect((await act("--lift", "--from-session", "nobody")).stdout).toContain("0 memories put");
+    const lifted = await act("--lift", "--record", record);
+    expect(lifted.stdout).toContain("4 memories put back in sight.");
+    expect(lifted.stdout).not.toContain(own);
+    expect((await store.baton("quarantine", "--list", "--as", "eve")).stdout).toContain(
+      "Nothing is quarantined.",
+    );
+  });
+
   it("warns whoever looks at the inbox or accepts afterwards [MEM-16]", async () => {
     using store = testStore();
     const { lie } = await poisoned(store, { accepted: false });
@@ -111,9 +139,15 @@ describe("baton quarantine", { timeout: 120_000 }, () => {
     [["quarantine", "mem_x", "--from-agent", "eve", "--as", "ada", "--reason", "x"], "one of them"],
     [["quarantine", "mem_x", "--reason", "x"], "needs --as"],
     [["quarantine", "mem_x", "--as", "ada"], "needs --reason"],
+    [["quarantine", "--lift", "--as", "ada", "--reason", "x"], "or --record, one of them"],
+    [["quarantine", "--record", "mem_x", "--as", "ada", "--reason", "x"], "goes with --lift"],
     [
-      ["quarantine", "--lift", "--from-agent", "eve", "--as", "ada", "--reason", "x"],
-      "--lift takes",
+      ["quarantine", "--lift", "mem_x", "--downstream", "--as", "ada", "--reason", "x"],
+      "does not follow",
+    ],
+    [
+      ["quarantine", "mem_x", "--since", "2020-01-01T00:00Z", "--as", "ada", "--reason", "x"],
+      "goes with --from-agent",
     ],
     [
       ["quarantine", "--from-agent", "eve", "--since", "soon", "--as", "ada", "--reason", "x"],

@@ -36,6 +36,26 @@ describe("baton redact", () => {
     expect(again.stdout).toContain("Nothing of it was found");
   });
 
+  it("counts what only others may see, and does not look at it on a dry run [MEM-18]", async () => {
+    using store = testStore();
+    const id = await withSecret(store);
+    let own = "";
+    {
+      await using hub = await store.open();
+      const ben = await hub.agent("ben");
+      own = (await ben.remember({ scope: "agent", content: `Mine: ${SECRET}` })).id;
+    }
+    const act = (...more: string[]) =>
+      store.baton("redact", "--as", "ada", "--reason", "leaked", "--text", SECRET, ...more);
+    const dry = await act("--dry-run");
+    expect(dry.stdout).toContain(`1 text would be erased:\n  memory ${id}\n`);
+    const { stdout } = await act();
+    expect(stdout).toContain(
+      `2 texts erased:\n  memory ${id}\n  and 1 that only others may see\n`,
+    );
+    expect(stdout).not.toContain(own);
+  });
+
   it("takes ids, and gives the report as data [MEM-18]", async () => {
     using store = testStore();
     const id = await withSecret(store);

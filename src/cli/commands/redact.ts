@@ -70,12 +70,16 @@ const WHY = {
   damaged: "cannot be read; see baton verify",
 } as const satisfies Record<RedactReport["left"][number]["why"], string>;
 
-function sayReport({ dryRun, erased, left, records, beyond }: RedactReport): void {
-  const what = plural(erased.length, "text");
-  if (erased.length === 0) say(dim("Nothing of it was found that is not redacted already."));
+function sayReport(report: RedactReport): void {
+  const { dryRun, erased, left, hidden, records, beyond } = report;
+  const count = erased.length + hidden.erased;
+  const what = plural(count, "text");
+  if (count === 0) say(dim("Nothing of it was found that is not redacted already."));
   else say(dryRun ? `${what} would be erased:` : good(`${what} erased:`));
   for (const { kind, id } of erased) say(printable(`  ${kind} ${id}`));
+  if (hidden.erased > 0) say(`  and ${hidden.erased} that only others may see`);
   for (const { kind, id, why } of left) say(bad(printable(`  left: ${kind} ${id} ${WHY[why]}`)));
+  if (hidden.left > 0) say(bad(`  left: ${hidden.left} that only others may see`));
   if (records.length > 0) say(dim(`recorded as ${records.join(", ")}`));
   if (dryRun) return;
   say("Out of reach, so change the secret as well:");

@@ -276,10 +276,10 @@ export class SqliteSources implements Sources {
 
   async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
     const { sql, operation } = this.#of;
-    return positions.flatMap((pos): Replaced[] => {
-      const sources = sql.replacing.all(pos, operation.ranking.now) as unknown as number[][];
-      return sources.flatMap(([by = 0]): Replaced[] => (this.#isSeen(by) ? [{ pos, by }] : []));
-    });
+    const edges = sql.replacing.all(JSON.stringify(positions), operation.ranking.now);
+    return (edges as unknown as [number, number][]).flatMap(([pos, by]): Replaced[] =>
+      this.#isSeen(by) ? [{ pos, by }] : [],
+    );
   }
 
   /** Whatever the filter. */

@@ -243,9 +243,11 @@ const SQL = {
     and (valid_until = 0 or ?2 < valid_until) limit 32`,
   edgesTo: `select kind, source, target from relations where target = ?1 and valid_from <= ?2
     and (valid_until = 0 or ?2 < valid_until) order by source desc limit 32`,
-  replacing: `select source from relations where target = ?1 and valid_from <= ?2
-    and (valid_until = 0 or ?2 < valid_until) and kind in ('supersedes', 'corrects')
-    order by source desc limit 64`,
+  // By the index of targets, record by record: the few that replace one are all looked at.
+  replacing: `select r.target, r.source from relations r
+    where r.target in (select value from json_each(?1)) and r.kind in ('supersedes', 'corrects')
+      and r.valid_from <= ?2 and (r.valid_until = 0 or ?2 < r.valid_until)
+    order by r.source desc`,
   positionAt: `select pos from memories where chain = ? and seq <= ? order by seq desc limit 1`,
   timeFrom: "select pos, stored_at from memories where pos >= ? order by pos limit 1",
 

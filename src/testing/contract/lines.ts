@@ -123,6 +123,19 @@ export function lines(it: SceneTest): void {
       );
     });
 
+    it("a look of the hub's own is not bound by scopes [MEM-10]", async ({ scene }) => {
+      const target = scene.record("ada", "target");
+      const relations = [{ kind: "supersedes" as const, to: target.id }];
+      const mine = scene.record("ada", { content: "mine", scope: "agent", relations });
+      await scene.remember([target, mine]);
+      const sight: Sight = { ...everybodyOn("main"), unscoped: true };
+      expect(await found(scene, sight)).toEqual([mine.id, target.id]);
+      const { store, workspace } = scene;
+      const of = { workspace, memory: target.id, direction: "in" as const, limit: 10 };
+      expect(await store.findRelations({ ...of, sight })).toMatchObject([{ source: mine.id }]);
+      expect(await store.findRelations({ ...of, sight: everybodyOn("main") })).toEqual([]);
+    });
+
     it("edges are left out whose other end is not seen, and pages stay full [MEM-11]", async ({
       scene,
     }) => {

@@ -97,6 +97,27 @@ export function querying(it: SceneTest): void {
       expect(await contents(scene, { workspace: "nowhere" })).toEqual([]);
     });
 
+    it("what is superseded is told along the lines given, however many they are [MEM-14]", async ({
+      scene,
+    }) => {
+      const old = scene.record("ada", "old");
+      await scene.remember([old]);
+      const relations = [{ kind: "supersedes" as const, to: old.id }];
+      await scene.remember([scene.record("ada", { content: "new", relations })], {
+        branch: "side",
+      });
+      const many = Array.from({ length: 5_000 }, (_, n) => ({ branch: `b${n}`, upTo: n }));
+      for (const [upTo, superseded] of [
+        [0, 0],
+        [1, 1],
+      ] as const) {
+        const lines = [...many, { branch: "side", upTo }];
+        const text = "select superseded from memories where content = 'old'";
+        const outcome = await ask(scene, text, { sight: { ...NOBODY_SEES, lines } });
+        expect(outcome).toMatchObject({ kind: "answered", rows: [[superseded]] });
+      }
+    });
+
     it("what was taken out of sight and traces are not shown, unless asked for [MEM-14]", async ({
       scene,
     }) => {
