@@ -50,9 +50,7 @@ describe("baton redact", () => {
     const dry = await act("--dry-run");
     expect(dry.stdout).toContain(`1 text would be erased:\n  memory ${id}\n`);
     const { stdout } = await act();
-    expect(stdout).toContain(
-      `2 texts erased:\n  memory ${id}\n  and 1 that only others may see\n`,
-    );
+    expect(stdout).toContain(`2 texts erased:\n  memory ${id}\n  and 1 that only others may see\n`);
     expect(stdout).not.toContain(own);
   });
 
