@@ -357,6 +357,19 @@ function firstSince(sql: Statements, time: number): number {
   return low;
 }
 
+/** Few write much. */
+const NAMES_KEPT = 1_000;
+const names = new Map<string, readonly string[]>();
+
+function namesOf(agent: string): readonly string[] {
+  const known = names.get(agent);
+  if (known !== undefined) return known;
+  if (names.size === NAMES_KEPT) names.clear();
+  const words = wordsOf(agent);
+  names.set(agent, words);
+  return words;
+}
+
 function recordOf(raw: unknown) {
   const [pos, session, when, storedAt, validUntil, seq, importance, confidence, traits, ...rest] =
     raw as [number, number, number, number, number, number, number, number, number, ...unknown[]];
@@ -364,7 +377,7 @@ function recordOf(raw: unknown) {
   const found: Found = {
     pos,
     session: String(session),
-    names: wordsOf(agent),
+    names: namesOf(agent),
     when,
     storedAt,
     validUntil,
