@@ -206,24 +206,36 @@ async function redactText(
 
 /** All of it, or what a dry run may look into. Notes down what the caller may not see. */
 async function lookedInto(run: Run, found: readonly Sighting[]): Promise<readonly Sighting[]> {
-  const { reader } = run.workspace;
-  const marked = found.flatMap((each) => markedBy(each) ?? []);
-  const others = await hiddenAmong(run.workspace, marked);
-  const isHidden = (each: Sighting): boolean =>
-    each.kind === "memory" ? !isOpenTo(each.row, reader) : others.has(markedBy(each) ?? "");
-  for (const each of found.filter(isHidden)) run.hidden.add(keyOf(sightedAt(each)));
-  return run.dryRun ? found.filter((each) => !isHidden(each)) : found;
+  const { workspace, hidden, dryRun } = run;
+  const ofOthers = await hiddenAmong(
+    workspace,
+    found.flatMap((each) => markedBy(each) ?? []),
+  );
+  return found.filter((each) => {
+    const spot = hiddenAt(each, workspace.reader, ofOthers);
+    if (spot !== undefined) hidden.add(keyOf(spot));
+    return spot === undefined || !dryRun;
+  });
 }
 
-/** The record that an entry is the mark of: its name is that record's id. */
+/** Memories have scopes, and so has what the mark of one is named after. All else is everybody's. */
+function hiddenAt(
+  sighting: Sighting,
+  reader: Reader,
+  ofOthers: ReadonlySet<string>,
+): Spot | undefined {
+  if (sighting.kind === "memory") {
+    const { row } = sighting;
+    return isOpenTo(row, reader) ? undefined : { kind: "memory", id: row.id };
+  }
+  const marked = markedBy(sighting);
+  if (marked === undefined || !ofOthers.has(marked)) return undefined;
+  return { kind: "entry", id: `${QUARANTINE} ${marked}` };
+}
+
+/** The record that an entry is the mark of. */
 const markedBy = (sighting: Sighting): string | undefined =>
   sighting.kind === "entry" && sighting.row.kind === QUARANTINE ? sighting.row.name : undefined;
-
-/** Where it is, of the kinds that can be hidden. */
-function sightedAt({ kind, row }: Sighting): Spot {
-  if ("name" in row) return { kind, id: `${row.kind} ${row.name}` };
-  return { kind, id: "id" in row ? row.id : row.delivery };
-}
 
 /** A record that cannot be read does not say whose it is: then it is nobody's. */
 function isOpenTo(row: MemoryRow, reader: Reader): boolean {

@@ -116,16 +116,17 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
   it("counts what the reader may not see, and goes on beyond it [MEM-16]", async () => {
     const { hub, ada, ben } = await team();
     const { id } = await ada.remember({ content: "poison" });
-    const secret = await ben.remember({ content: "mine", scope: "agent", refs: [id] });
-    const shared = await ben.remember({ content: "ours", refs: [secret.id] });
-    const seen = await ada.impact(id);
-    expect(seen.hidden).toBe(1);
-    expect(seen.downstream).toMatchObject([{ id: shared.id, depth: 2, via: { memory: "" } }]);
-    expect(JSON.stringify(seen)).not.toContain(secret.id);
-    expect(await hub.impact(id)).toEqual(seen);
+    const secret = await ben.remember({ content: "now", scope: "session", refs: [id] });
+    const kept = await ben.remember({ content: "mine", scope: "agent", refs: [secret.id] });
+    const seen = await (await hub.agent("ben")).impact(id);
+    expect(seen.hidden, "of another session of the same agent").toBe(1);
+    expect(seen.downstream).toMatchObject([{ id: kept.id, depth: 2, via: { memory: "" } }]);
+    expect(JSON.stringify(seen.downstream)).not.toContain(secret.id);
+    expect(await ada.impact(id)).toMatchObject({ hidden: 2, downstream: [] });
+    expect(await hub.impact(id)).toMatchObject({ hidden: 2, downstream: [] });
     const own = await ben.impact(id);
     expect(own.hidden).toBe(0);
-    expect(own.downstream.map((each) => each.id)).toEqual([secret.id, shared.id]);
+    expect(own.downstream.map((each) => each.id)).toEqual([secret.id, kept.id]);
     expect(await refusal(ada.impact(secret.id))).toMatchObject({ code: "unknown_memory" });
   });
 

@@ -11,8 +11,9 @@ import { together } from "../../recall/memory-sources.ts";
 import type { Census } from "../../recall/sources.ts";
 import { memoryOf } from "../codecs.ts";
 import { type Facets, facetsOf, sessionOf } from "../filter.ts";
+import { foundColumns } from "../found-row.ts";
 import type { MemoryRow } from "../rows.ts";
-import { type Homed, type IndexedRecord, indexedRecord, reachOf, spaceOf } from "../search.ts";
+import { type Homed, type IndexedRecord, indexedRecord, spaceOf } from "../search.ts";
 import type { Row, Statement } from "./connection.ts";
 import { keysOf, POSITION_BYTES, packPositions, type Space } from "./search-tokens.ts";
 import type { Statements } from "./statements.ts";
@@ -136,7 +137,7 @@ export class Indexer {
   async #addRecords(act: Act, records: readonly IndexedRecord[]): Promise<void> {
     if (records.length === 0) return;
     const { sql } = this.#options;
-    await act(sql.addFound, ...foundColumns(records));
+    await act(sql.addFound, ...columnsOf(records));
     for (const [space, census] of censusOf(records)) {
       const { records: count, passages, terms, first, last } = census;
       await act(sql.addCensus, SPACES.indexOf(space), count, passages, terms, first, last);
@@ -193,29 +194,9 @@ function censusOf(records: readonly IndexedRecord[]): Map<Space, Census> {
   return counted;
 }
 
-const QUESTION = 1;
-const TIME = 2;
-export const hasQuestion = (traits: number): boolean => (traits & QUESTION) !== 0;
-export const hasTime = (traits: number): boolean => (traits & TIME) !== 0;
-
 /** A list for each column. */
-function foundColumns(records: readonly IndexedRecord[]): unknown[][] {
-  const rows = records.map(({ found, row, record }) => [
-    found.pos,
-    found.session,
-    found.when,
-    found.storedAt,
-    found.validUntil,
-    row.seq,
-    found.importance ?? -1,
-    found.confidence ?? -1,
-    (found.isQuestion ? QUESTION : 0) + (found.tellsTime ? TIME : 0),
-    row.id,
-    row.branch,
-    reachOf(record).replaceAll("\0", ""), // No column holds one; who is named so sees it by no other name.
-    record.agent,
-    Buffer.from(found.packed.buffer, found.packed.byteOffset, found.packed.byteLength),
-  ]);
+function columnsOf(records: readonly IndexedRecord[]): unknown[][] {
+  const rows = records.map(foundColumns);
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
 

@@ -13,24 +13,15 @@ import type {
   Similar,
   Sources,
 } from "../../recall/sources.ts";
-import { wordsOf } from "../../recall/words.ts";
 import { memoryOf } from "../codecs.ts";
-import type { MemoryRow } from "../rows.ts";
-import {
-  facetsIn,
-  fits,
-  nearestSeen,
-  reachesOf,
-  reachOf,
-  type SearchMemories,
-  searchableOf,
-  spaceKey,
-} from "../search.ts";
-import { isQuarantined, isSeen, isTraceBranch } from "../sight.ts";
+import { foundRowOf, NO_CENSUS } from "../found-row.ts";
+import { facetsIn, fits, nearestSeen, reachOf, type SearchMemories, spaceKey } from "../search.ts";
+import { Seeing } from "../seeing.ts";
+import { isSeen } from "../sight.ts";
 import type { Kept } from "../tail.ts";
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
-import { hasQuestion, hasTime, SPACES } from "./indexer.ts";
+import { SPACES } from "./indexer.ts";
 import { type ListRequest, readLists } from "./search-lists.ts";
 import { Restriction } from "./search-restriction.ts";
 import { conditionsOf, type Space, termKey } from "./search-tokens.ts";
@@ -47,7 +38,6 @@ export interface Searching {
   readonly operation: SearchMemories & { readonly upTo: number };
 }
 
-const NO_CENSUS: Census = { records: 0, passages: 0, terms: 0, first: 0, last: 0 };
 /** More branches than this are not named to the index: what it finds is checked anyway. */
 const NAMED_BRANCHES = 16;
 const FOUND_WIDTH = 14;
@@ -60,18 +50,13 @@ const NEAR_FILTERED = 1_000;
 export class PostgresSources implements Sources {
   readonly #of: Searching;
   readonly #spaces: readonly Space[];
-  readonly #lines: ReadonlyMap<string, number>;
-  readonly #reaches: ReadonlySet<string>;
-  readonly #filtered: boolean;
+  readonly #seeing: Seeing;
   #restriction: Promise<Restriction | undefined> | undefined;
 
   constructor(of: Searching) {
     this.#of = of;
-    const { sight, filter } = of.operation;
-    this.#spaces = sight.traces ? SPACES : ["known"];
-    this.#lines = new Map(sight.lines.map(({ branch, upTo }) => [branch, upTo]));
-    this.#reaches = reachesOf(sight.reader);
-    this.#filtered = Object.keys(filter).length > 0;
+    this.#spaces = of.operation.sight.traces ? SPACES : ["known"];
+    this.#seeing = new Seeing(of.operation);
   }
 
   #read(name: keyof Reader["sql"], ...values: readonly unknown[]): Promise<Row[]> {
@@ -164,7 +149,7 @@ export class PostgresSources implements Sources {
   async #restrict(): Promise<Restriction | undefined> {
     const { reader, operation, watermark } = this.#of;
     const { sight, filter, workspace } = operation;
-    const branches = [...this.#lines.keys()];
+    const { branches } = this.#seeing;
     if (sight.traces || branches.length > NAMED_BRANCHES || watermark === 0) return undefined;
     if (facetsIn(filter).length === 0 && (await this.#seesMost(branches))) return undefined;
     return Restriction.load(reader, {
@@ -182,7 +167,7 @@ export class PostgresSources implements Sources {
       this.#read("lengthsOf", branches),
     ]);
     const seen = (lengths as [string, number][]).reduce(
-      (sum, [branch, length]) => sum + Math.min(length, this.#lines.get(branch) ?? 0),
+      (sum, [branch, length]) => sum + Math.min(length, this.#seeing.upTo(branch)),
       0,
     );
     return seen * 2 >= this.#of.operation.upTo - traced;
@@ -202,34 +187,21 @@ export class PostgresSources implements Sources {
     const entry = this.#of.kept.record(pos);
     if (entry === undefined || pos > this.#of.operation.upTo) return undefined;
     const { row, record, found } = entry;
-    const isSeen = this.#isSeen({ ...row, reach: reachOf(record) });
+    const isSeen = this.#seeing.isSeen({ ...row, reach: reachOf(record) });
     return isSeen && fits(row, record, this.#of.operation.filter) ? found : undefined;
   }
 
   async #indexed(
     positions: readonly number[],
-    filtered = this.#filtered,
+    filtered = this.#seeing.isFiltered,
   ): Promise<readonly Found[]> {
     const rows = await this.#read(filtered ? "foundWithText" : "found", positions);
     return rows.flatMap((row): Found[] => {
-      const record = recordOf(row);
-      if (!this.#isSeen(record)) return [];
+      const record = foundRowOf(row);
+      if (!this.#seeing.isSeen(record)) return [];
       if (!filtered) return [record.found];
-      return this.#fits(memoryOf(row.slice(FOUND_WIDTH))) ? [record.found] : [];
+      return this.#seeing.passes(row.slice(FOUND_WIDTH)) ? [record.found] : [];
     });
-  }
-
-  #isSeen(record: Pick<MemoryRow, "id" | "branch" | "seq"> & { readonly reach: string }): boolean {
-    const { sight } = this.#of.operation;
-    const isOnLine =
-      (sight.traces && isTraceBranch(record.branch)) ||
-      record.seq <= (this.#lines.get(record.branch) ?? 0);
-    return isOnLine && this.#reaches.has(record.reach) && !isQuarantined(record.id, sight);
-  }
-
-  #fits(row: MemoryRow): boolean {
-    const record = searchableOf(row);
-    return record !== undefined && fits(row, record, this.#of.operation.filter);
   }
 
   async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
@@ -278,7 +250,7 @@ export class PostgresSources implements Sources {
 
   /** More are looked at where many may not be seen. */
   async nearest(limit: number): Promise<readonly Similar[]> {
-    const near = await this.#of.vectors.nearest(this.#filtered ? NEAR_FILTERED : NEAR);
+    const near = await this.#of.vectors.nearest(this.#seeing.isFiltered ? NEAR_FILTERED : NEAR);
     return nearestSeen(near, limit, (positions) => this.records(positions));
   }
 
@@ -297,30 +269,4 @@ function bothOf(all: Census, part: Census): Census {
     first: Math.min(all.first, part.first),
     last: Math.max(all.last, part.last),
   };
-}
-
-function recordOf(row: Row) {
-  const [pos, session, when, storedAt, validUntil, seq, importance, confidence, traits, ...rest] =
-    row as [number, number, number, number, number, number, number, number, number, ...unknown[]];
-  const [id, branch, reach, agent, packed] = rest as [string, string, string, string, Buffer];
-  const found: Found = {
-    pos,
-    session: String(session),
-    names: wordsOf(agent),
-    when,
-    storedAt,
-    validUntil,
-    importance: importance < 0 ? undefined : importance,
-    confidence: confidence < 0 ? undefined : confidence,
-    isQuestion: hasQuestion(traits),
-    tellsTime: hasTime(traits),
-    packed: wordsIn(packed),
-  };
-  return { seq, id, branch, reach, found };
-}
-
-/** A copy where the bytes do not begin at a multiple of four. */
-export function wordsIn(bytes: Uint8Array): Uint32Array {
-  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
-  return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }

@@ -2,9 +2,10 @@
  * The signatures of models that were searched lately, kept from search to search. What was added since
  * is read before each search; when some were replaced or taken away, all are.
  */
+
+import { wordsIn } from "../found-row.ts";
 import { Signatures } from "../signatures.ts";
 import type { Reader } from "./find.ts";
-import { wordsIn } from "./search-sources.ts";
 
 const MODELS = 4;
 /** Read at once: some megabytes. */

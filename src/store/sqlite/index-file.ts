@@ -15,14 +15,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { together } from "../../recall/memory-sources.ts";
 import type { Census } from "../../recall/sources.ts";
 import { memoryOf } from "../codecs.ts";
-import {
-  type Homed,
-  type IndexedRecord,
-  indexedRecord,
-  reachOf,
-  spaceKey,
-  spaceOf,
-} from "../search.ts";
+import { censusOf, foundColumns, NO_CENSUS } from "../found-row.ts";
+import { type Homed, type IndexedRecord, indexedRecord, spaceKey, spaceOf } from "../search.ts";
 import { tokensOf } from "./index-tokens.ts";
 import { redactionsIn, setRedactions } from "./redactions.ts";
 
@@ -89,8 +83,6 @@ export function homedRowOf(row: unknown): Homed {
 }
 
 export const indexPath = (file: string): string => `${file}.index`;
-
-export const NO_CENSUS: Census = { records: 0, passages: 0, terms: 0, first: 0, last: 0 };
 
 export class IndexFile {
   /** How many redactions its store had seen when it was made. */
@@ -213,24 +205,8 @@ class Filling {
     this.#db.prepare("update watermark set position = ?, link = ?").run(last.pos, last.link);
   }
 
-  #put({ found, row, record }: IndexedRecord): void {
-    const { packed } = found;
-    this.#addRecord.run(
-      found.pos,
-      Number(found.session),
-      found.when,
-      found.storedAt,
-      found.validUntil,
-      row.seq,
-      found.importance ?? -1,
-      found.confidence ?? -1,
-      traitsOf(found),
-      row.id,
-      row.branch,
-      reachOf(record),
-      record.agent,
-      Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength),
-    );
+  #put(indexed: IndexedRecord): void {
+    this.#addRecord.run(...foundColumns(indexed));
   }
 
   #count(space: number, { records, passages, terms, first, last }: Census): void {
@@ -243,19 +219,6 @@ class Filling {
       .run(space, records, passages, terms, first, last);
   }
 }
-
-export function censusOf({ found, passages, terms }: IndexedRecord): Census {
-  return { records: 1, passages, terms, first: found.pos, last: found.pos };
-}
-
-const QUESTION = 1;
-const TIME = 2;
-
-const traitsOf = (found: { readonly isQuestion: boolean; readonly tellsTime: boolean }): number =>
-  (found.isQuestion ? QUESTION : 0) + (found.tellsTime ? TIME : 0);
-
-export const hasQuestion = (traits: number): boolean => (traits & QUESTION) !== 0;
-export const hasTime = (traits: number): boolean => (traits & TIME) !== 0;
 
 export function removeIndex(file: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(indexPath(file) + suffix, { force: true });

@@ -14,21 +14,13 @@ import type {
   Similar,
   Sources,
 } from "../../recall/sources.ts";
-import { wordsOf } from "../../recall/words.ts";
 import { memoryOf } from "../codecs.ts";
-import {
-  facetsIn,
-  fits,
-  nearestSeen,
-  reachesOf,
-  reachOf,
-  type SearchMemories,
-  searchableOf,
-  spaceKey,
-} from "../search.ts";
-import { isQuarantined, isSeen, isTraceBranch, TIP } from "../sight.ts";
+import { type FoundRow, foundRowOf, NO_CENSUS } from "../found-row.ts";
+import { facetsIn, nearestSeen, reachOf, type SearchMemories, spaceKey } from "../search.ts";
+import { Seeing } from "../seeing.ts";
+import { isSeen, isTraceBranch, TIP } from "../sight.ts";
 import type { Tail } from "../tail.ts";
-import { hasQuestion, hasTime, type IndexFile, NO_CENSUS } from "./index-file.ts";
+import type { IndexFile } from "./index-file.ts";
 import { restriction, termToken } from "./index-tokens.ts";
 import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
@@ -81,28 +73,27 @@ const NAMED_BRANCHES = 16;
 export class SqliteSources implements Sources {
   readonly #of: Searching;
   readonly #spaces: readonly number[];
-  readonly #lines: ReadonlyMap<string, number>;
-  readonly #reaches: ReadonlySet<string>;
+  readonly #seeing: Seeing;
   readonly #restriction: string;
-  readonly #filtered: boolean;
   /** Many of the records of a list may be none that are asked for. */
   readonly #isNarrow: boolean;
   readonly #range: { readonly from: number; readonly to: number };
 
   constructor(of: Searching) {
     this.#of = of;
-    const { sight, filter } = of.operation;
+    const { sight } = of.operation;
     this.#spaces = (sight.traces ? (["known", "traced"] as const) : (["known"] as const)).map(
       (space) => spaceKey(of.workspace, space),
     );
-    this.#lines = new Map(sight.lines.map(({ branch, upTo }) => [branch, upTo]));
-    this.#reaches = reachesOf(sight.reader);
-    this.#filtered = Object.keys(filter).length > 0;
+    this.#seeing = new Seeing(of.operation);
     this.#restriction = this.#restrict();
     this.#range = rangeOf(of);
     const { from, to } = this.#range;
     this.#isNarrow =
-      this.#filtered || this.#restriction !== "" || from > 0 || to < (of.operation.upTo ?? TIP);
+      this.#seeing.isFiltered ||
+      this.#restriction !== "" ||
+      from > 0 ||
+      to < (of.operation.upTo ?? TIP);
   }
 
   async census(): Promise<Census> {
@@ -195,38 +186,20 @@ export class SqliteSources implements Sources {
     }
     if (index === undefined || indexed.length === 0) return found;
     for (const raw of index.records.iterate(JSON.stringify(indexed))) {
-      const record = recordOf(raw);
+      const record = foundRowOf(raw);
       if (this.#isVisible(record)) found.push(record.found);
     }
     return found;
   }
 
-  #isVisible(record: {
-    readonly id: string;
-    readonly branch: string;
-    readonly seq: number;
-    readonly reach: string;
-    readonly pos: number;
-  }): boolean {
-    const { sight } = this.#of.operation;
-    const isOnLine =
-      (sight.traces && isTraceBranch(record.branch)) ||
-      record.seq <= (this.#lines.get(record.branch) ?? 0);
-    return (
-      isOnLine &&
-      this.#reaches.has(record.reach) &&
-      !isQuarantined(record.id, sight) &&
-      (!this.#filtered || this.#fits(record.pos)) &&
-      (!isTraceBranch(record.branch) || this.#of.sql.linkAt.get(record.pos) !== undefined)
-    );
-  }
-
-  #fits(pos: number): boolean {
-    const raw = this.#of.sql.memoryAt.get(pos);
-    if (raw === undefined) return false;
-    const row = memoryOf(raw);
-    const record = searchableOf(row);
-    return record !== undefined && fits(row, record, this.#of.operation.filter);
+  #isVisible(record: Pick<FoundRow, "id" | "branch" | "seq" | "reach" | "pos">): boolean {
+    const { sql } = this.#of;
+    if (!this.#seeing.isSeen(record)) return false;
+    // Steps are pruned; the index does not hear of it.
+    if (isTraceBranch(record.branch) && sql.linkAt.get(record.pos) === undefined) return false;
+    if (!this.#seeing.isFiltered) return true;
+    const row = sql.memoryAt.get(record.pos);
+    return row !== undefined && this.#seeing.passes(row);
   }
 
   async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
@@ -306,13 +279,13 @@ export class SqliteSources implements Sources {
     const { sql, workspace, operation } = this.#of;
     const { sight, filter } = operation;
     if (sight.traces) return "";
-    const branches = [...this.#lines.keys()];
+    const { branches } = this.#seeing;
     if (branches.length > NAMED_BRANCHES) return "";
     if (facetsIn(filter).length === 0) {
       const all = single<number>(sql.knownRecords.get(workspace)) ?? 0;
       const seen = branches.reduce((sum, branch) => {
         const [, seq = 0] = (sql.chain.get(workspace, branch) ?? []) as unknown as number[];
-        return sum + Math.min(seq, this.#lines.get(branch) ?? 0);
+        return sum + Math.min(seq, this.#seeing.upTo(branch));
       }, 0);
       if (seen * 2 >= all) return "";
     }
@@ -356,45 +329,3 @@ function firstSince(sql: Statements, time: number): number {
   }
   return low;
 }
-
-/** Few write much. */
-const NAMES_KEPT = 1_000;
-const names = new Map<string, readonly string[]>();
-
-function namesOf(agent: string): readonly string[] {
-  const known = names.get(agent);
-  if (known !== undefined) return known;
-  if (names.size === NAMES_KEPT) names.clear();
-  const words = wordsOf(agent);
-  names.set(agent, words);
-  return words;
-}
-
-function recordOf(raw: unknown) {
-  const [pos, session, when, storedAt, validUntil, seq, importance, confidence, traits, ...rest] =
-    raw as [number, number, number, number, number, number, number, number, number, ...unknown[]];
-  const [id, branch, reach, agent, packed] = rest as [string, string, string, string, Uint8Array];
-  const found: Found = {
-    pos,
-    session: String(session),
-    names: namesOf(agent),
-    when,
-    storedAt,
-    validUntil,
-    importance: importance < 0 ? undefined : importance,
-    confidence: confidence < 0 ? undefined : confidence,
-    isQuestion: hasQuestion(traits),
-    tellsTime: hasTime(traits),
-    packed: wordsIn(packed),
-  };
-  return { pos, seq, id, branch, reach, found };
-}
-
-/** 32-bit numbers of a blob, wherever it lies. */
-export function wordsIn(blob: Uint8Array): Uint32Array {
-  const { buffer, byteOffset, byteLength } = byteOffset4(blob);
-  return new Uint32Array(buffer, byteOffset, byteLength / 4);
-}
-
-const byteOffset4 = (blob: Uint8Array): Uint8Array =>
-  blob.byteOffset % 4 === 0 ? blob : blob.slice();

@@ -7,10 +7,10 @@
  */
 import { cosine, type Quantised, quantised } from "../../meaning/quantise.ts";
 import type { Similar } from "../../recall/sources.ts";
+import { wordsIn } from "../found-row.ts";
 import type { Meant } from "../search.ts";
 import { Signatures } from "../signatures.ts";
 import { single } from "./scalar.ts";
-import { wordsIn } from "./search-sources.ts";
 import type { Statements } from "./statements.ts";
 
 /** Of so many nearest by their bits the exact likeness is computed. */

@@ -1,0 +1,99 @@
+/**
+ * What an index keeps of a record for ranking, as columns and back: the same in every store, in this
+ * order: pos, session, time, stored_at, valid_until, seq, importance, confidence, traits, id, branch,
+ * reach, agent, packed.
+ */
+import type { Census, Found } from "../recall/sources.ts";
+import { wordsOf } from "../recall/words.ts";
+import { type IndexedRecord, reachOf } from "./search.ts";
+
+export const NO_CENSUS: Census = { records: 0, passages: 0, terms: 0, first: 0, last: 0 };
+
+/** One record as a census. */
+export function censusOf({ found, passages, terms }: IndexedRecord): Census {
+  return { records: 1, passages, terms, first: found.pos, last: found.pos };
+}
+
+const QUESTION = 1;
+const TIME = 2;
+
+export function foundColumns({ found, row, record }: IndexedRecord) {
+  const { packed } = found;
+  return [
+    found.pos,
+    Number(found.session),
+    found.when,
+    found.storedAt,
+    found.validUntil,
+    row.seq,
+    found.importance ?? -1,
+    found.confidence ?? -1,
+    (found.isQuestion ? QUESTION : 0) + (found.tellsTime ? TIME : 0),
+    row.id,
+    row.branch,
+    // PostgreSQL has no column for a zero; who is named so sees it by no other name.
+    reachOf(record).replaceAll("\0", ""),
+    record.agent,
+    Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength),
+  ] as const;
+}
+
+/** A record of the index, and what says who may see it. */
+export interface FoundRow {
+  readonly pos: number;
+  readonly seq: number;
+  readonly id: string;
+  readonly branch: string;
+  readonly reach: string;
+  readonly found: Found;
+}
+
+export function foundRowOf(columns: unknown): FoundRow {
+  const [pos, session, when, storedAt, validUntil, seq, importance, confidence, traits, ...rest] =
+    columns as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      ...unknown[],
+    ];
+  const [id, branch, reach, agent, packed] = rest as [string, string, string, string, Uint8Array];
+  const found: Found = {
+    pos,
+    session: String(session),
+    names: namesOf(agent),
+    when,
+    storedAt,
+    validUntil,
+    importance: importance < 0 ? undefined : importance,
+    confidence: confidence < 0 ? undefined : confidence,
+    isQuestion: (traits & QUESTION) !== 0,
+    tellsTime: (traits & TIME) !== 0,
+    packed: wordsIn(packed),
+  };
+  return { pos, seq, id, branch, reach, found };
+}
+
+/** 32-bit numbers of some bytes; a copy where they do not begin at a multiple of four. */
+export function wordsIn(bytes: Uint8Array): Uint32Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Uint32Array(buffer, byteOffset, byteLength / 4);
+}
+
+/** Few write much. */
+const NAMES_KEPT = 1_000;
+const names = new Map<string, readonly string[]>();
+
+function namesOf(agent: string): readonly string[] {
+  const known = names.get(agent);
+  if (known !== undefined) return known;
+  if (names.size === NAMES_KEPT) names.clear();
+  const words = wordsOf(agent);
+  names.set(agent, words);
+  return words;
+}
