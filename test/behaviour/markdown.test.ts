@@ -185,7 +185,7 @@ describe("a document that a person has changed", () => {
     expect(await refusal(ada.importMarkdown(text))).toMatchObject({ code: "document_stale" });
   });
 
-  it("does not bring back what was redacted [MEM-17] [MEM-18]", async () => {
+  it("does not bring back what was redacted [MEM-17 MEM-18]", async () => {
     const { hub, ada } = await team();
     const leak = await ada.remember({ content: "The password is hunter2." });
     const text = await hub.exportMarkdown();

@@ -61,7 +61,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
       }
     });
 
-    it("finds what may be seen behind what may not [MEM-8] [MEM-11]", async () => {
+    it("finds what may be seen behind what may not [MEM-8 MEM-11]", async () => {
       const { hub, ann, bob } = await team();
       await ann.remember({ content: "deploy note of all", session: "all" });
       await write(bob, crowd(count, { scope: "agent" }));
@@ -70,7 +70,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
       expect(await found(bob, { scope: "team" })).toEqual(["all"]);
     });
 
-    it("finds main behind a branch that says more [MEM-8] [MEM-10]", async () => {
+    it("finds main behind a branch that says more [MEM-8 MEM-10]", async () => {
       const { hub, ann, bob } = await team();
       await ann.remember({ content: "deploy note of main", session: "main" });
       const trial = await bob.branch("trial");
@@ -80,7 +80,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     });
   });
 
-  it("shows no version but the last, however many there were [MEM-8] [MEM-9]", async () => {
+  it("shows no version but the last, however many there were [MEM-8 MEM-9]", async () => {
     const { hub, ann, bob } = await team();
     let last = await ann.remember({ content: "deploy note: host 0", session: "v0" });
     for (let n = 1; n < 60; n++) {
@@ -116,7 +116,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     expect(new Set(seen).size).toBe(400);
   });
 
-  it("does not take what was pruned for an answer [MEM-8] [MEM-18]", async () => {
+  it("does not take what was pruned for an answer [MEM-8 MEM-18]", async () => {
     const { hub, ann, clock } = await team();
     await ann.trace(crowd(200).map(({ content }) => ({ kind: "tool", content })));
     clock.advance(10 * DAY);

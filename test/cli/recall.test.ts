@@ -46,7 +46,7 @@ describe("baton recall", () => {
     expect(coloured.stdout).toContain("mREST\u001b[");
   });
 
-  it("sees as an agent what is private to it, and takes filters [MEM-8] [MEM-11]", async () => {
+  it("sees as an agent what is private to it, and takes filters [MEM-8 MEM-11]", async () => {
     using store = testStore();
     await fill(store);
     const own = await store.baton("recall", "REST password", "--as", "planner");
