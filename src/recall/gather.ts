@@ -16,7 +16,7 @@ import type { Weights } from "./weights.ts";
 const FIRST_ROUND = 250;
 const SHORTEST = 32;
 /** A near word that is said in passing leads nowhere. */
-const NEAR_CLASS = 1;
+const NEAR_CLASS = 2;
 
 /** How much each part of a question tells, in this workspace. */
 export interface Rarities {

@@ -69,12 +69,13 @@ export class Matcher {
     labelTimes: Float64Array,
     terms: Float64Array,
   ): { words: number; pairs: number; said: number[] } {
+    // Loops by index: an iterator over a typed array takes five times as long.
     const times = labelTimes.slice();
     let pairs = 0;
     let previous = -1;
     let counted: Set<number> | undefined;
-    for (const hash of passage) {
-      const place = this.#places.of(hash);
+    for (let i = 0; i < passage.length; i++) {
+      const place = this.#places.of(passage[i] as number);
       if (place !== -1) {
         times[place] = (times[place] as number) + 1;
         const key = pairKey(previous, place);
@@ -88,7 +89,8 @@ export class Matcher {
     }
     let words = 0;
     const said: number[] = [];
-    for (const [place, n] of times.entries()) {
+    for (let place = 0; place < times.length; place++) {
+      const n = times[place] as number;
       if (n === 0) continue;
       const weight =
         (this.#termWeights[place] as number) * saturation(n, passage.length, this.#average);

@@ -76,6 +76,8 @@ const SPREADING = 32;
 /** How much the second best of a session speaks for it: one chance hit should not do so alone. */
 const SECOND = 0.3;
 const MEANT = 50;
+/** So many of the best by words are compared by meaning too. */
+const LIKENED = 100;
 /** Edges looked at around one round of records. */
 const EDGES = 2_000;
 
@@ -112,7 +114,7 @@ export async function rank(sources: Sources, ranking: Ranking): Promise<readonly
   await look(meant.map(({ pos }) => pos));
   await spread(sources, { standings, look, weights, most: Math.max(SPREADING, want) });
   addSessions(standings, weights);
-  await mean(sources, standings, weights);
+  await mean(sources, standings, { weights, meant: meant.map(({ pos }) => pos), want });
   await connect(sources, { standings, look, ranking });
   return inOrder(standings, ranking);
 }
@@ -195,27 +197,35 @@ function hear(
 ): void {
   const here = standings.get(pos);
   if (here === undefined) return;
+  const speakers = [...others].flatMap(([other, distance]) => {
+    const speaker = standings.get(other);
+    const weight = near[distance] ?? 0;
+    return speaker === undefined || isReplaced(speaker)
+      ? []
+      : [{ other, weight, terms: speaker.match.terms, gain: 0 }];
+  });
+  const own = here.match.terms;
   const heard: number[] = [];
-  const from = new Map<number, number>();
-  for (const [place, own] of here.match.terms.entries()) {
-    let best = own;
-    let source: number | undefined;
-    for (const [other, distance] of others) {
-      const speaker = standings.get(other);
-      if (speaker === undefined || isReplaced(speaker)) continue;
-      const weight = (speaker.match.terms[place] ?? 0) * (near[distance] ?? 0);
+  for (let place = 0; place < own.length; place++) {
+    const said = own[place] as number;
+    let best = said;
+    let loudest: (typeof speakers)[number] | undefined;
+    for (const speaker of speakers) {
+      const weight = (speaker.terms[place] as number) * speaker.weight;
       if (weight > best) {
         best = weight;
-        source = other;
+        loudest = speaker;
       }
     }
-    if (source === undefined) continue;
-    here.near += best - own;
+    if (loudest === undefined) continue;
+    here.near += best - said;
+    loudest.gain += best - said;
     heard.push(place);
-    from.set(source, (from.get(source) ?? 0) + best - own);
   }
   here.heard = heard;
-  here.nearest = [...from].toSorted((a, b) => b[1] - a[1])[0]?.[0];
+  here.nearest = speakers
+    .filter(({ gain }) => gain > 0)
+    .toSorted((a, b) => b.gain - a.gain)[0]?.other;
 }
 
 /** Where much of what was asked is said, the rest is probably said too. */
@@ -245,14 +255,23 @@ const isReplaced = ({ supersededBy }: Standing): boolean => supersededBy.length 
 const byWords = ({ match, near, session }: Standing): number => match.own + near + session;
 
 /** Scaled by the best score, so that it neither drowns many words nor vanishes beside few. */
-async function mean(sources: Sources, standings: Standings, weights: Weights): Promise<void> {
-  if (weights.meaning === 0) return;
-  const best = [...standings.values()].reduce((most, each) => Math.max(most, byWords(each)), 1);
-  for (const { pos, similarity } of await sources.similarities([...standings.keys()])) {
+async function mean(
+  sources: Sources,
+  standings: Standings,
+  { weights, meant, want }: { weights: Weights; meant: readonly number[]; want: number },
+): Promise<void> {
+  if (weights.meaning === 0 || meant.length === 0) return;
+  const first = best(standings, Math.max(LIKENED, want));
+  const top = first.reduce((most, pos) => {
+    const found = standings.get(pos);
+    return found === undefined ? most : Math.max(most, byWords(found));
+  }, 1);
+  const positions = [...new Set([...first, ...meant])];
+  for (const { pos, similarity } of await sources.similarities(positions)) {
     const found = standings.get(pos);
     if (found === undefined || similarity <= 0) continue;
     found.similarity = similarity;
-    found.meaning = weights.meaning * best * similarity;
+    found.meaning = weights.meaning * top * similarity;
   }
 }
 

@@ -29,7 +29,8 @@ export class Tally {
     if (worth <= 0) return;
     const keys = this.#keys;
     const sums = this.#sums;
-    for (const position of positions) {
+    for (let n = 0; n < positions.length; n++) {
+      const position = positions[n] as number;
       const at = slotOf(keys, position);
       keys[at] = position;
       const sum = (sums[at] as number) + worth;
@@ -63,7 +64,8 @@ export class Tally {
     const steps = new Uint32Array(STEPS + 1);
     const scale = STEPS / (this.#most || 1);
     const sums = this.#sums;
-    for (const sum of sums) {
+    for (let at = 0; at < sums.length; at++) {
+      const sum = sums[at] as number;
       const step = (sum * scale) | 0;
       if (sum > 0) steps[step] = (steps[step] as number) + 1;
     }

@@ -67,6 +67,30 @@ describe("baton branch", () => {
     expect(merged.code).toBe(0);
   });
 
+  it("says how many conflicts are of private records, and who has to merge [MEM-10]", async () => {
+    using store = testStore();
+    await team(store);
+    const known = await remember(store, "Ten minutes.");
+    const relations = [{ kind: "supersedes" as const, to: known }];
+    await store.baton("branch", "create", "try", "--as", "ada");
+    let secret = "";
+    {
+      await using hub = await store.open();
+      const branch = await (await hub.agent("ada")).on("try");
+      secret = (await branch.remember({ content: "Five.", scope: "agent", relations })).id;
+      await (await hub.agent("ben")).remember({ content: "Twenty.", relations });
+    }
+    const stuck = await store.baton("branch", "merge", "try", "--as", "ben");
+    expect(stuck.code).toBe(65);
+    expect(stuck.stdout).toMatch(
+      /Nothing was changed[\s\S]*1 conflict of private records[\s\S]*author/,
+    );
+    expect(stuck.stdout).not.toMatch(new RegExp(`--keep|${secret}`));
+    const diff = await store.baton("branch", "diff", "try", "--as", "ben");
+    expect(diff.stdout).toContain("1 conflict of private records");
+    expect((await store.baton("branch", "diff", "try", "--as", "ada")).stdout).toContain(secret);
+  });
+
   it("is given up with a reason, and names the one that may have been meant [MEM-10]", async () => {
     using store = testStore();
     await team(store);

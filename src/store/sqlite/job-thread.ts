@@ -73,7 +73,7 @@ export class JobThread<Job, Result, Progress = never> {
       workerData: { file: this.#file } satisfies ThreadData,
       execArgv: ["--disable-warning=ExperimentalWarning"],
       // What is thrown away soon is collected soon: a thread of its own would take 64 MB for it.
-      resourceLimits: { maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxYoungGenerationSizeMb: 32 },
     });
     thread.unref();
     thread.on("message", (message: FromThread<Result, Progress>) => this.#hear(message));

@@ -66,7 +66,7 @@ export interface Searching {
 }
 
 /** So many of the nearest are looked at, at most, for those that may be seen. */
-const NEAR = 200;
+const NEAR = 128;
 /** More branches than this are not named to the index: what it finds is checked anyway. */
 const NAMED_BRANCHES = 16;
 
