@@ -1,11 +1,12 @@
 /**
- * Text with a natural distribution of words: a vocabulary in which the n-th most frequent word is
- * about 1/n as frequent as the first, and topics, so that words come together as they do. From a
- * seed: two runs have the same records and the same questions.
+ * Text with a natural distribution of words: English words in the order of their frequency, the n-th
+ * about 1/n as frequent as the first, and topics, so that words come together as they do. From a seed:
+ * two runs have the same records and the same questions.
  */
+import { readFileSync } from "node:fs";
+import { readWordFile } from "../../src/meaning/word-file.ts";
 import { randomFrom } from "../../test/support/random.ts";
 
-const VOCABULARY = 60_000;
 const TOPICS = 3_000;
 const TOPIC_WORDS = 60;
 /** The share of words a text takes from its topic. */
@@ -21,13 +22,13 @@ export interface Corpus {
 
 export function corpus(seed: number): Corpus {
   const random = randomFrom(seed).next;
-  const words = Array.from({ length: VOCABULARY }, (_, n) => spell(n));
-  const frequent = zipf(VOCABULARY, random);
+  const words = vocabulary();
+  const frequent = zipf(words.length, random);
   const topics = Array.from({ length: TOPICS }, () =>
     // The words of a topic are neither the most frequent nor the rarest.
     Array.from(
       { length: TOPIC_WORDS },
-      () => 200 + (Math.floor(frequent() * 0.98) % (VOCABULARY - 200)),
+      () => 200 + (Math.floor(frequent() * 0.98) % (words.length - 200)),
     ),
   );
   const topical = zipf(TOPIC_WORDS, random);
@@ -74,17 +75,12 @@ function zipf(size: number, random: () => number): () => number {
   };
 }
 
-const ONSETS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(" ");
-const VOWELS = "a e i o u ai ou".split(" ");
-
-/** A word of its own for every number; frequent ones are short. */
-function spell(n: number): string {
-  let word = "";
-  for (let rest = n + 1; rest > 0; ) {
-    word += ONSETS[rest % ONSETS.length];
-    rest = Math.floor(rest / ONSETS.length);
-    word += VOWELS[rest % VOWELS.length];
-    rest = Math.floor(rest / VOWELS.length);
-  }
-  return `${word}n`;
+/** The words of the bundled table, the most frequent first. */
+function vocabulary(): string[] {
+  const bytes = readFileSync(new URL("../../src/meaning/words.bin", import.meta.url));
+  const { buffer, byteOffset, length } = bytes;
+  const { words, starts, text } = readWordFile(buffer.slice(byteOffset, byteOffset + length));
+  return Array.from({ length: words }, (_, n) =>
+    Buffer.from(text.subarray(starts[n], starts[n + 1])).toString("latin1"),
+  );
 }

@@ -2,7 +2,6 @@
  * The index file and the tail beyond it as sources for ranking. Runs in the searcher's thread, over
  * one moment of the index and of the store.
  */
-import type { StatementSync } from "node:sqlite";
 import { together } from "../../recall/memory-sources.ts";
 import type {
   Beside,
@@ -15,48 +14,20 @@ import type {
   Sources,
 } from "../../recall/sources.ts";
 import { memoryOf } from "../codecs.ts";
-import { type FoundRow, foundRowOf, NO_CENSUS } from "../found-row.ts";
+import { type FoundRow, NO_CENSUS } from "../found-row.ts";
 import { facetsIn, nearestSeen, reachOf, type SearchMemories, spaceKey } from "../search.ts";
 import { Seeing } from "../seeing.ts";
 import { isSeen, isTraceBranch, TIP } from "../sight.ts";
 import type { Tail } from "../tail.ts";
-import type { IndexFile } from "./index-file.ts";
+import type { IndexReader } from "./index-reader.ts";
 import { restriction, termToken } from "./index-tokens.ts";
 import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 import type { Vectors } from "./vectors.ts";
 
-/** Statements over the index, prepared once per file. */
-export class IndexStatements {
-  readonly census: StatementSync;
-  readonly postings: StatementSync;
-  readonly records: StatementSync;
-  readonly before: StatementSync;
-  readonly after: StatementSync;
-
-  constructor(index: IndexFile) {
-    this.census = index.prepare(
-      "select records, passages, terms, first, last from census where space = ?",
-    );
-    // One JSON array: making a row of each position takes half as long again.
-    this.postings = index.prepare(`select json_group_array(rowid) from (
-      select rowid from tokens where tokens match ? and rowid < ? and rowid >= ?
-      order by rowid desc limit ?)`);
-    this.records = index.prepare(`select pos, session, time, stored_at, valid_until, seq,
-      importance, confidence, traits, id, branch, reach, agent, packed from records
-      where pos in (select value from json_each(?))`);
-    this.before = index.prepare(
-      "select pos from records where session = ? and pos < ? order by pos desc limit ?",
-    );
-    this.after = index.prepare(
-      "select pos from records where session = ? and pos > ? and pos <= ? order by pos limit ?",
-    );
-  }
-}
-
 export interface Searching {
   readonly sql: Statements;
-  readonly index: IndexStatements | undefined;
+  readonly index: IndexReader | undefined;
   readonly tail: Tail;
   readonly vectors: Vectors;
   /** How far the index can be trusted. */
@@ -99,9 +70,7 @@ export class SqliteSources implements Sources {
   async census(): Promise<Census> {
     const { index, tail } = this.#of;
     const parts = this.#spaces.map((space) => {
-      const row = index?.census.get(space) as unknown as number[] | undefined;
-      const [records = 0, passages = 0, terms = 0, first = 0, last = 0] = row ?? [];
-      const indexed = { records, passages, terms, first, last };
+      const indexed = index?.census(space) ?? NO_CENSUS;
       return together(indexed, tail.space(space)?.census() ?? NO_CENSUS);
     });
     return parts.reduce((all, part) => ({
@@ -153,8 +122,7 @@ export class SqliteSources implements Sources {
     if (index === undefined || limit === 0) return [];
     const term = `"${termToken(space, token)}"`;
     const query = among === "" ? term : `${term} AND (${among})`;
-    const row = index.postings.get(query, Math.min(before, watermark + 1), from, limit);
-    return JSON.parse(single<string>(row) ?? "[]") as number[];
+    return index.postings(query, { before: Math.min(before, watermark + 1), from, limit });
   }
 
   readonly #seenInTail = new Map<number, boolean>();
@@ -185,8 +153,7 @@ export class SqliteSources implements Sources {
       if (entry !== undefined && this.#tailed(pos)) found.push(entry.found);
     }
     if (index === undefined || indexed.length === 0) return found;
-    for (const raw of index.records.iterate(JSON.stringify(indexed))) {
-      const record = foundRowOf(raw);
+    for (const record of index.records(indexed)) {
       if (this.#isVisible(record)) found.push(record.found);
     }
     return found;
@@ -215,16 +182,17 @@ export class SqliteSources implements Sources {
       .slice(-reach)
       .reverse();
     const key = Number(session);
-    const read = (statement: StatementSync | undefined, ...values: number[]): number[] =>
-      statement?.all(...values).map((row) => single<number>(row) as number) ?? [];
     const limit = Math.min(pos, watermark + 1);
     return {
       pos,
       before:
         earlier.length === reach
           ? earlier
-          : [...earlier, ...read(index?.before, key, limit, reach - earlier.length)],
-      after: [...read(index?.after, key, pos, watermark, reach), ...later].slice(0, reach),
+          : [...earlier, ...(index?.before(key, limit, reach - earlier.length) ?? [])],
+      after: [...(index?.after(key, pos, { upTo: watermark, reach }) ?? []), ...later].slice(
+        0,
+        reach,
+      ),
     };
   }
 

@@ -12,10 +12,11 @@ import { Tail } from "../tail.ts";
 import { isBusy, storeFailure } from "./failures.ts";
 import { watermark } from "./find.ts";
 import { homedRowOf, IndexFile } from "./index-file.ts";
+import { IndexReader } from "./index-reader.ts";
 import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
 import { redactionsIn } from "./redactions.ts";
 import { count } from "./scalar.ts";
-import { IndexStatements, SqliteSources } from "./search-sources.ts";
+import { SqliteSources } from "./search-sources.ts";
 import { prepareStatements } from "./statements.ts";
 import { SignatureCache, Vectors } from "./vectors.ts";
 
@@ -42,7 +43,7 @@ const sql = prepareStatements(db);
 let tail = new Tail();
 let signatures = new SignatureCache();
 let redactions = redactionsIn(db);
-let index: { readonly file: IndexFile; readonly statements: IndexStatements } | undefined;
+let index: { readonly file: IndexFile; readonly reader: IndexReader } | undefined;
 let queue: Promise<void> = Promise.resolve();
 
 port.on("message", (message: ToThread<SearchMemories>) => {
@@ -99,12 +100,13 @@ async function searchWith(operation: SearchMemories): Promise<Searched> {
       redactions: redactionsIn(db),
       read: (after) => sql.memoriesAfter.all(after, SLICE).map(homedRowOf),
     });
+    index?.reader.at(indexed);
     const workspace = count(sql.workspaceKey.get(operation.workspace));
     const vectors = new Vectors(sql, { cache: signatures, workspace, meant });
     const upTo = operation.upTo ?? records;
     const sources = new SqliteSources({
       sql,
-      index: index?.statements,
+      index: index?.reader,
       tail,
       vectors,
       watermark: indexed,
@@ -143,7 +145,7 @@ function openIndex(): void {
   const opened = IndexFile.openForReading(file);
   if (opened === undefined) return;
   if (hasRedactedWords(opened)) opened.close();
-  else index = { file: opened, statements: new IndexStatements(opened) };
+  else index = { file: opened, reader: new IndexReader(opened) };
 }
 
 const hasRedactedWords = (opened: IndexFile): boolean => opened.redactions !== redactionsIn(db);
