@@ -112,7 +112,12 @@ export const ERROR_CODES = {
   runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
 
   // What turns text into vectors.
-  embedder_unavailable: retryable(503, -32050, 75, "The embedder could not be reached, or answers wrongly."),
+  embedder_unavailable: retryable(
+    503,
+    -32050,
+    75,
+    "The embedder could not be reached, or answers wrongly.",
+  ),
   embedder_invalid: facts(502, -32050, 76, "What makes vectors is damaged, or refuses."),
 } as const satisfies Record<string, CodeFacts>;
 

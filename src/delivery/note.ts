@@ -51,14 +51,17 @@ export async function note(
   parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   leaveRoomForMark(input);
   const cited = citedIn(input);
-  const hidden = await hiddenAmong(
-    workspace,
-    cited.map(({ id }) => id),
-  );
-  await refuseQuarantined(
-    workspace,
-    cited.filter(({ id }) => !hidden.has(id)),
-  );
+  // What cites nothing is not looked into: writes of one turn keep their order.
+  if (cited.length > 0) {
+    const hidden = await hiddenAmong(
+      workspace,
+      cited.map(({ id }) => id),
+    );
+    await refuseQuarantined(
+      workspace,
+      cited.filter(({ id }) => !hidden.has(id)),
+    );
+  }
   const own = { kind: "continues-from" as const, to: delivery.acceptedBy };
   const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
@@ -124,7 +127,10 @@ async function append(
 ): Promise<Appended> {
   const { ids, clock, limits, name } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
-  await refuseInvisible(workspace, [written], { ahead: 1 });
+  // Its own work it may name: only what its author cites is looked into.
+  if (written.record.mentions.length > 1) {
+    await refuseInvisible(workspace, [written], { ahead: 1 });
+  }
   const appendTo = (to: string) =>
     workspace.store.appendMemories({
       workspace: name,

@@ -18,8 +18,6 @@ import { BatonError } from "../errors.ts";
 /** "BatonWV1", read as two little-endian numbers. */
 const MAGIC = [0x6f_74_61_42, 0x31_56_57_6e] as const;
 const HEADER_BYTES = 64;
-/** Positions are sixteen bits, and one value means "none". */
-const MOST_WORDS = 65_535;
 
 export interface WordCounts {
   readonly words: number;

@@ -1,5 +1,5 @@
 /** Matching: what one record says of what was asked, exactly, by its best passage. */
-import { LABEL_TIMES, passagesIn } from "./analyse.ts";
+import { LABEL_TIMES } from "./analyse.ts";
 import { saturation } from "./bm25.ts";
 import { type Gathered, nameWeight, termWeight } from "./gather.ts";
 import { datesOf, type Query } from "./query.ts";
@@ -22,6 +22,8 @@ export interface Match {
   readonly own: number;
 }
 
+const NOTHING_SAID = { passage: 0, words: 0, pairs: 0, said: [] as readonly number[] };
+
 export class Matcher {
   readonly #query: Query;
   readonly #weights: Weights;
@@ -30,6 +32,9 @@ export class Matcher {
   readonly #termWeights: readonly number[];
   readonly #average: number;
   readonly #follows: ReadonlySet<number>;
+  /** Of the record and the passage that are looked at now. */
+  readonly #labelTimes: Float64Array;
+  readonly #times: Float64Array;
 
   constructor(query: Query, weights: Weights, gathered: Gathered) {
     this.#query = query;
@@ -42,20 +47,29 @@ export class Matcher {
     );
     this.#average = Math.max(1, census.terms / Math.max(1, census.passages));
     this.#follows = new Set(query.pairs.map(([first, second]) => pairKey(first, second)));
+    this.#labelTimes = new Float64Array(query.terms.length);
+    this.#times = new Float64Array(query.terms.length);
   }
 
+  /** A few microseconds: loops by index over the packed terms, and nothing made that is not kept. */
   match(record: Found): Match {
-    const { labels, passages } = passagesIn(record.packed);
-    const labelTimes = new Float64Array(this.#termWeights.length);
-    for (const hash of labels) {
-      const place = this.#places.of(hash);
-      if (place !== -1) labelTimes[place] = (labelTimes[place] as number) + LABEL_TIMES;
+    const { packed } = record;
+    const labelled = 1 + (packed[0] ?? 0);
+    this.#labelTimes.fill(0);
+    for (let at = 1; at < labelled; at++) {
+      const place = this.#places.of(packed[at] as number);
+      if (place !== -1) this.#labelTimes[place] = (this.#labelTimes[place] as number) + LABEL_TIMES;
     }
     const terms = new Float64Array(this.#termWeights.length);
-    let best = { passage: 0, words: 0, pairs: 0, said: [] as number[] };
-    for (const [n, passage] of passages.entries()) {
-      const found = this.#passage(passage, labelTimes, terms);
-      if (found.words + found.pairs > best.words + best.pairs) best = { passage: n, ...found };
+    let best = NOTHING_SAID;
+    for (let at = labelled, passage = 0; at < packed.length; passage++) {
+      const length = packed[at] as number;
+      const pairs = this.#count(packed, at + 1, length);
+      const words = this.#weigh(length, terms);
+      if (words + pairs > best.words + best.pairs) {
+        best = { passage, words, pairs, said: this.#saidNow() };
+      }
+      at += 1 + length;
     }
     // A question is seldom the answer: what it says counts less, to its neighbours as much as ever.
     const part = record.isQuestion ? this.#weights.question : 1;
@@ -64,18 +78,15 @@ export class Matcher {
     return { record, terms, ...best, words, pairs, ...this.#around(record, words + pairs, part) };
   }
 
-  #passage(
-    passage: Uint32Array,
-    labelTimes: Float64Array,
-    terms: Float64Array,
-  ): { words: number; pairs: number; said: number[] } {
-    // Loops by index: an iterator over a typed array takes five times as long.
-    const times = labelTimes.slice();
+  /** How often a passage says each term; what the pairs in it are worth. */
+  #count(packed: Uint32Array, from: number, length: number): number {
+    const times = this.#times;
+    times.set(this.#labelTimes);
     let pairs = 0;
     let previous = -1;
     let counted: Set<number> | undefined;
-    for (let i = 0; i < passage.length; i++) {
-      const place = this.#places.of(passage[i] as number);
+    for (let at = from; at < from + length; at++) {
+      const place = this.#places.of(packed[at] as number);
       if (place !== -1) {
         times[place] = (times[place] as number) + 1;
         const key = pairKey(previous, place);
@@ -87,18 +98,28 @@ export class Matcher {
       }
       previous = place;
     }
+    return pairs;
+  }
+
+  /** What the terms that were counted are worth together; each at most, in `terms`. */
+  #weigh(length: number, terms: Float64Array): number {
     let words = 0;
-    const said: number[] = [];
-    for (let place = 0; place < times.length; place++) {
-      const n = times[place] as number;
+    for (let place = 0; place < this.#times.length; place++) {
+      const n = this.#times[place] as number;
       if (n === 0) continue;
-      const weight =
-        (this.#termWeights[place] as number) * saturation(n, passage.length, this.#average);
+      const weight = (this.#termWeights[place] as number) * saturation(n, length, this.#average);
       words += weight;
-      said.push(place);
       if (weight > (terms[place] as number)) terms[place] = weight;
     }
-    return { words, pairs, said };
+    return words;
+  }
+
+  #saidNow(): number[] {
+    const said: number[] = [];
+    for (let place = 0; place < this.#times.length; place++) {
+      if (this.#times[place] !== 0) said.push(place);
+    }
+    return said;
   }
 
   #pairWeight(first: number, second: number): number {

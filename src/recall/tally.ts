@@ -29,8 +29,7 @@ export class Tally {
     if (worth <= 0) return;
     const keys = this.#keys;
     const sums = this.#sums;
-    for (let n = 0; n < positions.length; n++) {
-      const position = positions[n] as number;
+    for (const position of positions) {
       const at = slotOf(keys, position);
       keys[at] = position;
       const sum = (sums[at] as number) + worth;
@@ -64,8 +63,7 @@ export class Tally {
     const steps = new Uint32Array(STEPS + 1);
     const scale = STEPS / (this.#most || 1);
     const sums = this.#sums;
-    for (let at = 0; at < sums.length; at++) {
-      const sum = sums[at] as number;
+    for (const sum of sums) {
       const step = (sum * scale) | 0;
       if (sum > 0) steps[step] = (steps[step] as number) + 1;
     }
