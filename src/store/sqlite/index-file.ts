@@ -120,10 +120,11 @@ export class IndexFile {
   }
 
   /** Opens the index for looking things up; undefined while there is none. */
-  static openForReading(file: string): IndexFile | undefined {
+  static openForReading(file: string, { cacheKb = 2_000 } = {}): IndexFile | undefined {
     let db: DatabaseSync | undefined;
     try {
       db = new DatabaseSync(indexPath(file), { readOnly: true, timeout: 0 });
+      db.exec(`pragma cache_size = -${cacheKb}`);
       if (indexVersion(db) === INDEX_VERSION) return new IndexFile(db);
     } catch {
       // Not made yet, or damaged: everything is scanned until the housekeeper has made it.

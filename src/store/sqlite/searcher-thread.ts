@@ -26,6 +26,8 @@ const WAIT_MS = 2_000;
 const SLICE = 1_000;
 /** An index this far behind may have been made anew in another file: look again. */
 const FAR_BEHIND = 10_000;
+/** Pages of the index that are kept: a question meets a few hundred of them, mostly the same. */
+const CACHE_KB = 64_000;
 
 export interface Answer {
   readonly searched: Searched;
@@ -142,7 +144,7 @@ function openIndex(): void {
     if (behind > FAR_BEHIND || hasRedactedWords(index.file)) closeIndex();
   }
   if (index !== undefined) return;
-  const opened = IndexFile.openForReading(file);
+  const opened = IndexFile.openForReading(file, { cacheKb: CACHE_KB });
   if (opened === undefined) return;
   if (hasRedactedWords(opened)) opened.close();
   else index = { file: opened, reader: new IndexReader(opened) };
