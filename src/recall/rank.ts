@@ -75,9 +75,9 @@ export interface Ranked {
 const SPREADING = 32;
 /** How much the second best of a session speaks for it: one chance hit should not do so alone. */
 const SECOND = 0.3;
-const MEANT = 50;
+const MEANT = 32;
 /** So many of the best by words are compared by meaning too. */
-const LIKENED = 100;
+const LIKENED = 64;
 /** Edges looked at around one round of records. */
 const EDGES = 2_000;
 

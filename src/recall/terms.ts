@@ -3,33 +3,21 @@
  * "choosing" and "choose" are one term. Words that say nothing are none.
  */
 import { stemmer } from "stemmer";
+import { Generations } from "../generations.ts";
 import { BASE_FORMS } from "./irregular.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { wordsOf } from "./words.ts";
 
-/**
- * Stemming takes a microsecond, and a team uses the same words all day. Two generations: when the young
- * one is full it becomes the old one, and what is still in use comes over from there.
- */
-const GENERATION = 50_000;
-let young = new Map<string, string>();
-let old = new Map<string, string>();
+/** Stemming takes a microsecond, and a team uses the same words all day. */
+const stems = new Generations<string, string>(50_000);
 
 export function stem(word: string): string {
-  const known = young.get(word);
+  const known = stems.get(word);
   if (known !== undefined) return known;
-  if (young.size >= GENERATION) {
-    old = young;
-    young = new Map();
-  }
-  const term = old.get(word) ?? stemmed(word);
-  young.set(word, term);
-  return term;
-}
-
-function stemmed(word: string): string {
   const base = BASE_FORMS.get(word) ?? word;
-  return /\d/.test(base) ? base : stemmer(base);
+  const term = /\d/.test(base) ? base : stemmer(base);
+  stems.set(word, term);
+  return term;
 }
 
 /** In order of appearance. */

@@ -3,6 +3,7 @@
  * order: pos, session, time, stored_at, valid_until, seq, importance, confidence, traits, id, branch,
  * reach, agent, packed.
  */
+import { Generations } from "../generations.ts";
 import type { Census, Found } from "../recall/sources.ts";
 import { wordsOf } from "../recall/words.ts";
 import { type IndexedRecord, reachOf } from "./search.ts";
@@ -86,13 +87,11 @@ export function wordsIn(bytes: Uint8Array): Uint32Array {
 }
 
 /** Few write much. */
-const NAMES_KEPT = 1_000;
-const names = new Map<string, readonly string[]>();
+const names = new Generations<string, readonly string[]>(1_000);
 
 function namesOf(agent: string): readonly string[] {
   const known = names.get(agent);
   if (known !== undefined) return known;
-  if (names.size === NAMES_KEPT) names.clear();
   const words = wordsOf(agent);
   names.set(agent, words);
   return words;

@@ -3,12 +3,13 @@
  * records that many questions meet, and the lists of frequent words until something is added to them.
  */
 import type { StatementSync } from "node:sqlite";
+import { Generations } from "../../generations.ts";
 import type { Census } from "../../recall/sources.ts";
 import { type FoundRow, foundRowOf } from "../found-row.ts";
 import type { IndexFile } from "./index-file.ts";
 import { single } from "./scalar.ts";
 
-/** Some 6 MB of records, and as much of lists. */
+/** Some 10 MB of records, and as much of lists. */
 const RECORDS_KEPT = 10_000;
 const LISTS_KEPT = 2_000;
 
@@ -24,8 +25,8 @@ export class IndexReader {
   readonly #records: StatementSync;
   readonly #before: StatementSync;
   readonly #after: StatementSync;
-  readonly #recordsKept = new Map<number, FoundRow>();
-  readonly #listsKept = new Map<string, readonly number[]>();
+  readonly #recordsKept = new Generations<number, FoundRow>(RECORDS_KEPT);
+  readonly #listsKept = new Generations<string, readonly number[]>(LISTS_KEPT);
   #watermark = 0;
 
   constructor(index: IndexFile) {
@@ -68,7 +69,7 @@ export class IndexReader {
     if (known !== undefined) return known;
     const row = this.#postings.get(query, before, from, limit);
     const list = JSON.parse(single<string>(row) ?? "[]") as number[];
-    keep(this.#listsKept, LISTS_KEPT, key, list);
+    this.#listsKept.set(key, list);
     return list;
   }
 
@@ -83,7 +84,7 @@ export class IndexReader {
     if (unknown.length === 0) return found;
     for (const raw of this.#records.iterate(JSON.stringify(unknown))) {
       const row = foundRowOf(raw);
-      keep(this.#recordsKept, RECORDS_KEPT, row.pos, row);
+      this.#recordsKept.set(row.pos, row);
       found.push(row);
     }
     return found;
@@ -96,11 +97,4 @@ export class IndexReader {
   after(session: number, pos: number, { upTo, reach }: { upTo: number; reach: number }): number[] {
     return this.#after.all(session, pos, upTo, reach).map((row) => single<number>(row) as number);
   }
-}
-
-/** The one that came first goes first. */
-function keep<Key, Value>(kept: Map<Key, Value>, most: number, key: Key, value: Value): void {
-  const [oldest] = kept.size < most ? [] : kept.keys();
-  if (oldest !== undefined) kept.delete(oldest);
-  kept.set(key, value);
 }

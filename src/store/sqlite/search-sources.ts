@@ -37,7 +37,7 @@ export interface Searching {
 }
 
 /** So many of the nearest are looked at, at most, for those that may be seen. */
-const NEAR = 128;
+const NEAR = 80;
 /** More branches than this are not named to the index: what it finds is checked anyway. */
 const NAMED_BRANCHES = 16;
 

@@ -14,7 +14,7 @@ import { single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 /** Of so many nearest by their bits the exact likeness is computed. */
-const LOOKED_AT = 128;
+const LOOKED_AT = 80;
 
 /** Kept from search to search. A model that is dropped takes its key with it: no other gets it. */
 export class SignatureCache {
