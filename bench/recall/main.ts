@@ -141,6 +141,7 @@ async function measure(
   const loopMaxMs = await loopWhile(async () => {
     for (const question of questions.slice(0, 100)) await hub.recall(question);
   });
+  const rssMb = process.memoryUsage.rss() / 2 ** 20;
   // An exhaustive search of a million takes seconds.
   const compared = size < 1_000_000 ? 100 : 20;
   const kept = await keptOf(folder.file("recall.db"), questions.slice(0, compared));
@@ -157,7 +158,7 @@ async function measure(
     bm25P95: quantile(bm25, 0.95),
     kept,
     loopMaxMs,
-    rssMb: process.memoryUsage.rss() / 2 ** 20,
+    rssMb,
     rssBeforeMb,
   };
 }

@@ -2,7 +2,7 @@
  * Gathering: from a question to a few hundred records worth a closer look, without looking at more
  * postings than a budget allows, however large the store is.
  *
- * Lists are read in two rounds. The first reads the newest few hundred of each: rare words are done
+ * Lists are read in two rounds. The first reads the newest few dozen of each: rare words are done
  * with it, and of frequent ones it tells how frequent they are, by how far back they reach.
  * The second spends what is left of the budget on the lists that weigh most, so that what a frequent
  * word would add to a record that has nothing else is what goes unread.
@@ -13,7 +13,7 @@ import type { Census, Sources } from "./sources.ts";
 import { Tally } from "./tally.ts";
 import type { Weights } from "./weights.ts";
 
-const FIRST_ROUND = 250;
+const FIRST_ROUND = 64;
 const SHORTEST = 32;
 /** A near word that is said in passing leads nowhere. */
 const NEAR_CLASS = 2;

@@ -38,7 +38,7 @@ export interface Effort {
   readonly candidates: number;
 }
 
-export const EFFORT: Effort = { postings: 12_000, candidates: 160 };
+export const EFFORT: Effort = { postings: 20_000, candidates: 160 };
 
 /** What a place in the ranking is made of, in the units of weights.ts. */
 export interface Parts {
