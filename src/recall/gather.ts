@@ -14,6 +14,9 @@ import { Tally } from "./tally.ts";
 import type { Weights } from "./weights.ts";
 
 const FIRST_ROUND = 64;
+/** A small store is read far enough to know its frequent words, whose records may all be of one day. */
+const SMALL = 50_000;
+const FIRST_ROUND_SMALL = 250;
 const SHORTEST = 32;
 /** A near word that is said in passing leads nowhere. */
 const NEAR_CLASS = 2;
@@ -61,12 +64,13 @@ export async function gather(
   const census = await sources.census();
   const lists = listsOf(query);
   // Of a question with many words less of each is read.
-  const each = Math.max(SHORTEST, Math.min(FIRST_ROUND, Math.floor(postings / lists.length)));
+  const first = census.records < SMALL ? FIRST_ROUND_SMALL : FIRST_ROUND;
+  const each = Math.max(SHORTEST, Math.min(first, Math.floor(postings / lists.length)));
   await read(sources, lists, each);
   for (const list of lists) list.count = lengthOf(list, { census, limit: each });
-  const first = raritiesOf(query, lists, census);
+  const guessed = raritiesOf(query, lists, census);
   await readMore(sources, lists, {
-    weigh: (list) => weightOf(list, { query, weights, rarities: first }),
+    weigh: (list) => weightOf(list, { query, weights, rarities: guessed }),
     budget: postings,
   });
   const rarities = raritiesOf(query, lists, census);

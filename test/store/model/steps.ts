@@ -646,9 +646,7 @@ const turn = fc
         async (side) => {
           const prepared: (() => Promise<unknown>)[] = [];
           for (const each of writes) prepared.push(await each.prepare(side));
-          const answers = await side.inOneTurn(
-            prepared.map((submit) => () => outcomeOf(submit())),
-          );
+          const answers = await side.inOneTurn(prepared.map((submit) => () => outcomeOf(submit())));
           return answers.map(withoutLeases);
         },
       ],
