@@ -595,10 +595,12 @@ const ask = step(
       case "attempts":
         return side.hub.attempts(pick(side.deliveries, n) ?? "dlv_none");
       case "waiting":
-        return pagesOf(side, NAMES[n % NAMES.length] as string, {
-          limit: 1 + (n % 4),
-          ...(n % 5 === 0 ? { task: TASKS[0] as string } : {}),
-        });
+        return withoutLeases(
+          await pagesOf(side, NAMES[n % NAMES.length] as string, {
+            limit: 1 + (n % 4),
+            ...(n % 5 === 0 ? { task: TASKS[0] as string } : {}),
+          }),
+        );
       case "events":
         return side.hub.events(n % 30, 5);
       case "dead":
