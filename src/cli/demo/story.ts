@@ -177,6 +177,7 @@ function sayNext(task: string): void {
   const next = [
     [`${baton} line ${task}`, "the task, hop by hop"],
     [`${baton} recent --task ${task}`, "what was remembered on the way"],
+    [`${baton} recall validateToken`, "what answers a question, and why"],
     [`${baton} verify`, "everything against its hashes"],
     ...(fromSource
       ? [
