@@ -2,6 +2,7 @@
  * A thread that does jobs somebody waits for: started with the first one, keeps the process alive only
  * while one is under way, and whoever waits is told when the thread is lost.
  */
+import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { BatonError } from "../../errors.ts";
 
@@ -69,6 +70,7 @@ export class JobThread<Job, Result, Progress = never> {
 
   /** Unreferenced: a program that forgets to close its hub still ends. */
   #start(): Worker {
+    if (this.#module.pathname.endsWith(".ts")) keepWebAssembly();
     const thread = new Worker(this.#module, {
       workerData: { file: this.#file } satisfies ThreadData,
       execArgv: ["--disable-warning=ExperimentalWarning"],
@@ -112,6 +114,14 @@ export class JobThread<Job, Result, Progress = never> {
     this.#jobs.clear();
   }
 }
+
+/**
+ * Node takes the types out of .ts files with WebAssembly, in each thread that loads some. The V8 of Node
+ * 24 (13.6, without 9b8ca54d5a) collects its code for all threads together, and what one of them looks
+ * up just then is freed twice: the process dies. Not collected, it is a few megabytes for as long as the
+ * process lives. As published, threads load .js and no WebAssembly, and nothing is changed.
+ */
+const keepWebAssembly = (): void => setFlagsFromString("--no-wasm-code-gc");
 
 /** Errors lose their class on the way between threads. */
 function rebuilt(error: unknown): unknown {
