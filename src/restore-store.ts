@@ -13,6 +13,7 @@ import { type Limits, resolveLimits } from "./limits.ts";
 import { fileOf, openHub } from "./open-hub.ts";
 import { fileFailure } from "./staged-file.ts";
 import type { CopiedWorkspace } from "./store/archive.ts";
+import { refuseStoreInUse } from "./store-in-use.ts";
 
 const RestoreSchema = z.strictObject({
   clock: z
@@ -85,6 +86,7 @@ async function restoreExport(
 
 /** An export begins with `{`; everything else is taken for a copy of a file, and looked at there. */
 async function isCopy(file: string): Promise<boolean> {
+  refuseStoreInUse(file);
   try {
     await using handle = await open(file, "r");
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);

@@ -10,6 +10,7 @@ import { BatonError } from "../errors.ts";
 import { fileFailure } from "../staged-file.ts";
 import { type ImportProgress, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { refuseStoreInUse } from "../store-in-use.ts";
 import { checkedFile, checkedOptions, listener } from "./given.ts";
 import type { ExportHeader } from "./lines.ts";
 import { type Chunks, type ReadExport, readExport } from "./read-export.ts";
@@ -120,6 +121,7 @@ async function openSource(
   source: ImportSource,
 ): Promise<ReadExport> {
   if (typeof source !== "string") return readExport(source, { limits, name: "The export" });
+  refuseStoreInUse(source);
   try {
     return await readExport(createReadStream(source), { limits, name: source });
   } catch (error) {

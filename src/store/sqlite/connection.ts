@@ -1,8 +1,13 @@
 /**
  * One connection to the file, set up the way our durability promise needs it, and the check that
  * the file is whole before anything is written.
+ *
+ * Nothing of ours opens a file that SQLite may have open in this process: when it is closed again, the
+ * system drops every lock SQLite holds there, for all connections (sqlite.org/howtocorrupt.html,
+ * 2.2). Another process can then take itself for the last one and remove the log, and what is written
+ * to it from here is lost. SQLite looks twice since 3.51; 3.40, in somebody's shell, was seen to do it.
  */
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../errors.ts";
 
@@ -11,10 +16,10 @@ const OLDEST_SQLITE = [3, 51, 3] as const;
 
 /** Opens the file and changes nothing in it: it may turn out to be somebody else's. */
 export function connect(file: string): DatabaseSync {
-  refuseTruncated(file);
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
     refuseOldSqlite(db);
+    refuseTruncated(db, file);
     return db;
   } catch (error) {
     db.close();
@@ -36,11 +41,12 @@ export function configure(db: DatabaseSync, maxBytes: number): void {
     pragma cache_size = -32000;
     pragma temp_store = memory;
   `);
-  if (maxBytes > 0) db.exec(`pragma max_page_count = ${Math.ceil(maxBytes / pageSize(db))}`);
+  if (maxBytes > 0)
+    db.exec(`pragma max_page_count = ${Math.ceil(maxBytes / setting(db, "page_size"))}`);
 }
 
-function pageSize(db: DatabaseSync): number {
-  return (db.prepare("pragma page_size").get() as { page_size: number }).page_size;
+function setting(db: DatabaseSync, name: "page_count" | "page_size"): number {
+  return db.prepare(`pragma ${name}`).get()?.[name] as number;
 }
 
 function refuseOldSqlite(db: DatabaseSync): void {
@@ -59,32 +65,27 @@ function refuseOldSqlite(db: DatabaseSync): void {
 }
 
 /**
- * A file shorter than its own header says has lost its end. SQLite would notice only when it reads
- * a lost page, perhaps months later, so we compare now: 100 bytes, no history. With a log beside
- * it the file may rightly be short: an interrupted checkpoint is repaired from the log.
+ * A file shorter than its own header says has lost its end. SQLite refuses one that lacks whole pages,
+ * but takes a last page that was cut for a whole one, and would notice only when it reads what is lost,
+ * perhaps months later; so we compare now. With a log beside it the file may rightly be short: an
+ * interrupted checkpoint is repaired from the log.
+ *
+ * Within one read: meanwhile nobody cuts off a log that it reads from, and nobody folds one into the
+ * file where it reads from that alone.
  */
-function refuseTruncated(file: string): void {
-  // The log first and the size last: another process may fold its log into the file meanwhile.
-  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  const begun = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (begun === 0 || log > 0) return;
-  const header = readHeader(file);
-  if (!header.toString("latin1").startsWith("SQLite format 3\0")) corrupt(file, "is not SQLite");
-  const declared = header.readUInt16BE(16);
-  const expected = header.readUInt32BE(28) * (declared === 1 ? 65_536 : declared);
-  const size = statSync(file).size;
-  if (size < expected) corrupt(file, `has ${size} of ${expected} bytes`);
-}
-
-function readHeader(file: string): Buffer {
-  const header = Buffer.alloc(100);
-  const handle = openSync(file, "r");
+function refuseTruncated(db: DatabaseSync, file: string): void {
+  db.exec("begin");
   try {
-    readSync(handle, header, 0, 100, 0);
+    const expected = setting(db, "page_count") * setting(db, "page_size");
+    // Beside the file itself, where a link to it was named.
+    const log = statSync(`${db.location()}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const { size } = statSync(file);
+    if (log > 0) return;
+    if (size < expected) corrupt(file, `has ${size} of ${expected} bytes`);
+    if (expected === 0 && size > 0) corrupt(file, "is not SQLite"); // One byte, to SQLite, is none.
   } finally {
-    closeSync(handle);
+    if (db.isTransaction) db.exec("rollback");
   }
-  return header;
 }
 
 function corrupt(file: string, what: string): never {

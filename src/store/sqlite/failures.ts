@@ -32,6 +32,10 @@ export function isBusy(error: unknown): boolean {
 export const isConstraint = (error: unknown): boolean =>
   isSqliteFailure(error) && (error.errcode & 0xff) === CONSTRAINT;
 
+/** It does not begin as a database does. */
+export const isNoDatabase = (error: unknown): boolean =>
+  isSqliteFailure(error) && (error.errcode & 0xff) === NOTADB;
+
 /** A `BatonError` for what SQLite or the file system said; anything else is our bug, unchanged. */
 export function storeFailure(error: unknown, file: string): unknown {
   if (error instanceof BatonError) return error;

@@ -4,18 +4,17 @@
  * is to be replaced; then it is kept beside under another name, and nobody may have it open.
  */
 import {
-  closeSync,
   constants,
   copyFileSync,
   createWriteStream,
   existsSync,
   linkSync,
-  openSync,
-  readSync,
   renameSync,
 } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { pathToFileURL } from "node:url";
 import type { Clock } from "../../clock.ts";
 import { BatonError } from "../../errors.ts";
 import { fileFailure, stageFile } from "../../staged-file.ts";
@@ -23,7 +22,7 @@ import type { BackupProgress, CopiedWorkspace } from "../archive.ts";
 import { foldLog, inspectFile } from "./backup.ts";
 import { readSeal, sealedBytes } from "./backup-seal.ts";
 import { connect } from "./connection.ts";
-import { isBusy, storeFailure } from "./failures.ts";
+import { isBusy, isNoDatabase, storeFailure } from "./failures.ts";
 import { removeIndex } from "./index-file.ts";
 import { isCurrent, migrate } from "./migrations.ts";
 
@@ -108,19 +107,22 @@ function keepBeside(file: string, clock: Clock): string {
   return kept;
 }
 
-/** Of anything else SQLite would throw the log away. */
+/**
+ * Of anything else SQLite would throw the log away; "immutable" lets it look at the file alone. Not
+ * opened by ourselves, since this process may have it open (connection.ts).
+ */
 function isSqlite(file: string): boolean {
-  const handle = openSync(file, "r");
+  const address = pathToFileURL(file);
+  address.searchParams.set("immutable", "1");
+  const db = new DatabaseSync(address, { readOnly: true });
   try {
-    const start = Buffer.alloc(MAGIC.length);
-    readSync(handle, start, 0, MAGIC.length, 0);
-    return start.toString("latin1") === MAGIC;
+    return db.prepare("pragma page_count").get()?.["page_count"] !== 0;
+  } catch (error) {
+    return !isNoDatabase(error);
   } finally {
-    closeSync(handle);
+    db.close();
   }
 }
-
-const MAGIC = "SQLite format 3\0";
 
 function inUse(file: string, cause: unknown): BatonError {
   return new BatonError("store_busy", {

@@ -3,15 +3,14 @@
  * log is cut off, which still has the pages as they were; then the file itself is read, byte by byte,
  * and where something is left in space that was freed long before, the whole file is written anew.
  */
-import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBusy } from "./failures.ts";
+import { holds } from "./holds.ts";
 
 /** How long others may keep the log in use before that is told instead. */
 const PATIENCE_MS = 5_000;
 const PAUSE_MS = 25;
-const CHUNK = 1 << 20;
 
 /** What the files cannot be blamed for. */
 const BEYOND = [
@@ -26,10 +25,14 @@ export async function scrub(
   forms: readonly string[],
 ): Promise<readonly string[]> {
   const beyond = await cutLog(db);
-  if (beyond.length > 0 || !(await holds(file, forms))) return [...beyond, ...BEYOND];
+  if (beyond.length > 0 || !(await mayHold(file, forms))) return [...beyond, ...BEYOND];
   const failed = await writeAnew(db);
   return [...failed, ...(await cutLog(db)), ...BEYOND];
 }
+
+/** Where nobody can look (no process can be started, say), it is taken for granted. */
+const mayHold = (file: string, forms: readonly string[]): Promise<boolean> =>
+  holds({ file, forms }).catch(() => true);
 
 async function cutLog(db: DatabaseSync): Promise<readonly string[]> {
   const cut = await patiently(() => {
@@ -60,28 +63,5 @@ async function patiently(attempt: () => boolean): Promise<boolean> {
     }
     if (performance.now() > giveUpAt) return false;
     await sleep(PAUSE_MS);
-  }
-}
-
-/** Whether any of the texts stands in the file. Each chunk begins with the end of the one before. */
-async function holds(file: string, forms: readonly string[]): Promise<boolean> {
-  if (forms.length === 0) return false;
-  const wanted = forms.map((form) => Buffer.from(form));
-  const overlap = Math.max(...wanted.map((bytes) => bytes.length)) - 1;
-  const buffer = Buffer.alloc(overlap + CHUNK);
-  const handle = openSync(file, "r");
-  try {
-    for (let kept = 0, at = 0; ; ) {
-      const read = readSync(handle, buffer, kept, CHUNK, at);
-      if (read === 0) return false;
-      const seen = buffer.subarray(0, kept + read);
-      if (wanted.some((bytes) => seen.includes(bytes))) return true;
-      at += read;
-      kept = Math.min(overlap, seen.length);
-      seen.copy(buffer, 0, seen.length - kept);
-      await new Promise(setImmediate);
-    }
-  } finally {
-    closeSync(handle);
   }
 }
