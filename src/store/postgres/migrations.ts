@@ -28,6 +28,7 @@ const MIGRATIONS: readonly Migration[] = [
   },
   { version: 3, name: "references are edges too", sql: REFERENCES },
   { version: 4, name: "ranked search, vectors", sql: RANKED_SEARCH },
+  { version: 5, name: "claims share a reservation", sql: "" }, // Only a function has changed.
 ];
 
 const NEWEST = MIGRATIONS.length;

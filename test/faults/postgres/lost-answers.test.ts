@@ -329,7 +329,7 @@ const OPERATIONS: readonly Operation[] = [
             { ...delivery, id: "dlv-2", receiver: "cyd", state: "dead", reason: "{}" },
             { ...delivery, id: "dlv-3", receiver: "role:worker", state: "scheduled" },
           ],
-          entry: { kind: "key", name: "published", value: "{}", basedOn: 0 },
+          entries: [{ kind: "key", name: "published", value: "{}", basedOn: 0 }],
         });
     },
   },
@@ -495,6 +495,40 @@ describe("a send whose answer was lost", () => {
     proxy.breakAt(WRITE, "unheard");
     await send("first");
     await expect.poll(() => woken).toBe(1);
+  });
+});
+
+describe("what a claim had reserved that is being undone", () => {
+  /** As the server does it: the workspace is free again, and the reservation not yet. */
+  async function reserving(workspace: string, lease: number | null): Promise<AsyncDisposable> {
+    const client = new pg.Client(postgresUrl());
+    await client.connect();
+    await client.query(`set search_path = ${shaky.schema}`);
+    await client.query("begin");
+    const { rows } = await client.query(
+      `select * from pickable((select key from workspaces where name = $1), 0,
+        row (0, 'ben', '', '', '', $2, $2, 1, null, null)::claim_part, '{}')`,
+      [workspace, lease],
+    );
+    expect(rows).toHaveLength(1);
+    return {
+      async [Symbol.asyncDispose]() {
+        await client.query("rollback");
+        await client.end();
+      },
+    };
+  }
+
+  it("is found by the next one all the same, unlike what somebody is about to take [DLV-6]", async () => {
+    await using stage = await openStage(shaky.address);
+    const { workspace, ben, send } = await stage.scene("being undone");
+    await send("first");
+    {
+      await using _looking = await reserving(workspace, null);
+      expect(await firstOffer(ben)).toBeUndefined();
+    }
+    await using _undone = await reserving(workspace, LEASE_MS);
+    expect((await firstOffer(ben))?.envelope.task).toBe("first");
   });
 });
 

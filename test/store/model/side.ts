@@ -21,7 +21,7 @@ export const NAMES = ["ada", "ben", "cyd"] as const;
 export const ROLES = ["role:any", "role:planner", "role:coder"] as const;
 /** Every kind of entry a run may leave. */
 export const ENTRY_KINDS = [
-  ...["note", "key", "breaker", "channel", "subscription", "once", "route"],
+  ...["note", "key", "breaker", "channel", "subscription", "once", "route", "ledger"],
 ] as const;
 /** Processes that claim: the hub's own, and one past it. */
 export const PROCESSES = ["p0", "p1"] as const;
@@ -132,8 +132,19 @@ export class Side {
     return this.#open.close();
   }
 
-  /** Submits all of them before the first is answered, where their order is kept then. */
+  /**
+   * Submits all of them before the first is answered, where their order is kept then. What they leave
+   * is noted in the order of their answers, which nobody was promised: here it is put in that of ids.
+   */
   async inOneTurn<T>(submit: readonly (() => Promise<T>)[]): Promise<T[]> {
+    const noted = [this.memories, this.envelopes, this.deliveries];
+    const before = noted.map((ids) => ids.length);
+    const answers = await this.#answers(submit);
+    for (const [n, ids] of noted.entries()) ids.push(...ids.splice(before[n] as number).sort());
+    return answers;
+  }
+
+  async #answers<T>(submit: readonly (() => Promise<T>)[]): Promise<T[]> {
     if (this.#opening.inOrder) return Promise.all(submit.map((each) => each()));
     const answers: T[] = [];
     for (const each of submit) answers.push(await each());

@@ -46,6 +46,8 @@ export const CLAIM = `
   -- One reserved by a hub that is about to take it is passed over. The reservation is a hint
   -- (taking checks again), nobody ever waits for it, and it ends with its transaction. No more is
   -- reserved than is taken: others would find nothing where there is something.
+  -- Who claims has the workspace to itself, and only shares: a transaction frees its locks one by one,
+  -- and what one that was undone had reserved may still be so when the next has the workspace.
   create function pickable(w bigint, t bigint, c claim_part, p_seen text[])
     returns setof deliveries
   language plpgsql as $$
@@ -53,6 +55,7 @@ export const CLAIM = `
   declare
     -- Advisory locks are the whole database's: other stores in it count the same way.
     here int := hashint8(w) # hashtext(current_schema());
+    looks boolean := c.lease is null;
     own record;
     shared text;
     d deliveries;
@@ -90,7 +93,8 @@ export const CLAIM = `
       return query select d.* from deliveries d
         where d.workspace = w and d.receiver = c.receiver and d.state = 1 and d.turn = 1
           and d.id <> all (p_seen) and (d.deadline = 0 or d.deadline > t)
-          and pg_try_advisory_xact_lock(here, hashtext(d.id))
+          and case when looks then pg_try_advisory_xact_lock(here, hashtext(d.id))
+            else pg_try_advisory_xact_lock_shared(here, hashtext(d.id)) end
         order by d.place, d.id limit c.most;
     else
       -- Page by page, so that two inboxes of any length are merged without being sorted.
@@ -112,7 +116,8 @@ export const CLAIM = `
           after_place := d.place;
           after_id := d.id;
           continue when d.id = any (p_seen)
-            or not pg_try_advisory_xact_lock(here, hashtext(d.id));
+            or not case when looks then pg_try_advisory_xact_lock(here, hashtext(d.id))
+              else pg_try_advisory_xact_lock_shared(here, hashtext(d.id)) end;
           return next d;
           picked := picked + 1;
           exit when picked = c.most;
