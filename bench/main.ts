@@ -5,8 +5,10 @@
  *   delivery                 Baton on SQLite and PostgreSQL against queues and raw engines
  *   growth                   what delivery costs with a long history, a long inbox, many receivers
  *   recall                   what recalling costs, by the size of the store
+ *   context                  what composing a receiver's view costs, and where the time goes
  *   driver                   drivers for PostgreSQL
  */
+import { runContext } from "./context/main.ts";
 import { runDelivery } from "./delivery/main.ts";
 import { runDriver } from "./driver.ts";
 import { runFoundation } from "./foundation.ts";
@@ -20,5 +22,6 @@ const only = args[at]?.split("=")[1] ?? args[at + 1];
 if (at >= 0 && only === "delivery") await runDelivery(args);
 else if (at >= 0 && only === "growth") await runGrowth(args);
 else if (at >= 0 && only === "recall") await runRecall(args);
+else if (at >= 0 && only === "context") await runContext(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
 else await runFoundation(args);

@@ -4,6 +4,7 @@
  */
 import { COMMANDS } from "../src/cli/commands.ts";
 import { wordsOf } from "../src/cli/parse.ts";
+import { RULES } from "../src/context/lint/rules.ts";
 import { TRANSITIONS, type Transition } from "../src/delivery/transitions.ts";
 import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
 import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
@@ -16,6 +17,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   "format limits": () => limits(FORMAT_LIMITS, FORMAT_MEANINGS),
   "default limits": () => limits(DEFAULT_LIMITS, DEFAULT_MEANINGS),
   commands,
+  "lint rules": lintRules,
   "sql views": sqlViews,
 };
 
@@ -73,7 +75,7 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   priority: "How urgent it is: what is urgent goes ahead in the receiver's inbox",
   reconstructed: "Made by the hub from the notes of a holder that fell silent: who, which try, why",
   to: "Whom it is for: an agent, one agent of a role, or everybody on a channel",
-  version: "The version of this format",
+  version: "The version of this format, such as 1.1",
   workspace: "The tenant",
 };
 
@@ -136,8 +138,11 @@ const FORMAT_MEANINGS: Record<keyof typeof FORMAT_LIMITS, string> = {
   nameLength: "characters of a name: agent, role, task, run, workspace, tag",
   lineLength: "characters of a sentence: a constraint, a step, a question",
   textLength: "characters of a paragraph: intent, state, a result's summary",
+  intentLength:
+    "characters of an intent that travel; a longer one is kept whole as a record, the brief",
   contentLength: "characters of a memory's content; longer documents are artifacts",
   listItems: "entries in one list of an envelope; pins in a workspace",
+  ledgerItems: "constraints, open decisions and releases on one task's ledger",
   references: "references of one envelope or memory",
   parents: "parents of one envelope",
   tags: "tags, or concepts, of one memory; aliases of an agent",
@@ -173,6 +178,8 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   traceBuffer: "steps of traces that wait to be stored; more are refused, and counted",
   busyMs: "milliseconds a call is tried for while others hold the store, or its server is away",
   exportLineBytes: "bytes of one line of an export that is imported",
+  artifactBytes:
+    "bytes read to see whether the files of a handoff are as they were; more is unchecked",
   documentBytes: "bytes of a MEMORY.md, exported or imported",
   storeBytes: "bytes a SQLite store may grow to; 0 leaves it to the disk",
 };
@@ -188,6 +195,15 @@ function limits(
       value.toLocaleString("en"),
       meanings[name] ?? "",
     ]),
+  );
+}
+
+// Lint --------------------------------------------------------------------------------------------
+
+function lintRules(): string {
+  return rows(
+    ["rule", "level", "finds"],
+    Object.entries(RULES).map(([name, { level, meaning }]) => [`\`${name}\``, level, meaning]),
   );
 }
 

@@ -3,6 +3,10 @@
  * line into the room that does it; all of them pass `#call`, because calling keeps a session alive.
  */
 import { type CatchUp, type CatchUpQuery, catchUp } from "./context/catch-up.ts";
+import type { ViewOptions } from "./context/compose.ts";
+import { type LintReport, lintDraft } from "./context/lint.ts";
+import { type Preview, preview } from "./context/preview.ts";
+import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
 import { type AcceptOptions, acceptNext } from "./delivery/accept.ts";
 import { type Asked, answer, questionsTo } from "./delivery/ask.ts";
 import { cancel } from "./delivery/cancel.ts";
@@ -16,11 +20,14 @@ import { discard, type RedriveChanges, redrive } from "./delivery/dead.ts";
 import { handOver } from "./delivery/handoff.ts";
 import { type InboxOptions, inbox } from "./delivery/inbox.ts";
 import { joinHandoffs } from "./delivery/join-handoffs.ts";
+import { type Ledger, ledgerOf } from "./delivery/ledger.ts";
 import type { Noted } from "./delivery/note.ts";
 import type { Offer } from "./delivery/offer.ts";
 import { type Once, once, resolveOnce } from "./delivery/once.ts";
 import { type Approval, approve, type Edit, edit, reject, reply } from "./delivery/person.ts";
 import type { Sending } from "./delivery/plan.ts";
+import { release, taskName } from "./delivery/release.ts";
+import type { ReleaseInput } from "./delivery/releasing.ts";
 import { replay } from "./delivery/replay.ts";
 import { noteOn, resumeWork } from "./delivery/resume.ts";
 import { Sent } from "./delivery/sent.ts";
@@ -28,7 +35,7 @@ import { inSession } from "./delivery/session.ts";
 import { type Waiting, type WaitingQuery, waitingFor } from "./delivery/waiting.ts";
 import { Work } from "./delivery/work.ts";
 import type { LeaseKind, Worker } from "./delivery/worker.ts";
-import type { DraftOf } from "./envelope/schema.ts";
+import type { Draft, DraftOf } from "./envelope/schema.ts";
 import { parseOr } from "./envelope/violations.ts";
 import {
   type DocumentOptions,
@@ -59,10 +66,8 @@ import {
   quarantine,
 } from "./memory/quarantine.ts";
 import {
-  type ReadOptions,
   type RecentQuery,
   type RelationsQuery,
-  readMemory,
   recentMemories,
   relationsOf,
 } from "./memory/read.ts";
@@ -137,8 +142,12 @@ export class Agent {
     return this.#call(() => askKnown(this.#workspace, input));
   }
 
-  read(id: string, options: ReadOptions = {}): Promise<Memory> {
-    return this.#call(() => readMemory(this.#workspace, id, options));
+  /**
+   * A record by its id, exactly as it is; with `freshest` what holds in its place, with `level` also its
+   * text as short as that.
+   */
+  read(id: string, options: ReadOptions = {}): Promise<ReadMemory> {
+    return this.#call(() => readAsked(this.#workspace, id, options));
   }
 
   /** The newest memories of a task, agent, session, tag or type. */
@@ -286,7 +295,9 @@ export class Agent {
 
   /** What to know after waking up: open handoffs, pins and recent records, within a budget. */
   catchUp(query: CatchUpQuery = {}): Promise<CatchUp> {
-    return this.#call(() => catchUp(this.#workspace, this.#self, query));
+    return this.#call(() =>
+      catchUp(this.#workspace, { ...this.#self, model: this.info.model }, query),
+    );
   }
 
   /** Memories that this agent may see, as lines of text, for reading: not for importing. */
@@ -304,9 +315,22 @@ export class Agent {
     return this.#call(() => takeDocument(this.#workspace, this.#self, text, options));
   }
 
+  /** What could be better about a handoff before it is sent, each with a hint. Sends nothing. */
+  lint<T extends object = object>(draft: DraftOf<T>): Promise<LintReport> {
+    return this.#call(() => lintDraft(this.#workspace, this.#self, draft as Draft));
+  }
+
   /** Hands a task over. Acknowledged means stored for good, together with all it needs. */
   handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>> {
     return this.#send<T>(draft);
+  }
+
+  /** What a handoff would be, and what its receiver would be shown of it. Nothing is sent or written. */
+  preview<T extends object = object>(
+    draft: DraftOf<T>,
+    options: ViewOptions = {},
+  ): Promise<Preview<T>> {
+    return this.#call(() => preview<T>(this.#workspace, this.#self, draft, options));
   }
 
   /** Publishes on a channel: to its subscribers, or to the receivers that are named. */
@@ -361,6 +385,19 @@ export class Agent {
     return this.#call(() => questionsTo(this.#workspace, this.id));
   }
 
+  /** What follows a task to its end: its original intent, its musts, its open decisions, its releases. */
+  ledger(task: string): Promise<Ledger | undefined> {
+    return this.#call(() => ledgerOf(this.#workspace, taskName(task)));
+  }
+
+  /**
+   * Takes a constraint that holds no more, or a decision that was made, off a task's ledger, with the
+   * reason. For whoever set it, or is to decide it, and for roles that may (`hub.releasers()`).
+   */
+  release(task: string, released: ReleaseInput): Promise<Ledger> {
+    return this.#call(() => release(this.#workspace, this.#self, task, released));
+  }
+
   /** Answers a question: the work is offered again, with the answer. */
   answer(delivery: string, text: string): Promise<DeliveryRow> {
     return this.#call(() => answer(this.#workspace, this.#self, delivery, text));
@@ -413,7 +450,8 @@ export class Agent {
       // In the name of the session that accepted it: whose work it is does not change.
       const { instance } = held.delivery;
       const reader = { ...this.#workspace.reader, session: instance };
-      return new Work<T>({ ...this.#workspace, reader }, { ...this.#self, instance }, held);
+      const holder = { ...this.#self, instance };
+      return new Work<T>({ ...this.#workspace, reader }, holder, held, { resumed: true });
     });
   }
 

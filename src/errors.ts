@@ -39,6 +39,19 @@ export const ERROR_CODES = {
   invalid_payload: facts(422, -32602, 65, "A payload breaks the schema registered for its type."),
   invalid_memory: facts(422, -32602, 65, "A memory breaks the record's rules."),
   limit_exceeded: facts(413, -32602, 65, "Something is larger than its named limit."),
+  budget_too_small: facts(
+    422,
+    -32602,
+    65,
+    "What must travel does not fit into the token budget of a view.",
+  ),
+  lint_refused: facts(422, -32602, 65, "A handoff breaks a rule that the workspace made binding."),
+  unsupported_version: facts(
+    422,
+    -32602,
+    65,
+    "An envelope is of a version that this Baton cannot read.",
+  ),
   dangling_reference: facts(422, -32602, 65, "A reference names a record that does not exist."),
   invisible_reference: facts(
     422,
@@ -62,6 +75,7 @@ export const ERROR_CODES = {
   agent_disabled: facts(403, -32003, 77, "The agent is registered but disabled."),
   alias_taken: facts(409, -32009, 65, "The name already belongs to another agent."),
   identity_mismatch: facts(403, -32003, 77, "The caller is not who it claims to be."),
+  not_permitted: facts(403, -32003, 77, "The agent may not do this: it takes another role."),
   unknown_role: facts(404, -32004, 67, "No agent is registered for that role."),
   unknown_channel: facts(404, -32004, 67, "No channel has that name."),
   channel_closed: facts(409, -32009, 69, "The channel is closed: nothing is published on it."),
@@ -78,6 +92,12 @@ export const ERROR_CODES = {
   unknown_envelope: facts(404, -32004, 66, "No envelope has that id."),
   unknown_session: facts(404, -32004, 66, "No session of that name has left a trace."),
   unknown_delivery: facts(404, -32004, 66, "No delivery has that id."),
+  not_on_ledger: facts(
+    404,
+    -32004,
+    66,
+    "No constraint or open decision of that id is on the task's ledger.",
+  ),
   lease_lost: facts(409, -32009, 75, "The work is no longer held by the caller."),
   cancelled: facts(409, -32009, 75, "The work was cancelled."),
   not_open: facts(409, -32009, 65, "The delivery is not in a state in which this can be done."),
@@ -119,6 +139,12 @@ export const ERROR_CODES = {
     "The embedder could not be reached, or answers wrongly.",
   ),
   embedder_invalid: facts(502, -32050, 76, "What makes vectors is damaged, or refuses."),
+  summarizer_unavailable: retryable(
+    503,
+    -32050,
+    75,
+    "The summarizer could not be reached, answers wrongly, or may not spend more.",
+  ),
 } as const satisfies Record<string, CodeFacts>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -2,9 +2,17 @@
  * The hub: (store, clock, ids, limits) → every operation a door may call. It knows no engine and
  * no wire; openHub() or a test gives it a store.
  */
+import { resolve } from "node:path";
 import * as z from "zod";
 import { Agent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { type FileArtifact, fileArtifact } from "./context/files.ts";
+import type { RuleName } from "./context/lint/rule.ts";
+import { type LintReport, lintEnvelope } from "./context/lint.ts";
+import { type Binding, type LintRules, lintRules, setLintRules } from "./context/lint-rules.ts";
+import type { RoleProfile } from "./context/profiles.ts";
+import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
+import { profiles, type RoleProfileInfo, setProfile } from "./context/roles.ts";
 import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
 import {
   type ChannelInfo,
@@ -16,20 +24,25 @@ import {
 } from "./delivery/channels.ts";
 import { type DeadLetter, type DeadQuery, deadLetters } from "./delivery/dead.ts";
 import { carryOut } from "./delivery/due.ts";
+import { type Ledger, ledgerOf } from "./delivery/ledger.ts";
 import { type LineStep, lineOf } from "./delivery/line.ts";
 import { checkPolicy } from "./delivery/policy.ts";
+import { primerFor } from "./delivery/prime.ts";
 import { systemProcesses } from "./delivery/process.ts";
+import { releasers, setReleasers } from "./delivery/releasers.ts";
 import { holderOf } from "./delivery/resume.ts";
 import { dropRoute, type Route, type RouteInfo, routes, setRoute } from "./delivery/routes.ts";
 import type { WaitOptions } from "./delivery/sent.ts";
 import { followDelivery, type Shown, showDelivery } from "./delivery/show.ts";
 import { unknownDelivery } from "./delivery/unknown-delivery.ts";
+import { type ShownView, viewsOf } from "./delivery/views.ts";
 import { type Warning, warningsOf } from "./delivery/warnings.ts";
 import { LEASE_KINDS } from "./delivery/worker.ts";
 import type { JsonSchema } from "./envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
 import { DeliveryId, Name, type PolicyInput } from "./envelope/schema.ts";
 import type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
+import { SHIPPED, type Versions } from "./envelope/versions.ts";
 import { parseOr } from "./envelope/violations.ts";
 import { type Ids, randomIds } from "./ids.ts";
 import { type BackupOptions, type BackupReport, backupTo } from "./keeping/backup.ts";
@@ -69,7 +82,7 @@ import {
   type QuarantinedMemory,
   type QuarantineQuery,
 } from "./memory/quarantine.ts";
-import { type ReadOptions, type RecentQuery, readMemory, recentMemories } from "./memory/read.ts";
+import { type RecentQuery, recentMemories } from "./memory/read.ts";
 import { type Recalled, type RecallQuery, recall } from "./memory/recall.ts";
 import type { Memory } from "./memory/record.ts";
 import { type RetentionRules, retentionRules, setRetention } from "./memory/retention.ts";
@@ -93,6 +106,7 @@ import type {
   KnownMode,
   Processes,
   RouteFunction,
+  Summarizer,
   Workspace,
 } from "./store/workspace.ts";
 
@@ -115,11 +129,22 @@ export interface HubOptions {
    * it again. "ignore" unless told: a look is a search, and an append should be one commit and no more.
    */
   readonly known?: KnownMode;
+  /**
+   * What says long records in fewer words when somebody asks for their summary and nobody has written
+   * one: `httpSummarizer()`, or your own. Without one the record's own sentences do.
+   */
+  readonly summarizer?: Summarizer;
+  /**
+   * The folder whose files are looked into when a handoff names one by its digest: the current one
+   * unless told; false: none.
+   */
+  readonly files?: string | false;
   /** For tests and replays. */
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly random?: () => number;
   readonly processes?: Processes;
+  readonly versions?: Versions;
 }
 
 const SessionSchema = z.strictObject({
@@ -155,6 +180,16 @@ export function knownMode({ known = "ignore" }: HubOptions): KnownMode {
   return parseOr(KnownModeSchema, known, invalid("The option", "known"));
 }
 
+const FilesSchema = z.union([z.string().min(1), z.literal(false)], {
+  error: "must be a folder, or false",
+});
+
+/** Checked before a store is opened for it. */
+export function filesFolder({ files = "." }: HubOptions): string | undefined {
+  const folder = parseOr(FilesSchema, files, invalid("The option", "files"));
+  return folder === false ? undefined : resolve(folder);
+}
+
 /** Checked before a store is opened for it. */
 export function workspaceName(options: HubOptions): string {
   return parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace"));
@@ -179,10 +214,13 @@ export class Hub implements AsyncDisposable {
       processes: options.processes ?? systemProcesses,
       limits: resolveLimits(options.limits),
       payloads: new PayloadTypes(),
+      versions: options.versions ?? SHIPPED,
       policy: options.policy === undefined ? undefined : checkPolicy(options.policy, "policy"),
       route: options.route,
       meaning: this.#meaning,
       known: knownMode(options),
+      files: filesFolder(options),
+      summarizer: options.summarizer,
     };
   }
 
@@ -216,8 +254,9 @@ export class Hub implements AsyncDisposable {
     return (await this.#workspace.store.listAgents(this.#workspace.name)).map(agentInfo);
   }
 
-  read(memory: string, options: ReadOptions = {}): Promise<Memory> {
-    return readMemory(this.#workspace, memory, options);
+  /** A record by its id, exactly as it is; with `freshest` what holds in its place. */
+  async read(memory: string, options: ReadOptions = {}): Promise<ReadMemory> {
+    return readAsked(this.#workspace, memory, options);
   }
 
   /** The newest memories of a task, agent, session, tag or type. */
@@ -300,6 +339,22 @@ export class Hub implements AsyncDisposable {
     return followDelivery(this.#workspace, deliveryId(id), options);
   }
 
+  /** What every holder of a delivery was shown, rendered again from the records. */
+  async view(delivery: string): Promise<readonly ShownView[]> {
+    return viewsOf(this.#workspace, deliveryId(delivery));
+  }
+
+  /** What to know before the first step of a delivery, in less than two kilobytes; at any time. */
+  async primer(delivery: string): Promise<string> {
+    return primerFor(this.#workspace, deliveryId(delivery));
+  }
+
+  /** A file of the hub's folder as an artifact of a handoff, with the digest of what is in it now. */
+  async artifact(path: string): Promise<FileArtifact> {
+    const named = parseOr(z.string().min(1), path, invalid("The path", "path"));
+    return fileArtifact(this.#workspace, named);
+  }
+
   /** Who has the work of a handle. */
   holder(handle: string): Promise<string> {
     return holderOf(this.#workspace, handle);
@@ -348,6 +403,36 @@ export class Hub implements AsyncDisposable {
 
   routes(): Promise<RouteInfo[]> {
     return routes(this.#workspace);
+  }
+
+  /** What follows a task to its end: its original intent, its musts, its open decisions, its releases. */
+  async ledger(task: string): Promise<Ledger | undefined> {
+    return ledgerOf(this.#workspace, parseOr(Name, task, invalid("The task", "task")));
+  }
+
+  /** The roles that may release what others have set; with an argument, from now on these. */
+  releasers(roles?: readonly string[]): Promise<readonly string[]> {
+    return roles === undefined ? releasers(this.#workspace) : setReleasers(this.#workspace, roles);
+  }
+
+  /** What could be better about a handoff that was sent, by what holds now. */
+  async lint(envelope: string): Promise<LintReport> {
+    return lintEnvelope(this.#workspace, envelope);
+  }
+
+  /** How the rules of the lint count here; given some, these from now on. "refuse" stops a handoff. */
+  lintRules(rules?: LintRules): Promise<Record<RuleName, Binding>> {
+    return rules === undefined ? lintRules(this.#workspace) : setLintRules(this.#workspace, rules);
+  }
+
+  /** What a role looks for, over what comes with Baton; undefined takes that back. */
+  profile(role: string, profile: RoleProfile | undefined): Promise<void> {
+    return setProfile(this.#workspace, role, profile);
+  }
+
+  /** What every described role looks for. */
+  profiles(): Promise<RoleProfileInfo[]> {
+    return profiles(this.#workspace);
   }
 
   /** An agent keeps its inbox and is given nothing from it, until it is resumed. */

@@ -2,12 +2,41 @@
 export { Agent } from "./agent.ts";
 export type { Clock } from "./clock.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
+export type { ViewOptions } from "./context/compose.ts";
+export type { FileArtifact } from "./context/files.ts";
+export type { CheckedContext, CheckedReference } from "./context/gaps.ts";
+export type { Finding, FindingLevel, RuleName } from "./context/lint/rule.ts";
+export type { LintReport } from "./context/lint.ts";
+export type { Binding, LintRules } from "./context/lint-rules.ts";
+export type { Preview } from "./context/preview.ts";
+export type { FullProfile, RoleProfile } from "./context/profiles.ts";
+export type { ReadMemory, ReadOptions, TextBy } from "./context/reading.ts";
+export type { RoleProfileInfo } from "./context/roles.ts";
+export { type HttpSummarizerOptions, httpSummarizer } from "./context/summarize.ts";
+export type {
+  CheckedArtifact,
+  Freshness,
+  OmittedMemory,
+  Section,
+  SectionUse,
+  ShownMemory,
+  View,
+  ViewBudget,
+  ViewGap,
+} from "./context/view.ts";
 export type { AcceptOptions } from "./delivery/accept.ts";
 export type { Asked } from "./delivery/ask.ts";
 export type { BreakerInfo } from "./delivery/breaker.ts";
 export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
 export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";
+export type {
+  Ledger,
+  LedgerConstraint,
+  LedgerDecision,
+  LedgerIntent,
+  LedgerRelease,
+} from "./delivery/ledger.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
 export { Offer } from "./delivery/offer.ts";
@@ -16,6 +45,7 @@ export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts"
 export type { Approval, Edit } from "./delivery/person.ts";
 export type { FailureClass } from "./delivery/policy.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
+export type { ReleaseInput } from "./delivery/releasing.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
 export {
@@ -29,6 +59,7 @@ export {
 export type { Failure } from "./delivery/settle.ts";
 export type { Shown } from "./delivery/show.ts";
 export { TRANSITIONS } from "./delivery/transitions.ts";
+export type { ShownView, WorkViewOptions } from "./delivery/views.ts";
 export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
 export type { Warning } from "./delivery/warnings.ts";
 export { type Settling, Work } from "./delivery/work.ts";
@@ -49,6 +80,7 @@ export {
   type SealedPolicy,
 } from "./envelope/schema.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
+export type { Deprecated, Form, MajorStep, Versions } from "./envelope/versions.ts";
 export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
 export { Hub, type HubOptions, type SessionOptions } from "./hub.ts";
 export type { Ids } from "./ids.ts";
@@ -92,7 +124,7 @@ export type {
   QuarantineWhat,
 } from "./memory/quarantine.ts";
 export type { QuarantineMark } from "./memory/quarantine-mark.ts";
-export type { ReadOptions, RecentQuery, RelationsQuery } from "./memory/read.ts";
+export type { RecentQuery, RelationsQuery } from "./memory/read.ts";
 export type { Hit, Recalled, RecallQuery } from "./memory/recall.ts";
 export {
   MEMORY_TYPES,
@@ -128,4 +160,10 @@ export type {
   VerifyProgress,
   VerifyReport,
 } from "./store/store.ts";
-export type { KnownMode, Leaving, Processes, RouteFunction } from "./store/workspace.ts";
+export type {
+  KnownMode,
+  Leaving,
+  Processes,
+  RouteFunction,
+  Summarizer,
+} from "./store/workspace.ts";

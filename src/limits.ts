@@ -13,10 +13,14 @@ export const FORMAT_LIMITS = {
   lineLength: 2_000,
   /** A paragraph: the intent, the current state, a summary. */
   textLength: 16_000,
+  /** What of an intent travels; the whole of a longer one is kept as a record, the brief. */
+  intentLength: 4_000,
   /** A memory's content. Longer documents are artifacts with a digest. */
   contentLength: 64_000,
   /** Entries in one list of an envelope (done, next, constraints, history …). */
   listItems: 200,
+  /** What a task's ledger holds: constraints, open decisions and releases. */
+  ledgerItems: 1_000,
   references: 500,
   parents: 64,
   tags: 32,
@@ -75,6 +79,8 @@ export const DEFAULT_LIMITS = {
   traceBuffer: 4_096,
   /** One line of an export: room for the largest record and its escapes. */
   exportLineBytes: 64 * 1024 * 1024,
+  /** Bytes read to see whether the files a handoff names are as they were; more is left unchecked. */
+  artifactBytes: 256 * 1024 * 1024,
   /** A document for people (MEMORY.md), out or in: it is held in memory. */
   documentBytes: 16 * 1024 * 1024,
   /** How long a write waits for other processes on the file before it gives up. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { systemClock } from "./clock.ts";
 import { BatonError } from "./errors.ts";
-import { Hub, type HubOptions, knownMode, workspaceName } from "./hub.ts";
+import { filesFolder, Hub, type HubOptions, knownMode, workspaceName } from "./hub.ts";
 import { resolveLimits } from "./limits.ts";
 import { isPostgresAddress } from "./store/postgres/address.ts";
 import { openReferenceStore } from "./store/reference/open.ts";
@@ -21,6 +21,7 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   const limits = resolveLimits(options.limits);
   workspaceName(options); // Wrong options leave no file behind.
   knownMode(options);
+  filesFolder(options);
   if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);
   if (isPostgresAddress(chosen)) {
     // Loaded when it is asked for: whoever stays with SQLite starts without the driver.

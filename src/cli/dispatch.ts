@@ -37,18 +37,18 @@ async function commandsOf(word: string): Promise<readonly Command[]> {
   throw unknownCommand(word, [...Object.keys(WORDS), "help", "--help", "--version"]);
 }
 
-/** Of several with the same first word, the one the second word names; undefined without one. */
+/** Of several with the same first word, the one the second word names, else the one without; undefined without one. */
 function chosen(
   word: string,
   rest: readonly string[],
   commands: readonly Command[],
 ): { readonly command: Command; readonly rest: readonly string[] } | undefined {
-  const single = commands.find(({ name }) => name === word);
-  if (single !== undefined) return { command: single, rest };
   const [second, ...others] = rest;
-  if (second === undefined || isHelp(second)) return undefined;
   const command = commands.find(({ name }) => name === `${word} ${second}`);
   if (command !== undefined) return { command, rest: others };
+  const single = commands.find(({ name }) => name === word);
+  if (single !== undefined) return { command: single, rest };
+  if (second === undefined || isHelp(second)) return undefined;
   throw unknownCommand(
     `${word} ${second}`,
     commands.map(({ name }) => name),

@@ -17,6 +17,7 @@ export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
   const { from, to, action, hop, constraints, payload, reconstructed } = envelope;
   say(`${bold(`${from.agent} → ${nameOf(to)}`)}  ${action}${dim(`, hop ${hop}`)}`);
   sayField("intent", [envelope.intent]);
+  sayField("origin", envelope.origin === undefined ? [] : [envelope.origin]);
   sayField("stands", envelope.state === undefined ? [] : [envelope.state]);
   sayField("done", envelope.done);
   sayField("next", envelope.next);
@@ -31,6 +32,14 @@ export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
   sayField(
     "undecided",
     envelope.decisions.map(({ question }) => question),
+  );
+  sayField(
+    "released",
+    (envelope.released ?? []).map(({ id, by, reason }) => `${id}, by ${by}: ${reason}`),
+  );
+  sayField(
+    "flagged",
+    (envelope.flags ?? []).map(({ about, path, why }) => `${about}, ${path}: ${why}`),
   );
   sayField("asks for", envelope.expects.map(expectedOf));
   sayField("payload", payload ? [`${payload.type}: ${JSON.stringify(payload.data)}`] : []);

@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import { BatonError, ERROR_CODES } from "../errors.ts";
 import { BUG } from "./exit.ts";
-import { hintFor } from "./hints.ts";
+import { hintFor, ruleHint } from "./hints.ts";
 import { printable } from "./terminal.ts";
 
 /** Writes the error to stderr and returns the exit code. */
@@ -27,8 +27,28 @@ function forPeople(error: BatonError, hint: string | undefined): string {
 /** One violation is said by the message itself; of several, each has a hint of its own. */
 function advice({ violations, path, ...error }: BatonError, hint: string | undefined): string[] {
   if (violations.length > 1) {
-    const told = violations.map((each) => `  ${each.message}${hint ? "" : `\n    ${each.hint}`}`);
+    const told = violations.map(
+      (each) => `  ${each.message}${hint ? "" : `\n    ${ruleHint(each)}`}`,
+    );
     return hint === undefined ? told : [...told, ` hint ${hint}`];
   }
-  return [...(path === "" ? [] : [`   at ${path}`]), ` hint ${hint ?? error.hint}`];
+  return [
+    ...(error.code === "budget_too_small" ? itemsIn(error.details) : []),
+    ...(path === "" ? [] : [`   at ${path}`]),
+    ` hint ${hint ?? error.hint}`,
+  ];
+}
+
+interface Item {
+  readonly tokens: number;
+  readonly section: string;
+  readonly text: string;
+}
+
+/** What must travel and does not fit, each with what it takes. */
+function itemsIn({ items }: BatonError["details"]): string[] {
+  if (!Array.isArray(items)) return [];
+  return (items as readonly Item[]).map(
+    ({ tokens, section, text }) => `  ${String(tokens).padStart(6)}  ${section}: ${text}`,
+  );
 }

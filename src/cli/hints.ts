@@ -31,6 +31,8 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
     path === "branch" ? `Go on with it (--branch ${id}), or choose another name.` : undefined,
   identity_mismatch: () => "It has a key, which no command takes: do it in code, with the key.",
   invalid_input: (_, { violations }) => formHint(violations),
+  lint_refused: (_, { violations: [first, ...more] }) =>
+    first !== undefined && more.length === 0 ? ruleHint(first) : undefined,
   no_route: ({ action }) =>
     `Say --to <receiver>, or set a route: baton route set <name> --action ${action} --to <receiver>`,
   receipt_required: ({ constraints }) =>
@@ -47,6 +49,22 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
   lease_lost: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
   cancelled: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
 };
+
+/** What to do about a finding of the lint, with options instead of fields. */
+const RULE_HINTS: Readonly<Record<string, string>> = {
+  no_next_step: 'Say what comes first: --next "Extract validateToken()"',
+  no_criteria:
+    'Say what should come back, and when it is good: --expect "patch:diff=All tests pass"',
+};
+
+/** The hint of a finding, or of a rule that was broken. */
+export const ruleHint = ({
+  rule,
+  hint,
+}: {
+  readonly rule: string;
+  readonly hint: string;
+}): string => RULE_HINTS[rule] ?? hint.replace(/refs: \["(\w[^"]*)"\]/, "--ref $1");
 
 /** Where what is asked for can be copied from, by the form that was missed. */
 const FORMS: readonly (readonly [RegExp, string])[] = [

@@ -4,15 +4,18 @@ import { sayRow } from "./delivery.ts";
 import { dim, say, sayJson } from "./terminal.ts";
 
 export async function saySent(sent: Sent, json: boolean | undefined): Promise<void> {
-  const { envelope, digest, memory, joined, cycle, stopped } = sent;
+  const { envelope, digest, memory, joined, cycle, stopped, deprecated } = sent;
   const deliveries = await Promise.all(sent.each.map((one) => one.status()));
   if (json) {
-    sayJson({ deliveries, joined, envelope, digest, memory, cycle, stopped });
+    sayJson({ deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated });
     return;
   }
   for (const delivery of deliveries) sayRow(delivery);
   const news = [JOINED[joined], cycle.length > 0 && CYCLE, stopped && STOPPED];
   for (const each of news.filter(Boolean)) say(dim(`  ${each}`));
+  for (const { path, since, use } of deprecated) {
+    say(dim(`  ${path} is deprecated since ${since}: use ${use}`));
+  }
 }
 
 const JOINED: Readonly<Record<Sent["joined"], string>> = {

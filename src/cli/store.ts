@@ -15,6 +15,7 @@ export async function openStore(
   return openHub(store, {
     ...options,
     ...embedderNamed(process.env),
+    ...(await summarizerNamed(process.env)),
     ...(workspace === undefined ? {} : { workspace }),
   });
 }
@@ -36,6 +37,22 @@ function embedderNamed(environment: NodeJS.ProcessEnv): Pick<HubOptions, "embedd
         model,
         ...(apiKey === undefined ? {} : { apiKey }),
       }),
+  };
+}
+
+/**
+ * What summarizes records: BATON_SUMMARIZER_URL (http://localhost:11434/v1) with BATON_SUMMARIZER_MODEL,
+ * and BATON_SUMMARIZER_KEY where the server wants one. Without them nothing is sent anywhere.
+ */
+async function summarizerNamed(
+  environment: NodeJS.ProcessEnv,
+): Promise<Pick<HubOptions, "summarizer">> {
+  const { BATON_SUMMARIZER_URL: url, BATON_SUMMARIZER_KEY: apiKey } = environment;
+  if (url === undefined || url === "") return {};
+  const model = environment["BATON_SUMMARIZER_MODEL"] ?? "";
+  const { httpSummarizer } = await import("../context/summarize.ts");
+  return {
+    summarizer: httpSummarizer({ url, model, ...(apiKey === undefined ? {} : { apiKey }) }),
   };
 }
 

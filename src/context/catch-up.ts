@@ -14,10 +14,13 @@ import { pinnedMemories } from "../memory/pins.ts";
 import { anyMarked } from "../memory/quarantine-mark.ts";
 import { recentMemories } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
-import { OPEN_STATES, parseText } from "../store/rows.ts";
+import { readableEnvelope } from "../store/parse-envelope.ts";
+import { OPEN_STATES } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { tokenCounter } from "./tokens.ts";
+import { fenced } from "./fence.ts";
+import { openMatters } from "./open-matters.ts";
+import { tokenizerFor } from "./tokens.ts";
 
 const CatchUpSchema = z.strictObject({
   agent: AgentName.optional(),
@@ -50,34 +53,101 @@ interface Entry {
 
 export async function catchUp(
   workspace: Workspace,
-  receiver: Inboxes,
+  receiver: Waking,
   query: CatchUpQuery,
 ): Promise<CatchUp> {
-  const {
-    tokens: budget,
-    limit,
-    ...filter
-  } = parseOr(CatchUpSchema, query, {
+  const { tokens, ...asked } = parseOr(CatchUpSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
-  const [count, waiting, pins, recent] = await Promise.all([
-    tokenCounter(),
-    openHandoffs(workspace, receiver, filter.task),
-    pinnedMemories(workspace, { asOf: filter.asOf }),
-    recentMemories(workspace, { ...filter, limit }),
+  const { agent, model } = receiver;
+  const [{ count, margin }, waiting, pins, { recent, own }] = await Promise.all([
+    tokenizerFor(model),
+    openHandoffs(workspace, receiver, asked.task),
+    pinnedMemories(workspace, { asOf: asked.asOf }),
+    lastRecords(workspace, agent, asked),
   ]);
+  // Without a model nobody knows how it counts: then the budget is one of o200k.
+  const budget = model === undefined ? tokens : Math.max(1, Math.floor(tokens * (1 - margin)));
   // Long handoffs are told in full when they fit, else by name: what waits is never left out.
-  const told = [handoffEntry, handoffLine].map((entry) =>
-    mustTell({ receiver: receiver.agent, waiting, pins, entry }),
+  const inFull = (each: Waiting): Entry => handoffEntry(workspace, each);
+  const told = [inFull, handoffLine].map((entry) =>
+    mustTell({ receiver: agent, waiting, pins, entry }),
   );
-  const must = told.find((text) => count(text) <= budget) ?? (told[1] as string);
+  const first = told.find((text) => count(text) <= budget) ?? (told[1] as string);
+  const matters = isOpen(asked)
+    ? await openMatters(workspace, agent, tasksOf(own))
+    : await openMatters(workspace, "", asked.task === undefined ? [] : [asked.task]);
+  const must = withMatters(first, matters, { budget, count });
   const pinned = new Set(pins.map((memory) => memory.id));
-  const news = recent.filter(
-    ({ id, type, redacted }) => !pinned.has(id) && !PLUMBING.has(type) && redacted === undefined, // Nothing is left to tell.
-  );
-  return withinBudget({ must, news: news.map(memoryEntry), budget, count });
+  const isNews = ({ id, type, redacted }: Memory): boolean =>
+    !pinned.has(id) && !PLUMBING.has(type) && redacted === undefined; // Nothing is left to tell.
+  const news = [...new Map([...recent, ...own].map((each) => [each.id, each])).values()];
+  return withinBudget({
+    must,
+    news: news.filter(isNews).map(memoryEntry),
+    own: new Set(
+      own
+        .filter(isNews)
+        .slice(0, OWN_SHOWN)
+        .map(({ id }) => id),
+    ),
+    budget,
+    count,
+  });
 }
+
+type Wanted = Omit<z.output<typeof CatchUpSchema>, "tokens">;
+
+/** Who asks about something in particular is told of that; else what it did itself comes first. */
+const isOpen = ({ agent, session, tag, task }: Wanted): boolean =>
+  [agent, session, tag, task].every((each) => each === undefined);
+
+/** The newest records, and the newest of the agent's own, which may be older than all of those. */
+async function lastRecords(
+  workspace: Workspace,
+  agent: string,
+  wanted: Wanted,
+): Promise<{ readonly recent: readonly Memory[]; readonly own: readonly Memory[] }> {
+  const limit = Math.min(OWN_CONSIDERED, workspace.limits.pageSize);
+  const [recent, own] = await Promise.all([
+    recentMemories(workspace, wanted),
+    isOpen(wanted) ? recentMemories(workspace, { agent, asOf: wanted.asOf, limit }) : [],
+  ]);
+  return { recent, own };
+}
+
+/** Who wakes: with its model, tokens are counted as that counts them. */
+export interface Waking extends Inboxes {
+  readonly model?: string | undefined;
+}
+
+/** Of what an agent did last itself, so much is told before what others did; the tasks of all of it are looked at. */
+const OWN_SHOWN = 5;
+const OWN_CONSIDERED = 20;
+const TASKS_LOOKED_AT = 5;
+
+const tasksOf = (own: readonly Memory[]): string[] =>
+  [...new Set(own.flatMap(({ task }) => task ?? []))].slice(0, TASKS_LOOKED_AT);
+
+/** With what is open, each kind if it leaves half of the room to what happened last. */
+function withMatters(
+  must: string,
+  { questions, decisions }: Awaited<ReturnType<typeof openMatters>>,
+  { budget, count }: Pick<Fitting, "budget" | "count">,
+): string {
+  const most = (count(must) + budget) / 2;
+  const parts = [
+    section("Waits for your answer", questions.map(untitled)),
+    section("Still to be decided", decisions.map(untitled)),
+  ];
+  return parts.reduce((told, lines) => {
+    const more = [told, ...lines].join("\n");
+    return lines.length > 0 && count(more) <= most ? more : told;
+  }, must);
+}
+
+const untitled = (text: string): Entry => ({ id: "", text });
 
 /** Waiting handoffs that are told one by one; nobody works on more at once. */
 const HANDOFFS_SHOWN = 20;
@@ -107,17 +177,20 @@ function mustTell({ receiver, waiting, pins, entry }: Must): string {
 const PLUMBING = new Set(["pin", "unpin"]);
 
 const HEADING = "Most recent, oldest first";
+const OWN_HEADING = "What you did last, oldest first";
 
 interface Fitting {
   readonly must: string;
   /** Newest first. */
   readonly news: readonly Entry[];
+  /** Those of them that are told before all others. */
+  readonly own: ReadonlySet<string>;
   readonly budget: number;
   readonly count: (text: string) => number;
 }
 
-/** Keeps the newest records that fit after what must be there. */
-function withinBudget({ must, news, budget, count }: Fitting): CatchUp {
+/** Keeps what the agent did itself and the newest of the rest, as far as they fit after what must be there. */
+function withinBudget({ must, news, own, budget, count }: Fitting): CatchUp {
   const base = count(must);
   if (base > budget) {
     throw new BatonError("limit_exceeded", {
@@ -127,32 +200,41 @@ function withinBudget({ must, news, budget, count }: Fitting): CatchUp {
       details: { limit: "tokens", max: budget, actual: base },
     });
   }
+  const isOwn = ({ id }: Entry): boolean => own.has(id);
+  const byWeight = [...news.filter(isOwn), ...news.filter((entry) => !isOwn(entry))];
+  const rendered = (most: number): string => {
+    const kept = new Set(byWeight.slice(0, most));
+    const shown = news.filter((entry) => kept.has(entry)).toReversed();
+    const left = news.length - most;
+    const told = left === 0 ? [] : [`(${left} older records left out; ask for them with recent.)`];
+    const apart = section(OWN_HEADING, shown.filter(isOwn));
+    const rest = section(
+      HEADING,
+      shown.filter((entry) => !isOwn(entry)),
+    );
+    return [must, ...apart, ...rest, ...told].join("\n");
+  };
   // Joined text can count a token more or less than its parts: count what will really be sent.
-  let shown = news.length;
-  let text = render(must, news.slice(0, shown), news.length);
+  let most = news.length;
+  let text = rendered(most);
   let tokens = count(text);
-  while (tokens > budget && shown > 0) {
-    shown = Math.min(shown - 1, Math.floor((shown * budget) / tokens));
-    text = render(must, news.slice(0, shown), news.length);
+  while (tokens > budget && most > 0) {
+    most = Math.min(most - 1, Math.floor((most * budget) / tokens));
+    text = rendered(most);
     tokens = count(text);
   }
   if (tokens > budget) {
     text = must;
     tokens = base;
   }
-  const ids = news.map((entry) => entry.id);
+  const kept = new Set(byWeight.slice(0, most));
+  const ids = (entries: readonly Entry[]): string[] => entries.map(({ id }) => id).reverse();
   return {
     text,
     tokens,
-    shown: ids.slice(0, shown).reverse(),
-    omitted: ids.slice(shown).reverse(),
+    shown: ids(news.filter((entry) => kept.has(entry))),
+    omitted: ids(news.filter((entry) => !kept.has(entry))),
   };
-}
-
-function render(must: string, shown: readonly Entry[], of: number): string {
-  const left = of - shown.length;
-  const told = left === 0 ? [] : [`(${left} older records left out; ask for them with recent.)`];
-  return [must, ...section(HEADING, shown.toReversed()), ...told].join("\n");
 }
 
 function section(title: string, entries: readonly Entry[]): string[] {
@@ -184,20 +266,16 @@ const WARNINGS_SHOWN = 3;
 const warningLine = ({ memory, by }: Warning): string =>
   `  Do not build on ${memory}: quarantined by ${by}.`;
 
-function handoffEntry(waiting: Waiting): Entry {
+function handoffEntry(workspace: Workspace, waiting: Waiting): Entry {
   const { id, text } = handoffLine(waiting);
-  const { intent, next } = parseText<{ intent: string; next: string[] }>(waiting.envelope);
+  const envelope = readableEnvelope(workspace, waiting.envelope);
+  if (envelope === undefined) return { id, text: `${text}\n  It cannot be read here.` };
+  const { intent, next } = envelope;
   const steps = next.map((step) => `next: ${step}`);
   const reasons = waiting.warnings
     .slice(0, WARNINGS_SHOWN)
     .map(({ memory, reason }) => `quarantined (${memory}): ${reason}`);
   return { id, text: `${text}\n${fenced([...reasons, intent, ...steps].join("\n"))}` };
-}
-
-/** A stored text cannot close its own fence: the fence is longer than any run of marks in it. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...(text.match(/«+|»+/g) ?? []).map((run) => run.length + 1));
-  return `${"«".repeat(longest)}\n${text}\n${"»".repeat(longest)}`;
 }
 
 /** One more than is shown, so that it can be said that there are more. */

@@ -7,12 +7,12 @@ import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { type Author, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
 import type { EnvelopeRow, NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { leaseLost } from "./lease.ts";
 import { lookOut } from "./lookout.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
 import type { Worker } from "./worker.ts";
 
@@ -93,7 +93,7 @@ function acceptRecord(
   source: ReceiptSource | undefined,
 ): NewMemory {
   const { ids, clock, limits } = workspace;
-  const receipt = repeated(envelope, source);
+  const receipt = repeated(workspace, envelope, source);
   const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" as const }];
   return writeRecord(
     receiver,
@@ -110,9 +110,10 @@ function acceptRecord(
 
 /** Looks into the envelope only where a receipt is asked for or given: accepting is in a hurry. */
 function repeated(
+  workspace: Workspace,
   envelope: EnvelopeRow,
   source: ReceiptSource | undefined,
 ): CheckedReceipt | undefined {
-  if (source === undefined && !envelope.text.includes('"receipt":true')) return undefined;
-  return receiptFor(parseEnvelope(envelope), source);
+  if (source === undefined && !needsReceipt(workspace, envelope)) return undefined;
+  return receiptFor(parseEnvelope(workspace, envelope), source);
 }

@@ -5,14 +5,15 @@ import { resealed } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import type { Author } from "../memory/record.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { endedAs } from "./outcome.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
+import { carriedNow } from "./recarry.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 
 /** A question that waits for an answer. */
@@ -36,7 +37,7 @@ export async function questionsTo(workspace: Workspace, sender: string): Promise
     waiting.map(async ({ delivery, envelope }) => {
       const ended = await endedAs(workspace, delivery);
       const question = ended.kind === "asked" ? ended.question : "";
-      return { delivery, envelope: parseEnvelope(envelope), question };
+      return { delivery, envelope: parseEnvelope(workspace, envelope), question };
     }),
   );
 }
@@ -61,13 +62,14 @@ export async function answer(
 
 async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text: string) {
   const { delivery, envelope: row } = asked;
-  const { ids, limits, clock } = workspace;
-  const from = parseEnvelope(row);
+  const { ids, clock } = workspace;
+  const from = parseEnvelope(workspace, row);
   const ended = await endedAs(workspace, delivery);
   const question = ended.kind === "asked" ? ended.question : "";
   const sealed = resealed(
     from,
     {
+      ...(await carriedNow(workspace, from)),
       id: ids.mint("envelope"),
       parents: [from.id],
       history: [...from.history, answerEntry(by.agent, question, text)].slice(
@@ -75,7 +77,7 @@ async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text:
       ),
       metadata: { ...from.metadata, createdAt: clock.now() },
     },
-    limits,
+    workspace,
   );
   const record = {
     type: "decision",

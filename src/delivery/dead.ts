@@ -1,19 +1,21 @@
 /** Dead letters: what was given up, with every try; tried again, tried with another envelope, dropped. */
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
-import { constraintOf, resealed, type SealedEnvelope } from "../envelope/seal.ts";
+import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
 import { findAddressee } from "../memory/agents.ts";
 import type { Author } from "../memory/record.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { AttemptRow, DeliveryRow } from "../store/rows.ts";
-import type { Claimed, Move } from "../store/store.ts";
+import type { Claimed, Move, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { FOREVER_MS, lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
+import { carriedNow, carriedWith } from "./recarry.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { InboxCursor } from "./waiting.ts";
 
@@ -50,7 +52,7 @@ export async function deadLetters(
   return Promise.all(
     dead.map(async ({ delivery, envelope }) => ({
       delivery,
-      envelope: parseEnvelope(envelope),
+      envelope: parseEnvelope(workspace, envelope),
       attempts: await store.readAttempts(name, delivery.id),
     })),
   );
@@ -87,11 +89,14 @@ export async function redrive(
   });
   const receiver = to === undefined ? undefined : await inboxOf(workspace, to);
   const checked = payload && (await workspace.payloads.enforce(payload));
-  const constraints = rest.constraints?.map(constraintOf);
-  const edits = given({ ...rest, constraints, payload: checked });
+  const edits: Edits = given({ ...rest, payload: checked });
   return decide(workspace, id, ["dead", "expired"], async (dead) => {
-    const sealed = Object.keys(edits).length === 0 ? undefined : edited(workspace, dead, edits);
-    return redriveOne(workspace, by, dead, { receiver, sealed });
+    const envelope = parseEnvelope(workspace, dead.envelope);
+    const changed =
+      Object.keys(edits).length === 0
+        ? await overdue(workspace, envelope)
+        : await edited(workspace, envelope, edits);
+    return redriveOne(workspace, by, dead, { receiver, ...changed });
   });
 }
 
@@ -100,37 +105,60 @@ async function inboxOf(workspace: Workspace, address: string): Promise<string> {
   return (await findAddressee(workspace, address))?.id ?? address; // The store refuses a stranger.
 }
 
-function edited(
-  { ids, limits, clock }: Workspace,
-  { envelope: row }: Claimed,
-  edits: object,
-): SealedEnvelope {
-  const from = parseEnvelope(row);
-  const metadata = { ...from.metadata, createdAt: clock.now() };
-  return resealed(
-    from,
-    { ...edits, id: ids.mint("envelope"), parents: [from.id], metadata },
-    limits,
-  );
+type Edits = Omit<z.output<typeof ChangesSchema>, "to">;
+
+interface Edited {
+  readonly sealed?: SealedEnvelope;
+  /** What its task's ledger gets of it. */
+  readonly kept?: (by: string, record: string) => PutEntry | undefined;
+  readonly flagged?: boolean;
 }
 
-interface Redriving {
+async function edited(workspace: Workspace, from: Envelope, edits: Edits): Promise<Edited> {
+  const { changes, entry } = await carriedWith(workspace, from, edits);
+  const sealed = sealAgain(workspace, from, { ...edits, ...changes });
+  const { id: envelope, metadata } = sealed.envelope;
+  return {
+    sealed,
+    kept: (by, record) => entry({ at: metadata.createdAt, by, envelope, record }),
+    flagged: changes.flags !== undefined,
+  };
+}
+
+/** Tried again as it is, it has what its task carries now. */
+async function overdue(workspace: Workspace, from: Envelope): Promise<Edited> {
+  const {
+    constraints = from.constraints,
+    decisions = from.decisions,
+    ...rest
+  } = await carriedNow(workspace, from);
+  const isSame = isDeepStrictEqual([constraints, decisions], [from.constraints, from.decisions]);
+  return isSame ? {} : { sealed: sealAgain(workspace, from, { ...rest, constraints, decisions }) };
+}
+
+function sealAgain(workspace: Workspace, from: Envelope, changes: object): SealedEnvelope {
+  const metadata = { ...from.metadata, createdAt: workspace.clock.now() };
+  const next = { id: workspace.ids.mint("envelope"), parents: [from.id], metadata };
+  return resealed(from, { ...changes, ...next }, workspace);
+}
+
+interface Redriving extends Edited {
   readonly receiver: string | undefined;
-  readonly sealed: SealedEnvelope | undefined;
 }
 
 async function redriveOne(
   workspace: Workspace,
   by: Author,
   { delivery, envelope: row }: Claimed,
-  { receiver, sealed }: Redriving,
+  { receiver, sealed, kept, flagged }: Redriving,
 ) {
-  const { policy, joins, results } = sealed?.envelope ?? parseEnvelope(row);
+  const { policy, joins, results } = sealed?.envelope ?? parseEnvelope(workspace, row);
   // One that never opened waits again, and is looked at at once.
   const waits = joins !== undefined && results === undefined;
   const record = {
     type: sealed ? "handoff" : "decision",
     task: delivery.task,
+    ...(flagged && { tags: ["flagged"] }),
     content: `${by.agent} has "${delivery.task}" tried again${receiver ? ` by ${receiver}` : ""}.`,
     relations: [{ kind: "continues-from" as const, to: row.memory }],
   };
@@ -147,10 +175,13 @@ async function redriveOne(
     ...(isOver && { deadline: 0 }),
     ...(receiver !== undefined && { receiver }),
   };
+  const memory = decisionRecord(workspace, by, record, { trail, sealed });
+  const entry = kept?.(by.agent, memory.id);
   return moveDeliveries(workspace, {
     agent: by.agent,
-    memory: decisionRecord(workspace, by, record, { trail, sealed }),
+    memory,
     ...(sealed && { envelope: rowOf(sealed) }),
+    ...(entry && { entries: [entry] }),
     moves: [move],
   });
 }

@@ -8,6 +8,7 @@ import { canonicalJson } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { isBatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import {
   type AttemptRow,
   type DeliveryRow,
@@ -22,7 +23,6 @@ import { escalate } from "./escalate.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoin, openJoinsOf } from "./join.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { backoff, isLast, lapse } from "./policy.ts";
 import { nextInLine } from "./receivers.ts";
 import { reconstruct } from "./reconstruct.ts";
@@ -77,7 +77,7 @@ interface Moment {
 
 async function decide(workspace: Workspace, due: Claimed, moment: Moment): Promise<void> {
   const { delivery } = due;
-  const envelope = parseEnvelope(due.envelope);
+  const envelope = parseEnvelope(workspace, due.envelope);
   const { policy } = envelope;
   if (delivery.deadline !== 0 && delivery.deadline <= moment.now) return lapsed(workspace, due);
   if (isHeld(delivery.state) && isLost(delivery, moment)) return lost(workspace, due, moment);
@@ -120,7 +120,7 @@ async function lost(workspace: Workspace, due: Claimed, { now }: Moment): Promis
   const reason = why(delivery, now);
   const ends = ending("expired", reason === "" ? undefined : { reason });
   if (isLast(delivery)) return giveUp(workspace, due, ends);
-  const { policy } = parseEnvelope(due.envelope);
+  const { policy } = parseEnvelope(workspace, due.envelope);
   await redeliver(workspace, due, {
     to: "ready",
     event: "expired",
@@ -141,7 +141,7 @@ async function unaccepted(workspace: Workspace, due: Claimed, acceptMs: number):
   const ends = ending("unaccepted", { acceptMs });
   const tried = isHeld(delivery.state) ? delivery.attempt : delivery.attempt + 1;
   if (tried >= delivery.maxAttempts) return giveUp(workspace, due, ends);
-  const { policy } = parseEnvelope(due.envelope);
+  const { policy } = parseEnvelope(workspace, due.envelope);
   const delayMs = backoff({ attempt: tried }, policy, workspace.random);
   await redeliver(workspace, due, {
     to: "scheduled",
@@ -185,7 +185,7 @@ const ending = (outcome: AttemptRow["outcome"], reason: object | undefined): End
  */
 export async function giveUp(workspace: Workspace, due: Claimed, ends?: Ends): Promise<void> {
   const { delivery } = due;
-  const envelope = parseEnvelope(due.envelope);
+  const envelope = parseEnvelope(workspace, due.envelope);
   let next = nextInLine(envelope, delivery.receiver);
   while (next !== undefined) {
     const outcome = await reroute(workspace, due, { envelope, next, ends });
@@ -253,7 +253,7 @@ async function tellEnd(
   { delivery, envelope: row }: Claimed,
   reason: string,
 ): Promise<void> {
-  const envelope = parseEnvelope(row);
+  const envelope = parseEnvelope(workspace, row);
   if (envelope.policy?.exhausted === "escalate") {
     await followUp(`escalate ${delivery.id}`, () =>
       escalate(workspace, envelope, { delivery, reason }),

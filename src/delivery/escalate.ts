@@ -38,5 +38,6 @@ export async function escalate(
       constraints: envelope.constraints,
       policy: {},
     },
+    { passesOn: envelope },
   );
 }

@@ -38,6 +38,7 @@ export async function joinHandoffs<T>(
   if (missing !== undefined) throw unknownDelivery(missing);
   const outcome = await sendHandoff<T>(workspace, sender, draft as DraftOf<T>, {
     joins: { deliveries, need },
+    inherits: found.flatMap((each) => each?.envelope.task ?? []),
   });
   if (outcome.kind !== "sent") throw new Error("a join outside a lease cannot lose one");
   for (const own of outcome.joined === "repeated" ? [] : outcome.deliveries) {

@@ -9,17 +9,19 @@ import { canonicalJson } from "../canonical.ts";
 import { clip } from "../clip.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
+import { unknownFields } from "../envelope/unknown.ts";
 import { isBatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { endOfLine } from "./line-end.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { lapse } from "./policy.ts";
+import { carriedNow } from "./recarry.ts";
 import { systemAuthor } from "./system.ts";
 
 /** A join that waits is looked at in case nobody called: soon, and the longer it waits the less. */
@@ -63,7 +65,7 @@ export async function openJoinsOf(workspace: Workspace, ended: DeliveryRow): Pro
 /** Opens a handoff that waits for others, if enough of them have completed; parks it if never. */
 export async function openJoin(workspace: Workspace, join: Claimed): Promise<void> {
   const { delivery } = join;
-  const envelope = parseEnvelope(join.envelope);
+  const envelope = parseEnvelope(workspace, join.envelope);
   // One that was parked opens all the same when what it waited for was tried again, and completed.
   const waits = delivery.state === "scheduled" || delivery.state === "dead";
   if (!waits || envelope.joins === undefined || envelope.results !== undefined) return;
@@ -102,10 +104,13 @@ async function openWith(
   { delivery, envelope: row }: Claimed,
   completed: readonly Claimed[],
 ): Promise<void> {
-  const from = parseEnvelope(row);
+  const waited = parseEnvelope(workspace, row);
+  const tasks = completed.map((each) => each.envelope.task);
+  const from = { ...waited, ...(await carriedNow(workspace, waited, tasks)) };
   const results = await Promise.all(completed.map((each) => resultOf(workspace, each)));
   const parents = completed.map((each) => each.envelope.id);
-  const sealed = sealWith(workspace, from, { parents, results });
+  const lines = completed.map((each) => parseEnvelope(workspace, each.envelope));
+  const sealed = sealWith(workspace, withUnknown(from, lines), { parents, results });
   if (sealed === undefined) return parkJoin(workspace, delivery, { reason: "unsealable" });
   const author = await systemAuthor(workspace);
   const record = {
@@ -134,6 +139,11 @@ async function openWith(
   });
 }
 
+/** What nobody here knows of the lines goes on in what they come to; where they differ, the first's. */
+function withUnknown(from: Envelope, lines: readonly Envelope[]): Envelope {
+  return Object.assign({}, ...lines.toReversed().map(unknownFields), from) as Envelope;
+}
+
 type JoinedResult = NonNullable<Envelope["results"]>[number];
 
 interface Joined {
@@ -146,21 +156,21 @@ interface Joined {
  * Undefined when the envelope has no room even for their names.
  */
 function sealWith(
-  { ids, limits, clock }: Workspace,
+  workspace: Workspace,
   from: Envelope,
   { parents, results }: Joined,
 ): SealedEnvelope | undefined {
   const all = [...new Set([from.id, ...parents, ...from.parents])];
   const joined = {
-    id: ids.mint("envelope"),
+    id: workspace.ids.mint("envelope"),
     parents: all.slice(0, FORMAT_LIMITS.parents),
-    metadata: { ...from.metadata, createdAt: clock.now() },
+    metadata: { ...from.metadata, createdAt: workspace.clock.now() },
   };
   const named = results.map(({ outputs: _o, summary: _s, ...result }) => result);
   const summarized = results.map(({ outputs: _, ...result }) => result);
   for (const fitting of [[...results], summarized, named]) {
     try {
-      return resealed(from, { ...joined, results: fitting }, limits);
+      return resealed(from, { ...joined, results: fitting }, workspace);
     } catch (error) {
       if (!isBatonError(error)) throw error; // Too large, or what no envelope may hold: with less.
     }

@@ -2,16 +2,17 @@
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { SealedEnvelope } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import type { DeliveryRow, EntryRow } from "../store/rows.ts";
-import type { SendHandoff } from "../store/store.ts";
+import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { entryValue, writtenValue } from "./entries.ts";
 import type { Path } from "./line-path.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import type { Plan, Sender } from "./plan.ts";
 
-const KEY = "key";
+/** The kind of entry. */
+export const KEY = "key";
 
 export interface SentHandoff<T> {
   readonly kind: "sent";
@@ -49,20 +50,22 @@ export function keyEntry(
   { draft, body }: Plan,
   { envelope }: SealedEnvelope,
   deliveries: readonly string[],
-): NonNullable<SendHandoff["entry"]> {
+): PutEntry {
   const value = writtenValue({ body, deliveries, envelope: envelope.id });
   return { kind: KEY, name: keyName(sender, draft.key ?? ""), value, basedOn: 0 };
 }
 
 /** The key was used before: for this very handoff, which is what the sender gets again, or not. */
 export async function repeated<T>(
-  { store, name }: Workspace,
+  workspace: Workspace,
   { draft, body }: Plan,
   entry: EntryRow | undefined,
 ): Promise<SentHandoff<T>> {
   const before = entryValue<{ body: string; deliveries: string[] }>(entry);
   const ids = before?.body === body ? before.deliveries : [];
-  const found = await Promise.all(ids.map((id) => store.findDelivery(name, id)));
+  const found = await Promise.all(
+    ids.map((id) => workspace.store.findDelivery(workspace.name, id)),
+  );
   const [first] = found;
   if (first === undefined) {
     throw new BatonError("idempotency_conflict", {
@@ -75,7 +78,7 @@ export async function repeated<T>(
   const { envelope } = first;
   return {
     kind: "sent",
-    envelope: parseEnvelope(envelope) as EnvelopeOf<T>,
+    envelope: parseEnvelope(workspace, envelope) as EnvelopeOf<T>,
     digest: digestOf(envelope),
     memory: envelope.memory,
     deliveries: found.flatMap((each) => each?.delivery ?? []),

@@ -1,9 +1,9 @@
 /** A task's line: its envelopes in the order they were sent, each with where it stands. */
 import type { Envelope } from "../envelope/schema.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 
 export interface LineStep {
   readonly envelope: Envelope;
@@ -18,7 +18,7 @@ export interface LineStep {
 export async function lineOf(workspace: Workspace, task: string): Promise<LineStep[]> {
   const line = await workspace.store.readLine(workspace.name, task);
   return line.map(({ envelope, deliveries }) => ({
-    envelope: parseEnvelope(envelope),
+    envelope: parseEnvelope(workspace, envelope),
     digest: digestOf(envelope),
     memory: envelope.memory,
     sentAt: envelope.storedAt,

@@ -49,7 +49,7 @@ export const rowOf = ({ envelope, text }: SealedEnvelope): NewEnvelope => ({
   parents: envelope.parents,
 });
 
-/** The deliveries as they are now; undefined when one of them was no longer as it was seen. */
+/** The deliveries as they are now; undefined when one of them, or an entry, was no longer as it was seen. */
 export async function moveDeliveries(
   workspace: Workspace,
   operation: Omit<MoveDeliveries, "workspace" | "branch">,
@@ -60,9 +60,8 @@ export async function moveDeliveries(
     case "moved":
       return outcome.deliveries;
     case "changed":
-      return undefined;
     case "entry_changed":
-      throw new Error("a move that brings no entry cannot find one changed");
+      return undefined;
     case "unknown_receiver":
     case "receiver_disabled":
       throw await receiverError(workspace, outcome);

@@ -65,7 +65,7 @@ export async function note(
   const own = { kind: "continues-from" as const, to: delivery.acceptedBy };
   const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
-  const outcome = await append(forWork(workspace, envelope), holder, {
+  const outcome = await appendNote(forWork(workspace, envelope), holder, {
     input: described,
     lease: {
       delivery: delivery.id,
@@ -101,7 +101,7 @@ async function keep(
   delivery: DeliveryRow | undefined,
 ): Promise<Noted> {
   const marked = { ...described, tags: [...(described.tags ?? []), STALE_HOLDER] };
-  const kept = await append(workspace, holder, { input: marked });
+  const kept = await appendNote(workspace, holder, { input: marked });
   if (kept.kind !== "noted") throw new Error("a note outside a lease cannot lose one");
   return { kind: "kept", memory: kept.memory, delivery };
 }
@@ -120,15 +120,22 @@ type Appended =
   | Extract<Noted, { kind: "noted" }>
   | { readonly kind: "lease_lost"; readonly delivery: DeliveryRow | undefined };
 
-async function append(
+interface ToAppend {
+  readonly input: MemoryInput;
+  readonly lease?: Lease;
+  /** The hub itself has seen to what it mentions. */
+  readonly vouched?: true;
+}
+
+export async function appendNote(
   workspace: Workspace,
   holder: Author,
-  { input, lease }: { input: MemoryInput; lease?: Lease },
+  { input, lease, vouched }: ToAppend,
 ): Promise<Appended> {
   const { ids, clock, limits, name } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
   // Its own work it may name: only what its author cites is looked into.
-  if (written.record.mentions.length > 1) {
+  if (vouched === undefined && written.record.mentions.length > 1) {
     await refuseInvisible(workspace, [written], { ahead: 1 });
   }
   const appendTo = (to: string) =>

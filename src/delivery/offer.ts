@@ -1,11 +1,12 @@
 /** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
-import type { EnvelopeOf } from "../envelope/schema.ts";
+import { primerOf } from "../context/primer.ts";
+import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptOffer, TAKING, TakingSchema } from "./accept.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import type { ReceiptSource } from "./receipt.ts";
 import { decline, releaseNewest } from "./settle.ts";
 import { type Warning, warningsOf } from "./warnings.ts";
@@ -42,8 +43,13 @@ export class Offer<T = unknown> {
 
   /** Parsed when it is first looked at. */
   get envelope(): EnvelopeOf<T> {
-    this.#envelope ??= parseEnvelope(this.#claimed.envelope) as EnvelopeOf<T>;
+    this.#envelope ??= parseEnvelope(this.#workspace, this.#claimed.envelope) as EnvelopeOf<T>;
     return this.#envelope;
+  }
+
+  /** What to know before the first step, in less than two kilobytes. */
+  get primer(): string {
+    return primerOf(this.envelope as Envelope, this.#receiver);
   }
 
   /** Tried before: whoever had it may have done part of it. */

@@ -1,4 +1,5 @@
 /** How a handoff ended, as its sender is told. */
+import type { ViewGap } from "../context/view.ts";
 import { memoryOf } from "../memory/record.ts";
 import {
   type AttemptRow,
@@ -18,6 +19,8 @@ export interface HandoffResult {
   readonly confidence?: number | undefined;
   /** How it ended, in one word, when the receiver had one for it. */
   readonly outcome?: string | undefined;
+  /** What the receiver was referred to and could not find. */
+  readonly gaps?: readonly ViewGap[] | undefined;
   /** The record that holds it. */
   readonly memory: string;
   /** The delivery it was handed on as, when it was. */
@@ -86,7 +89,7 @@ export async function resultOf(
   const memory = await settlement(workspace, delivery);
   // Handed on with a result, the record is the handoff's, and the summary stands beside the outputs.
   const data = (memory?.data ?? {}) as Partial<
-    Pick<HandoffResult, "outcome" | "outputs" | "summary">
+    Pick<HandoffResult, "gaps" | "outcome" | "outputs" | "summary">
   >;
   const handedOn = await handedOnAs(workspace, delivery.settledBy);
   return {
@@ -94,6 +97,7 @@ export async function resultOf(
     outputs: data.outputs ?? {},
     ...(memory?.confidence === undefined ? {} : { confidence: memory.confidence }),
     ...(data.outcome === undefined ? {} : { outcome: data.outcome }),
+    ...(data.gaps === undefined ? {} : { gaps: data.gaps }),
     memory: delivery.settledBy,
     ...(handedOn === undefined ? {} : { handedOn }),
   };

@@ -3,23 +3,16 @@
  * refers to is pinned. After this nothing about it has to be looked up any more.
  */
 import { canonicalJson, sha256 } from "../canonical.ts";
-import {
-  type CheckedDraft,
-  CompiledDraft,
-  type DraftOf,
-  type Envelope,
-  type SealedPolicy,
-} from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { stillMissing } from "../context/gaps.ts";
+import type { ViewGap } from "../context/view.ts";
+import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
-import { refuseQuarantined } from "../memory/quarantine-mark.ts";
-import { readOpen } from "../memory/read.ts";
 import type { Author } from "../memory/record.ts";
-import { digestOf } from "../store/redaction.ts";
-import type { MemoryRow } from "../store/rows.ts";
-import { isRowOpenTo, NOBODY } from "../store/sight.ts";
 import type { Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { checkDraft } from "./check-draft.ts";
+import { type Family, newFamily, readFamily } from "./ledger.ts";
+import { type PinnedReferences, pinReferences } from "./pin-references.ts";
 import { resolvePolicy } from "./policy.ts";
 import { type Addressed, addressed, resolveFallbacks } from "./receivers.ts";
 import type { CheckedResult } from "./result.ts";
@@ -35,6 +28,8 @@ export interface Sender extends Author {
     readonly envelope: Envelope;
     /** The sender's continues-from record of that work. */
     readonly acceptedBy: string;
+    /** What its holder found missing besides what the envelope says. */
+    readonly gaps?: readonly ViewGap[];
   };
 }
 
@@ -48,15 +43,20 @@ export interface Sending {
   readonly result?: string | undefined;
   /** The result the work before it is completed with. */
   readonly completes?: CheckedResult | undefined;
+  /** An envelope that goes on in this one, where that is not the work's: what nobody knows of it does. */
+  readonly passesOn?: Envelope | undefined;
+  /** Tasks its own inherits from, besides those of its parents. */
+  readonly inherits?: readonly string[] | undefined;
 }
 
 /** All that is known before it is sealed. */
-export interface Plan extends Addressed {
+export interface Plan extends Addressed, PinnedReferences {
   readonly draft: CheckedDraft;
   readonly sending: Sending;
   readonly sealedPolicy: SealedPolicy | undefined;
-  readonly refs: Envelope["refs"];
   readonly task: string;
+  /** What its task's ledger holds. */
+  readonly family: Family;
   /** What must be the same when its key is used again. */
   readonly body: string;
 }
@@ -68,24 +68,45 @@ export async function planHandoff<T>(
   sending: Sending,
 ): Promise<Plan> {
   const { ids, clock } = workspace;
-  const checked = await checkDraft(workspace, given);
+  const passedOn = sender.work?.envelope ?? sending.passesOn;
+  const checked = await checkPayload(workspace, checkDraft(given, passedOn));
   const meant = onBranchOf(sender, checked);
   // Handed on, the line goes where its branch has gone; a branch that is named must be open.
   const draft = checked.branch === undefined ? await onOpenBranch(workspace, meant) : meant;
   await requireOpenBranch(workspace, draft);
-  const receiver = await addressed(
-    workspace,
-    draft.to ?? (await routed(workspace, sender, draft, sending)),
-    sending.receivers,
-  );
+  const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
+  const isNew = draft.task === undefined && sender.work === undefined;
+  const to = draft.to ?? (await routed(workspace, sender, draft, sending));
+  const parents = await parentTasks(workspace, sender, draft, sending);
+  const [receiver, family] = await Promise.all([
+    addressed(workspace, to, sending.receivers),
+    isNew && parents.length === 0 ? newFamily(task) : readFamily(workspace, task, parents),
+  ]);
   const policy = resolvePolicy(clock.now(), workspace.policy, receiver.policy, draft.policy);
   if (policy?.deadline !== undefined && policy.deadline <= clock.now())
     throw tooLate(policy.deadline);
   const sealedPolicy = await resolveFallbacks(workspace, policy);
-  const refs = await pinReferences(workspace, draft);
-  const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
+  const pinned = await pinReferences(workspace, draft, await carriedGaps(workspace, sender));
   const body = bodyOf(meant, receiver, sending, sender.work?.lease.delivery);
-  return { ...receiver, draft, sending, sealedPolicy, refs, task, body };
+  return { ...receiver, draft, sending, sealedPolicy, ...pinned, task, family, body };
+}
+
+/** What is still missing of what the sender's own work refers to. */
+async function carriedGaps(workspace: Workspace, { work }: Sender): Promise<readonly ViewGap[]> {
+  if (work === undefined) return [];
+  return stillMissing(workspace, [...(work.envelope.gaps ?? []), ...(work.gaps ?? [])]);
+}
+
+/** The tasks of what it continues: where they are not its own, it inherits from them. */
+async function parentTasks(
+  { store, name }: Workspace,
+  { work }: Sender,
+  { parents = [] }: CheckedDraft,
+  { inherits = [] }: Sending,
+): Promise<readonly string[]> {
+  const found = await Promise.all(parents.map((id) => store.findEnvelope(name, id)));
+  const tasks = found.flatMap((each) => each?.envelope.task ?? []);
+  return [...new Set([...(work === undefined ? [] : [work.envelope.task]), ...tasks, ...inherits])];
 }
 
 function tooLate(deadline: number): BatonError {
@@ -96,8 +117,7 @@ function tooLate(deadline: number): BatonError {
   });
 }
 
-async function checkDraft(workspace: Workspace, draft: unknown): Promise<CheckedDraft> {
-  const checked = parseOr(CompiledDraft, draft, { code: "invalid_envelope", what: "The handoff" });
+async function checkPayload(workspace: Workspace, checked: CheckedDraft): Promise<CheckedDraft> {
   if (checked.payload === undefined) return checked;
   return { ...checked, payload: await workspace.payloads.enforce(checked.payload) };
 }
@@ -127,7 +147,7 @@ async function routed(
 
 /** What must be the same when a key is used again. */
 function bodyOf(
-  { key, ...draft }: CheckedDraft,
+  { key, releases, ...draft }: CheckedDraft,
   { to, inboxes }: Addressed,
   { joins, receivers }: Sending,
   settles: string | undefined,
@@ -136,46 +156,12 @@ function bodyOf(
   const named = receivers && inboxes.toSorted();
   const body = {
     ...draft,
+    // Not said where there are none: keys that were used before there were any stay the same.
+    ...(releases.length > 0 && { releases }),
     to,
     ...(joins && { joins }),
     ...(named && { receivers: named }),
     ...(settles && { settles }),
   };
   return sha256(canonicalJson(body, "invalid_envelope"));
-}
-
-/** Each reference is fixed by the digest of what it pointed to when it was sent. */
-async function pinReferences(workspace: Workspace, draft: CheckedDraft): Promise<Envelope["refs"]> {
-  const wanted = draft.refs.map((ref) => (typeof ref === "string" ? { id: ref } : ref));
-  if (wanted.length === 0) return [];
-  const ids = wanted.map((ref) => ref.id);
-  const rows = await readOpen(workspace, ids);
-  refusePrivate(rows, ids);
-  const digests = new Map(rows.map((row) => [row.id, digestOf(row)]));
-  const refs = wanted.map((ref, i) => {
-    const digest = digests.get(ref.id);
-    if (digest !== undefined) return { digest, ...ref };
-    throw new BatonError("dangling_reference", {
-      message: `refs[${i}]: no memory has the id ${ref.id}.`,
-      path: `refs[${i}]`,
-      hint: "Reference memories of this workspace; check the id.",
-      details: { reference: ref.id },
-    });
-  });
-  const cited = ids.map((id, i) => ({ id, path: `refs[${i}]` }));
-  await refuseQuarantined(workspace, cited);
-  return refs;
-}
-
-/** Everybody may read a handoff, its record and what it refers to by name, whoever receives it. */
-function refusePrivate(rows: readonly MemoryRow[], ids: readonly string[]): void {
-  const hidden = rows.find((row) => !isRowOpenTo(row, NOBODY));
-  if (hidden === undefined) return;
-  const path = `refs[${ids.indexOf(hidden.id)}]`;
-  throw new BatonError("invisible_reference", {
-    message: `${path}: ${hidden.id} is private, and everybody may see what a handoff names.`,
-    path,
-    hint: "Say what matters of it in the handoff, or in a record with scope team.",
-    details: { reference: hidden.id },
-  });
 }

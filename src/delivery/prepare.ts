@@ -15,6 +15,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { keyEntry } from "./key.ts";
+import { burdenOf, keptOf, type Line } from "./ledger-line.ts";
 import { cycleIn, hopOf, type Path } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { FOREVER_MS, lapse } from "./policy.ts";
@@ -32,6 +33,7 @@ export interface Round {
   readonly open: Open | undefined;
   readonly breaker: number;
   readonly inboxes: readonly string[];
+  readonly line: Line;
 }
 
 /** By how many places each goes ahead: more than a store will ever have. */
@@ -57,23 +59,28 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const now = clock.now();
   const { draft, to, task } = plan;
   const { work } = sender;
-  const { open } = round;
+  const { open, line } = round;
   const origins = draft.parents ?? (work ? [work.envelope.id] : []);
   // Adding to open work is no step further on its line.
   const hop = work === undefined ? (open?.envelope?.hop ?? 0) : work.envelope.hop + 1;
   const role = sender.role === "" ? {} : { role: sender.role };
   const path = work ? [...(work.envelope.path ?? []), hopOf(work.envelope)] : open?.envelope?.path;
-  const sealed = seal(draft, {
+  const burden = burdenOf(line, plan, sender.agent, work?.envelope ?? open?.envelope);
+  const sealed = seal(burden.draft, {
     id: ids.mint("envelope"),
     workspace: workspace.name,
     task,
     from: { agent: sender.agent, instance: sender.instance, ...role },
     to,
     parents: open === undefined ? origins : [...new Set([open.delivery.envelope, ...origins])],
-    refs: plan.refs,
+    refs: burden.refs,
+    carried: burden.said,
+    gaps: plan.gaps,
     hop,
     createdAt: now,
     limits,
+    versions: workspace.versions,
+    passesOn: [plan.sending.passesOn, open?.envelope, work?.envelope],
     path: path?.slice(-FORMAT_LIMITS.hops - 1),
     policy: plan.sealedPolicy,
     joins: plan.sending.joins,
@@ -88,6 +95,12 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const { completes } = plan.sending;
   const record = handoffRecord(sealed, sender, { open, cycle, completes });
   const memory = writeRecord(sender, record, { ids, now, limits, hallmark }).record;
+  const { id: envelope } = sealed.envelope;
+  const said = { at: now, by: sender.agent, envelope, record: memory.id };
+  const kept = keptOf(line, burden, said);
+  const key = draft.key && keyEntry(sender, plan, sealed, reached(round, deliveries));
+  // The key first: whoever sends the same again shall hear of that.
+  const entries = [...(key ? [key] : []), ...(kept ? [kept] : [])];
   const isPublication = to.kind === "channel";
   const isApart = isPublication || plan.sending.joins !== undefined;
   const operation: SendHandoff = {
@@ -106,7 +119,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
     parent: isApart ? publicationMark(sealed.envelope.id) : (origins[0] ?? ""),
     breaker: isPublication ? NOT_MINDED : round.breaker,
     ...(open && { extend: extensionOf(open) }),
-    ...(draft.key && { entry: keyEntry(sender, plan, sealed, reached(round, deliveries)) }),
+    ...(entries.length > 0 && { entries }),
     ...(work && { settles: work.lease }),
   };
   return { sealed, operation, cycle, stopped };
@@ -192,6 +205,7 @@ function handoffRecord(
   const tags = [
     ...(envelope.to.kind === "channel" ? [channelTag(envelope.to.channel)] : []),
     ...(cycle.length > 0 ? ["cycle"] : []),
+    ...(envelope.flags === undefined ? [] : ["flagged"]),
   ];
   const { confidence, ...result } = completes ?? {};
   const data = { ...result, ...(cycle.length > 0 && { cycle }) };

@@ -4,17 +4,18 @@
  * said stays as it was; the hop does not count.
  */
 import { clip } from "../clip.ts";
+import { gapReason } from "../context/freshness.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { isBatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
-import { unmarked } from "../memory/quarantine-mark.ts";
+import { marksOf, unmarked } from "../memory/quarantine-mark.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
+import { branchOf, parseEnvelope } from "../store/parse-envelope.ts";
 import { everybodyOn, traceBranch } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
-import { branchOf } from "./work-branch.ts";
+import { carriedNow } from "./recarry.ts";
 
 /** What of a note is told in the history; all of it stands in the record it refers to. */
 const TOLD = 400;
@@ -40,9 +41,10 @@ export async function reconstruct(
   const steps = await unmarked(workspace, await lastSteps(workspace, delivery));
   if (newest.length === 0 && steps.length === 0) return undefined;
   const { attempt, holder } = delivery;
-  const sent = parseEnvelope(row);
+  const sent = parseEnvelope(workspace, row);
   // What was quarantined meanwhile does not go on; the work still warns of what was sent with it.
-  const from = { ...sent, refs: await unmarked(workspace, sent.refs) };
+  const kept = await withoutMarked(workspace, sent);
+  const from = { ...sent, ...(await carriedNow(workspace, sent)), ...kept };
   const reconstructed = { attempt, holder, notes: count, reason };
   const room = Math.max(FORMAT_LIMITS.listItems - from.history.length, LEAST_TOLD);
   for (const most of MOST_TOLD) {
@@ -51,6 +53,23 @@ export async function reconstruct(
     if (sealed !== undefined) return sealed;
   }
   return undefined;
+}
+
+/** What it refers to; what was quarantined of that is a gap. */
+async function withoutMarked(
+  workspace: Workspace,
+  { refs, gaps = [] }: Envelope,
+): Promise<Pick<Envelope, "refs" | "gaps">> {
+  const marks = await marksOf(
+    workspace,
+    refs.map(({ id }) => id),
+  );
+  if (marks.size === 0) return { refs };
+  const missing = [...marks].map(([id, mark]) => ({ id, reason: gapReason(undefined, mark) }));
+  return {
+    refs: refs.filter(({ id }) => !marks.has(id)),
+    gaps: [...gaps, ...missing].slice(0, FORMAT_LIMITS.references),
+  };
 }
 
 /** What the holder wrote down under this acceptance: how much, and the newest of it, oldest first. */
@@ -103,7 +122,7 @@ async function lastSteps(
 }
 
 function trySeal(
-  { ids, limits, clock }: Workspace,
+  workspace: Workspace,
   from: Envelope,
   { reconstructed, told, steps }: Remains,
 ): SealedEnvelope | undefined {
@@ -116,14 +135,14 @@ function trySeal(
     return resealed(
       from,
       {
-        id: ids.mint("envelope"),
+        id: workspace.ids.mint("envelope"),
         parents: [from.id],
         history: [...from.history, ...did].slice(-FORMAT_LIMITS.listItems),
         refs: [...from.refs, ...refs],
         reconstructed,
-        metadata: { ...from.metadata, createdAt: clock.now() },
+        metadata: { ...from.metadata, createdAt: workspace.clock.now() },
       },
-      limits,
+      workspace,
     );
   } catch (error) {
     if (isBatonError(error)) return undefined; // Larger than it may be: with fewer notes.

@@ -7,14 +7,15 @@ import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type EnvelopeRow, type PublishStep, publicationMark } from "../store/rows.ts";
 import { NOT_MINDED } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { decisionRecord, rowOf } from "./moves.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { lapse } from "./policy.ts";
+import { carriedNow } from "./recarry.ts";
 import { receiverError } from "./receivers.ts";
 import { systemAuthor } from "./system.ts";
 
@@ -86,7 +87,7 @@ class Originals {
     const line = this.#lines.get(task) ?? (await this.#read(task));
     this.#lines.set(task, line);
     const row = line.get(envelope?.id ?? "");
-    return row && parseEnvelope(row);
+    return row && parseEnvelope(this.#workspace, row);
   }
 
   async #read(task: string): Promise<ReadonlyMap<string, EnvelopeRow>> {
@@ -102,7 +103,9 @@ async function deliverCopy(
 ): Promise<boolean> {
   const { agent, memory, envelope } = of;
   const { ids, limits, name, branch, store } = workspace;
-  const sealed = resealed(envelope, { id: ids.mint("envelope"), parents: [envelope.id] }, limits);
+  const carried = await carriedNow(workspace, envelope);
+  const changes = { ...carried, id: ids.mint("envelope"), parents: [envelope.id] };
+  const sealed = resealed(envelope, changes, workspace);
   const author = await systemAuthor(workspace);
   const id = ids.mint("delivery");
   const record = {
@@ -133,7 +136,9 @@ async function deliverCopy(
     ],
     parent: publicationMark(sealed.envelope.id),
     breaker: NOT_MINDED, // It asked for it.
-    entry: { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: writtenValue({}), basedOn: 0 },
+    entries: [
+      { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: writtenValue({}), basedOn: 0 },
+    ],
   });
   if (outcome.kind === "entry_changed") return false;
   if (outcome.kind === "unknown_receiver" || outcome.kind === "receiver_disabled") {

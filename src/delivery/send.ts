@@ -3,14 +3,17 @@
  * are stored in one operation. Sending the same piece of work again extends it; sending with the
  * same key again is the same handoff.
  */
+import { refuseBroken } from "../context/lint-rules.ts";
 import type { DraftOf, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { circuitOpen, pass } from "./breaker.ts";
-import { keyBefore, repeated, type SentHandoff } from "./key.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
+import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
+import { readFamily } from "./ledger.ts";
+import { type Line, lineFor } from "./ledger-line.ts";
 import { type Plan, planHandoff, type Sender, type Sending } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";
@@ -19,6 +22,8 @@ import { afterClosing } from "./work-branch.ts";
 
 /** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
 const ROUNDS = 10;
+/** Of as many lines that add to one ledger at once, one gets through each round. */
+const LEDGER_ROUNDS = 1_000;
 
 export async function sendHandoff<T>(
   workspace: Workspace,
@@ -27,9 +32,11 @@ export async function sendHandoff<T>(
   sending: Sending = {},
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   const plan = await planHandoff(workspace, sender, draft, sending);
-  // Of work that is handed on, the lease is looked at first.
-  const used = sender.work === undefined ? await keyBefore(workspace, sender, plan) : undefined;
+  // Of work that is handed on, the lease is looked at first; what was released is off by then.
+  const isAsked = sender.work === undefined || plan.draft.releases.length > 0;
+  const used = isAsked ? await keyBefore(workspace, sender, plan) : undefined;
   if (used !== undefined) return repeated(workspace, plan, used);
+  await refuseBroken(workspace, sender, plan);
   const [inbox] = plan.inboxes;
   const send = () => sendPlanned<T>(workspace, sender, plan);
   if (plan.to.kind === "channel" || inbox === undefined) return send(); // Nobody holds up the others.
@@ -42,8 +49,10 @@ async function sendPlanned<T>(
   plan: Plan,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   let where = workspace;
-  let round: Round = { open: undefined, breaker: 0, inboxes: plan.inboxes };
-  for (let n = 0; n < ROUNDS; n++) {
+  const line = await lineFor(workspace, sender, plan);
+  let round: Round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line };
+  let overtaken = 0;
+  for (let n = 0; n < ROUNDS && overtaken < LEDGER_ROUNDS; n++) {
     const prepared = prepare(where, sender, plan, round);
     const outcome = await workspace.store.sendHandoff(prepared.operation);
     switch (outcome.kind) {
@@ -63,7 +72,11 @@ async function sendPlanned<T>(
         round = { ...round, ...(await around(workspace, plan, round, outcome)) };
         break;
       case "entry_changed":
-        return repeated(workspace, plan, outcome.entry);
+        if (outcome.entry?.kind === KEY) return repeated(workspace, plan, outcome.entry);
+        round = { ...round, line: await lineAgain(workspace, sender, plan) };
+        overtaken++;
+        n--; // Counted by itself.
+        break;
       case "branch_closed":
         // Work that is held can be handed on all the same, where its branch has gone.
         if (sender.work === undefined) throw await sendError(workspace, outcome);
@@ -74,9 +87,15 @@ async function sendPlanned<T>(
     }
   }
   throw new BatonError("store_busy", {
-    message: `The handoff of "${plan.task}" was overtaken ${ROUNDS} times.`,
+    message: `The handoff of "${plan.task}" was overtaken by others again and again.`,
     hint: "Try again.",
   });
+}
+
+/** Another line of the task has added to its ledger, or released something: both shall count. */
+async function lineAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Line> {
+  const family = await readFamily(workspace, plan.task, plan.family.from);
+  return lineFor(workspace, sender, { ...plan, family });
 }
 
 /** Who can be reached instead of one who cannot: the other subscribers, or the next in line. */
@@ -105,12 +124,12 @@ const isForSubscribers = (plan: Plan): plan is Publication =>
 
 /** What this handoff turns out to extend; undefined when it is new work after all. */
 async function opened(
-  { store, name }: Workspace,
+  workspace: Workspace,
   { open }: Extract<SendOutcome, { kind: "changed" }>,
 ): Promise<Open | undefined> {
   if (open === undefined) return undefined;
-  const found = await store.findDelivery(name, open.delivery.id);
-  return { ...open, envelope: found && parseEnvelope(found.envelope) };
+  const found = await workspace.store.findDelivery(workspace.name, open.delivery.id);
+  return { ...open, envelope: found && parseEnvelope(workspace, found.envelope) };
 }
 
 /** The receiver's breaker is in the way: through it, or around it to the next in line. */

@@ -1,6 +1,8 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
 import * as z from "zod";
+import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import type { Deprecated } from "../envelope/versions.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
@@ -88,6 +90,11 @@ export class Sent<T = unknown> {
   /** True: the line is longer than it may be, and has stopped in dead letters. */
   get stopped(): boolean {
     return this.#sent.stopped;
+  }
+
+  /** Deprecated fields it says something in: since when, and what to say instead. */
+  get deprecated(): readonly Deprecated[] {
+    return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
   }
 
   /** One for each receiver: of a publication, each goes its own way. */

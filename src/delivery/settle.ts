@@ -5,10 +5,13 @@
  */
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
+import { stillMissing } from "../context/gaps.ts";
+import type { ViewGap } from "../context/view.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { expectedOf, frameOf, gapsOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../store/rows.ts";
 import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../store/store.ts";
 import { trunkOf, type Workspace } from "../store/workspace.ts";
@@ -16,7 +19,6 @@ import { exhausted, giveUp } from "./due.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import { leaseLost } from "./lease.ts";
-import { expectedOf, parseEnvelope } from "./parse-envelope.ts";
 import { afterFailure, afterRelease, FAILURE_CLASSES, isLast, type Tried } from "./policy.ts";
 import { nextInLine } from "./receivers.ts";
 import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
@@ -44,10 +46,15 @@ export type Settled =
   /** The sender added to the handoff: look at the new envelope, then settle again. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
+/** A piece of work, and what its holder found missing besides what the envelope says. */
+export interface Held extends Claimed {
+  readonly gaps?: readonly ViewGap[];
+}
+
 export async function complete(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  { gaps: found = [], ...hold }: Held,
   result: Result,
 ): Promise<Settled> {
   const checked = checkResult(result);
@@ -55,8 +62,11 @@ export async function complete(
   // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
   const unmet = heldAgainst(workspace, hold, checked);
   if (unmet !== undefined) await unmet;
+  const known = [...gapsOf(workspace, hold.envelope), ...found];
+  const gaps = known.length === 0 ? known : await stillMissing(workspace, known);
   const data = {
     ...(criteria && { criteria }),
+    ...(gaps.length > 0 && { gaps }),
     ...(outcome && { outcome }),
     ...(outputs && { outputs }),
   };
@@ -93,7 +103,7 @@ function heldAgainst(
   { envelope }: Pick<Claimed, "envelope">,
   result: CheckedResult,
 ): Promise<void> | undefined {
-  const expects = expectedOf(envelope);
+  const expects = expectedOf(workspace, envelope);
   return expects.length === 0 ? undefined : requireExpected(workspace, expects, result);
 }
 
@@ -129,7 +139,7 @@ export async function fail(
 function triedOf({ clock }: Workspace, { delivery, envelope }: Claimed): Tried {
   const { attempt, maxAttempts, state, receiver, lapseAt } = delivery;
   const leftMs = lapseAt === 0 ? 0 : Math.max(1, lapseAt - clock.now());
-  const sealed = parseEnvelope(envelope);
+  const sealed = frameOf(envelope);
   const hasFallback = nextInLine(sealed, receiver) !== undefined;
   return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, leftMs };
 }

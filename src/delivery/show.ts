@@ -1,10 +1,10 @@
 /** Delivery truth: one delivery as it stands, with every time, every try, and what came of it. */
 import type { Envelope } from "../envelope/schema.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import { type AttemptRow, type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { endedAs, type HandoffResult, isEnded } from "./outcome.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import { checkedWait, type WaitOptions } from "./sent.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 import { changesOf } from "./watch.ts";
@@ -34,7 +34,7 @@ export async function showDelivery(workspace: Workspace, id: string): Promise<Sh
   const { delivery, envelope } = found;
   return {
     delivery,
-    envelope: parseEnvelope(envelope),
+    envelope: parseEnvelope(workspace, envelope),
     digest: digestOf(envelope),
     memory: envelope.memory,
     sentAt: envelope.storedAt,

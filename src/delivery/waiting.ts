@@ -3,9 +3,9 @@ import * as z from "zod";
 import { DeliveryId, type Envelope, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, OPEN_STATES, roleInbox } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 
 /** A delivery, or what of it says where it stands in line. */
 export const InboxCursor = z.object({ id: DeliveryId, place: z.int() });
@@ -56,6 +56,6 @@ export async function waitingFor(
   });
   return listed.map(({ delivery, envelope }) => ({
     delivery,
-    envelope: parseEnvelope(envelope),
+    envelope: parseEnvelope(workspace, envelope),
   }));
 }

@@ -8,10 +8,10 @@ import { BatonError, isBatonError } from "../errors.ts";
 import { branchClosed, requireBranch } from "../memory/branches.ts";
 import { type Merged, mergeBranch } from "../memory/merge.ts";
 import type { Author } from "../memory/record.ts";
+import { branchOf, frameOf } from "../store/parse-envelope.ts";
 import type { EnvelopeRow } from "../store/rows.ts";
 import { TRUNK } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 
 /** What came of merging the branch of completed work. */
 export type WorkMerge =
@@ -19,14 +19,10 @@ export type WorkMerge =
   /** It could not be tried: the branch is open still, or was closed by somebody else. */
   | { readonly kind: "refused"; readonly branch: string; readonly error: BatonError };
 
-/** The workspace as whoever works on this sees it. Most handoffs name no branch: no need to parse. */
+/** The workspace as whoever works on this sees it. */
 export function forWork(workspace: Workspace, envelope: EnvelopeRow): Workspace {
   const branch = branchOf(envelope);
   return branch === undefined ? workspace : { ...workspace, branch };
-}
-
-export function branchOf(envelope: EnvelopeRow): string | undefined {
-  return envelope.text.includes('"branch":') ? parseEnvelope(envelope).branch : undefined;
 }
 
 interface WorkBranch {
@@ -86,8 +82,7 @@ export async function mergeAfter(
   envelope: EnvelopeRow,
 ): Promise<WorkMerge | undefined> {
   const branch = branchOf(envelope);
-  if (branch === undefined || parseEnvelope(envelope).mergeOnComplete === undefined)
-    return undefined;
+  if (branch === undefined || frameOf(envelope).mergeOnComplete === undefined) return undefined;
   try {
     return await mergeBranch(workspace, holder, branch);
   } catch (error) {

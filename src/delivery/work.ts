@@ -4,11 +4,16 @@
  * failing, declining or releasing. Left unsettled at the end of its block, it releases itself as a
  * counted try.
  */
-import type { DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import { canonicalJson } from "../canonical.ts";
+import { type CheckedContext, checkContext } from "../context/gaps.ts";
+import { primerOf } from "../context/primer.ts";
+import { type ReadMemory, readAsked } from "../context/reading.ts";
+import type { ViewGap } from "../context/view.ts";
+import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
-import { readMemory } from "../memory/read.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import { type TraceStep, traceSteps } from "../memory/trace.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -16,7 +21,6 @@ import { afterHandingOn, handOver } from "./handoff.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
 import { effectOf, keyWithin, type Once, once } from "./once.ts";
-import { parseEnvelope } from "./parse-envelope.ts";
 import type { Sender, Sending } from "./plan.ts";
 import type { CheckedResult, Result } from "./result.ts";
 import { handleOf } from "./resume.ts";
@@ -32,8 +36,17 @@ import {
   resultFor,
   type Settled,
 } from "./settle.ts";
+import {
+  type Asked,
+  askedFor,
+  type ShownView,
+  shownTo,
+  viewFor,
+  viewsOf,
+  type WorkViewOptions,
+} from "./views.ts";
 import { type Warning, warningsOf } from "./warnings.ts";
-import type { WorkMerge } from "./work-branch.ts";
+import { forWork, type WorkMerge } from "./work-branch.ts";
 import type { Worker } from "./worker.ts";
 
 /** What a timer can count to; longer ones would go off at once. */
@@ -80,8 +93,20 @@ export class Work<T = unknown> implements AsyncDisposable {
   #renewedAt = performance.now();
   /** The settlement that was sent and is not yet answered. */
   #pending: Promise<unknown> | undefined;
+  /** What was shown, by how it was asked for. */
+  readonly #views = new Map<string, Promise<ShownView>>();
+  /** What the view that was composed last could not find. */
+  #gaps: readonly ViewGap[] = [];
+  /** Accepted in another process: what was shown there is not known here. */
+  readonly #resumed: boolean;
 
-  constructor(workspace: Workspace, holder: Worker, claimed: Claimed) {
+  constructor(
+    workspace: Workspace,
+    holder: Worker,
+    claimed: Claimed,
+    { resumed = false }: { readonly resumed?: boolean } = {},
+  ) {
+    this.#resumed = resumed;
     this.#workspace = workspace;
     this.#holder = holder;
     this.#delivery = claimed.delivery;
@@ -103,7 +128,7 @@ export class Work<T = unknown> implements AsyncDisposable {
 
   /** What was handed over: the newest envelope this holder was told of. */
   get envelope(): EnvelopeOf<T> {
-    this.#envelope ??= parseEnvelope(this.#sealed) as EnvelopeOf<T>;
+    this.#envelope ??= parseEnvelope(this.#workspace, this.#sealed) as EnvelopeOf<T>;
     return this.#envelope;
   }
 
@@ -164,9 +189,52 @@ export class Work<T = unknown> implements AsyncDisposable {
     return warningsOf(this.#workspace, found ?? this.#hold());
   }
 
-  /** A record the handoff refers to, or any other of the workspace. */
-  async read(id: string): Promise<Memory> {
-    const memory = await readMemory(this.#workspace, id);
+  /**
+   * What to know before the first step, in less than two kilobytes: who am I, which task, what do I do
+   * now, what must I not redo. Made from the envelope alone.
+   */
+  get primer(): string {
+    return primerOf(this.envelope as Envelope, this.#holder);
+  }
+
+  /**
+   * What this receiver gets of the handoff within its budget: text to paste, what was left out, what went
+   * stale, what is missing. Written down before it is shown; asked the same again, also in another process,
+   * it is the same. With `anew` from what there is now.
+   */
+  async view(options: WorkViewOptions = {}): Promise<ShownView> {
+    const asked = askedFor(options);
+    const key = canonicalJson([this.#sealed.id, asked.key], "invalid_input");
+    const before = asked.anew ? undefined : this.#views.get(key);
+    if (before !== undefined) return before;
+    const composing = this.#compose(asked);
+    this.#views.set(key, composing);
+    composing.catch(() => this.#views.delete(key));
+    return composing;
+  }
+
+  /** What each holder of this delivery was shown. */
+  async views(): Promise<readonly ShownView[]> {
+    return viewsOf(forWork(this.#workspace, this.#sealed), this.id);
+  }
+
+  /** Every reference and file of the handoff, as it is now: fresh, stale or gone. */
+  async freshness(): Promise<CheckedContext> {
+    const here = forWork(this.#workspace, this.#sealed);
+    const checked = await checkContext(here, this.envelope);
+    await this.renew();
+    return checked;
+  }
+
+  /**
+   * A record the handoff refers to, or any other of the workspace: the freshest, which says so when it
+   * superseded the one that was asked for. With a level also its text, as short as that.
+   */
+  async read(id: string, level?: Level): Promise<ReadMemory> {
+    const sent = this.envelope.refs.find((ref) => ref.id === id)?.summary;
+    const options = { freshest: true, ...(level === undefined ? {} : { level }) };
+    const here = forWork(this.#workspace, this.#sealed);
+    const memory = await readAsked(here, id, options, sent);
     await this.renew();
     return memory;
   }
@@ -201,7 +269,10 @@ export class Work<T = unknown> implements AsyncDisposable {
       const next = await this.#routeOf(checked);
       if (next !== undefined) return this.#handOn(next, checked);
     }
-    return this.#settle((hold) => complete(this.#workspace, this.#holder, hold, result));
+    const gaps = this.#resumed ? await this.#gapsBefore() : this.#gaps;
+    return this.#settle((hold) =>
+      complete(this.#workspace, this.#holder, { ...hold, gaps }, result),
+    );
   }
 
   /** Asks the sender. The work is let go, and offered again together with the answer. */
@@ -238,6 +309,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
     sending: Omit<Sending, "joins"> = {},
   ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
+    const gaps = this.#resumed ? await this.#gapsBefore() : this.#gaps;
     this.#refuseSettled();
     const sender: Sender = {
       ...this.#holder,
@@ -245,6 +317,7 @@ export class Work<T = unknown> implements AsyncDisposable {
         lease: this.#lease(),
         envelope: this.envelope as Envelope,
         acceptedBy: this.acceptedBy,
+        gaps,
       },
     };
     const full = { intent: this.envelope.intent, task: this.task, ...draft };
@@ -296,6 +369,24 @@ export class Work<T = unknown> implements AsyncDisposable {
     await this.release().catch((error: unknown) => {
       if (this.#lost === undefined) throw error;
     });
+  }
+
+  async #compose(asked: Asked): Promise<ShownView> {
+    try {
+      const { view, envelope } = await viewFor(this.#workspace, this.#holder, this.#hold(), asked);
+      this.#gaps = view.gaps;
+      if (envelope !== this.#sealed.id) await this.#tellExtension();
+      return view;
+    } catch (error) {
+      if (isBatonError(error) && LOST.includes(error.code)) throw this.#lose(error);
+      throw error;
+    }
+  }
+
+  /** What was found missing in the process before this one; a handoff that refers to nothing lacks nothing. */
+  async #gapsBefore(): Promise<readonly ViewGap[]> {
+    if (this.envelope.refs.length === 0) return [];
+    return (await shownTo(this.#workspace, this.#delivery)).gaps;
   }
 
   async #routeOf({ outcome }: CheckedResult): Promise<string | undefined> {

@@ -8,8 +8,16 @@
 import * as z from "zod";
 import { idPattern } from "../ids.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
+import { tolerant } from "./tolerant.ts";
 
-export const ENVELOPE_VERSION = "1.0";
+/** What is written. A field that came later than the first version says so: `since`. */
+export const ENVELOPE_VERSION = "1.1";
+/** The major version of this shape. */
+export const ENVELOPE_MAJOR = 1;
+
+const Version = z.string().regex(new RegExp(`^${ENVELOPE_MAJOR}\\.(0|[1-9][0-9]*)$`), {
+  error: `must be a version ${ENVELOPE_MAJOR}.x`,
+});
 
 /** Names people give: agents, roles, tasks, runs, channels, workspaces, payload types. */
 export const NamePattern = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._/@#+-]*[\p{L}\p{N}._/@#+-])?$/u;
@@ -112,10 +120,42 @@ const HistoryEntry = z.strictObject({
   why: Line.optional(),
 });
 
+/** How much of a record is shown: a line that names it, its summary, the gist, all of it. */
+export const LEVELS = ["reference", "summary", "detail", "full"] as const;
+export type Level = (typeof LEVELS)[number];
+
 const Reference = z.strictObject({
   digest: Digest.meta({ description: "The record's digest when it was sent" }),
   id: MemoryId,
+  level: z.enum(LEVELS).optional().meta({
+    since: "1.1",
+    description: "How much of it the receiver should see",
+  }),
   summary: Text.optional().meta({ description: "The sender's own summary" }),
+});
+
+/** How a receiver's view is made of what there is. */
+export const STRATEGIES = ["full", "summary", "priority", "lazy"] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+const Budget = z.strictObject({ tokens: z.int().positive() });
+
+/** A reference that nobody could resolve yet. */
+const Gap = z.strictObject({ id: MemoryId, reason: Line });
+
+/** Something a hop says that speaks against what the line carries. */
+const Flag = z.strictObject({
+  about: Slug.meta({ description: "The id of the constraint or decision" }),
+  path: Line.meta({ description: "Where in this envelope it is said" }),
+  why: Line,
+});
+
+/** A constraint or an open decision that was taken off the line. */
+const Release = z.strictObject({
+  by: AgentName,
+  decided: Line.optional().meta({ description: "Of a decision: what was chosen" }),
+  id: Slug,
+  reason: Line,
 });
 
 const ExpectedOutput = z.strictObject({
@@ -254,12 +294,28 @@ export const EnvelopeSchema = z
     branch: BranchName.optional().meta({
       description: "The branch the work is done on: what is noted and handed in goes there",
     }),
+    brief: MemoryId.optional().meta({
+      since: "1.1",
+      description: "The record that holds the whole of an intent too long to travel",
+    }),
+    budget: Budget.optional().meta({
+      since: "1.1",
+      description: "How much the receiver's view may take",
+    }),
     constraints: list(Constraint),
     decisions: list(Decision).meta({ description: "Questions that are still open" }),
     doNotRedo: Lines.default([]),
     done: Lines.default([]),
     expects: list(ExpectedOutput),
+    flags: z.array(Flag).max(FORMAT_LIMITS.listItems).optional().meta({
+      since: "1.1",
+      description: "What this hop says against the line's constraints and decisions",
+    }),
     from: Sender,
+    gaps: z.array(Gap).max(FORMAT_LIMITS.references).optional().meta({
+      since: "1.1",
+      description: "References that could not be resolved so far",
+    }),
     history: list(HistoryEntry).meta({ description: "Who did what, what was decided, and why" }),
     hop: z.int().min(0).meta({ description: "Handoffs before this one on the task's line" }),
     id: EnvelopeId,
@@ -270,6 +326,10 @@ export const EnvelopeSchema = z
     }),
     metadata: Metadata,
     next: Lines.default([]).meta({ description: "What the receiver is to do" }),
+    origin: Text.optional().meta({
+      since: "1.1",
+      description: "The task's original intent, verbatim, where `intent` says it in other words",
+    }),
     parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).default([]),
     path: z
       .array(Hop)
@@ -284,17 +344,29 @@ export const EnvelopeSchema = z
     receipt: z.literal(true).optional().meta({
       description: "Whoever accepts must repeat goal, first step and the ids of all musts",
     }),
+    recent: z.int().min(0).max(FORMAT_LIMITS.listItems).optional().meta({
+      since: "1.1",
+      description: "How many of the task's recent memories the view may draw on",
+    }),
     reconstructed: Reconstruction.optional(),
     redacted: Redaction.optional(),
     refs: z.array(Reference).max(FORMAT_LIMITS.references).default([]),
+    released: z.array(Release).max(FORMAT_LIMITS.listItems).optional().meta({
+      since: "1.1",
+      description: "Constraints and decisions that this hop has taken off the line, with reasons",
+    }),
     results: z.array(JoinedResult).max(FORMAT_LIMITS.parents).optional().meta({
       description: "What the joined lines have come to",
     }),
     run: Name.optional(),
     state: Text.optional().meta({ description: "Where the task stands" }),
+    strategy: z.enum(STRATEGIES).optional().meta({
+      since: "1.1",
+      description: "How the receiver's view is made of what there is",
+    }),
     task: Name,
     to: Receiver,
-    version: z.literal(ENVELOPE_VERSION),
+    version: Version,
     workspace: Name,
   })
   .meta({
@@ -306,6 +378,11 @@ export type Envelope = z.infer<typeof EnvelopeSchema>;
 
 /** The same schema, compiled: 1.5 µs an envelope instead of 7. For parsing only. */
 export const CompiledEnvelope = z.compile(EnvelopeSchema);
+
+/** An envelope as it is read: of any minor version, with fields that nobody here knows. */
+export const ReadEnvelope = tolerant(EnvelopeSchema);
+/** Only what is known of it. */
+export const KnownEnvelope = tolerant(EnvelopeSchema, "drop");
 
 /** An envelope whose payload is known to be a `T`. */
 export type EnvelopeOf<T> = Omit<Envelope, "payload"> & {
@@ -321,6 +398,7 @@ export const DraftSchema = z.strictObject({
     artifacts: true,
     blocked: true,
     branch: true,
+    budget: true,
     doNotRedo: true,
     done: true,
     expects: true,
@@ -330,8 +408,10 @@ export const DraftSchema = z.strictObject({
     payload: true,
     priority: true,
     receipt: true,
+    recent: true,
     run: true,
     state: true,
+    strategy: true,
   }).shape,
   action: EnvelopeSchema.shape.action.default("delegated"),
   /** Not before so many milliseconds from now. */
@@ -348,19 +428,29 @@ export const DraftSchema = z.strictObject({
       error: "must be a question, or { question, options }",
     }),
   ),
-  intent: Text,
+  /** One that is too long to travel is kept whole as a record; its beginning travels. */
+  intent: z.string().min(1).max(FORMAT_LIMITS.contentLength),
   // Through a record first: an object schema alone takes a Map for an empty object.
   metadata: FreeForm.pipe(Metadata.omit({ createdAt: true })).optional(),
   parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).optional(),
   policy: PolicyDraft.optional(),
   refs: z
     .array(
-      z.union([MemoryId, Reference.omit({ digest: true })], {
-        error: "must be a memory id (mem_…), or { id, summary }",
-      }),
+      z.union(
+        [
+          MemoryId,
+          Reference.omit({ digest: true }).extend({
+            /** One that cannot be resolved now travels as a gap, instead of stopping the handoff. */
+            optional: z.literal(true).optional(),
+          }),
+        ],
+        { error: "must be a memory id (mem_…), or { id, summary }" },
+      ),
     )
     .max(FORMAT_LIMITS.references)
     .default([]),
+  /** What is taken off the line: constraints and open decisions, by their ids, each with why. */
+  releases: list(Release.omit({ by: true })),
   task: Name.optional(),
   to: z
     .union([Address, Receiver], {
@@ -376,6 +466,8 @@ export type SealedPolicy = NonNullable<Envelope["policy"]>;
 export type Priority = (typeof PRIORITIES)[number];
 
 export const CompiledDraft = z.compile(DraftSchema);
+/** A draft that repeats parts of an envelope, with what nobody here knows in them. */
+export const ReadDraft = tolerant(DraftSchema);
 
 /** A draft whose payload is a `T`. */
 export type DraftOf<T> = Omit<Draft, "payload"> & {

@@ -5,7 +5,15 @@
 
 import { canonicalJson, sha256 } from "../canonical.ts";
 import { checkLimit, type Limits } from "../limits.ts";
-import { type CheckedDraft, CompiledEnvelope, ENVELOPE_VERSION, type Envelope } from "./schema.ts";
+import {
+  type CheckedDraft,
+  CompiledEnvelope,
+  ENVELOPE_VERSION,
+  type Envelope,
+  ReadEnvelope,
+} from "./schema.ts";
+import { unknownFields } from "./unknown.ts";
+import type { Versions } from "./versions.ts";
 import { parseOr } from "./violations.ts";
 
 export interface SealedEnvelope {
@@ -15,8 +23,14 @@ export interface SealedEnvelope {
   readonly digest: string;
 }
 
+/** How much a seal takes, and which version is written. */
+export interface Sealing {
+  readonly limits: Limits;
+  readonly versions: Versions;
+}
+
 /** What only the hub can say about a handoff. */
-export interface SealContext {
+export interface SealContext extends Sealing {
   readonly id: string;
   readonly workspace: string;
   readonly task: string;
@@ -24,24 +38,32 @@ export interface SealContext {
   readonly to: Envelope["to"];
   readonly parents: readonly string[];
   readonly refs: Envelope["refs"];
+  readonly gaps?: readonly NonNullable<Envelope["gaps"]>[number][];
   readonly hop: number;
   readonly createdAt: number;
-  readonly limits: Limits;
   /** The handoffs before this one on its line. */
   readonly path?: Envelope["path"];
   readonly policy?: Envelope["policy"];
   readonly joins?: Envelope["joins"];
+  /** What of the task's ledger it carries besides constraints and decisions. */
+  readonly carried?: Pick<Envelope, "brief" | "flags" | "origin" | "released">;
+  /** What it passes on: fields of theirs that nobody here knows go along; where they differ, the last one's. */
+  readonly passesOn?: readonly (Partial<Envelope> | undefined)[];
 }
 
 export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope {
   const { constraints, decisions, metadata, ...rest } = draft;
-  const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...body } = rest;
+  const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...said } = rest;
+  const { releases: _releases, ...body } = said;
   return sealed(
     {
+      ...unknownOf(context.passesOn),
       ...body,
+      ...context.carried,
       constraints: constraints.map(constraintOf),
       decisions: decisions.map(decisionOf),
       from: context.from,
+      ...(context.gaps?.length && { gaps: context.gaps }),
       hop: context.hop,
       id: context.id,
       ...(context.joins && { joins: context.joins }),
@@ -55,29 +77,46 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
       version: ENVELOPE_VERSION,
       workspace: context.workspace,
     },
-    context.limits,
+    context,
   );
+}
+
+function unknownOf(passedOn: SealContext["passesOn"] = []): object {
+  let unknown = {};
+  for (const envelope of passedOn) {
+    if (envelope !== undefined) unknown = { ...unknown, ...unknownFields(envelope) };
+  }
+  return unknown;
 }
 
 /** An envelope that goes on from another: the same, but for what is said here. */
 export function resealed(
   from: Envelope,
   changes: Partial<Envelope> & Pick<Envelope, "id" | "parents">,
-  limits: Limits,
+  sealing: Sealing,
 ): SealedEnvelope {
-  return sealed({ ...from, ...changes }, limits);
+  return sealed({ ...from, ...changes, version: ENVELOPE_VERSION }, sealing);
 }
 
-function sealed(written: object, limits: Limits): SealedEnvelope {
-  const envelope = parseOr(CompiledEnvelope, written, {
-    code: "invalid_envelope",
-    what: "The handoff",
-  });
-  const outputs = (envelope.results ?? []).map((result) => result.outputs ?? null);
-  const free = [envelope.metadata, envelope.payload?.data ?? null, ...outputs];
-  const text = canonicalJson(envelope, "invalid_envelope", "", free);
+/** Drafts were checked strictly before; what is unknown here came with what is passed on. */
+function sealed(written: object, { limits, versions }: Sealing): SealedEnvelope {
+  const strict = CompiledEnvelope.safeParse(written);
+  const envelope = strict.success
+    ? strict.data
+    : parseOr(ReadEnvelope, written, { code: "invalid_envelope", what: "The handoff" });
+  const text =
+    strict.success && versions.writesOwnShape
+      ? orderedText(envelope)
+      : canonicalJson(versions.write(envelope), "invalid_envelope");
   checkLimit(limits, "envelopeBytes", { actual: Buffer.byteLength(text), path: "" });
   return { envelope, text, digest: sha256(text) };
+}
+
+/** The schema has put all but the free parts in order: no need to sort. */
+function orderedText(envelope: Envelope): string {
+  const outputs = (envelope.results ?? []).map((result) => result.outputs ?? null);
+  const free = [envelope.metadata, envelope.payload?.data ?? null, ...outputs];
+  return canonicalJson(envelope, "invalid_envelope", "", free);
 }
 
 /** An id made from the rule itself: the same rule keeps its id on every hop. */
@@ -91,7 +130,9 @@ export function constraintOf(
   return { ...given, id: id ?? `con-${sha256(given.rule).slice(0, 12)}`, level: level ?? "must" };
 }
 
-function decisionOf(decision: CheckedDraft["decisions"][number]): Envelope["decisions"][number] {
+export function decisionOf(
+  decision: CheckedDraft["decisions"][number],
+): Envelope["decisions"][number] {
   const { id, ...given } =
     typeof decision === "string" ? { question: decision, options: [], id: undefined } : decision;
   return { ...given, id: id ?? `dec-${sha256(given.question).slice(0, 12)}` };

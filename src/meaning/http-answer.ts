@@ -1,5 +1,6 @@
 /** The vectors in an embedding server's answer, each checked and put in the order of the question. */
-import { BatonError } from "../errors.ts";
+import { field, unusable as unusableAnswer } from "../server-request.ts";
+import { EMBEDDING } from "./http-options.ts";
 
 /** `{ data: [{ index, embedding: number[] }] }`, in any order, complete. */
 export function vectorsIn(answer: unknown, expected: number): Float32Array[] {
@@ -39,16 +40,4 @@ function vectorOf(value: unknown, path: string): Float32Array {
   return Float32Array.from(value as number[], (number) => number / largest);
 }
 
-function field(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[name];
-}
-
-export function unusable(why: string, cause?: unknown): BatonError {
-  return new BatonError("embedder_invalid", {
-    message: `The embedding server's answer cannot be used: ${why}.`,
-    path: "embedder.url",
-    hint: "The address must be that of an OpenAI-compatible server, up to and with its /v1.",
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
+const unusable = (why: string) => unusableAnswer(EMBEDDING, why);

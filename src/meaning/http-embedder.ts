@@ -6,17 +6,20 @@
  * pauses, then reported as retryable. The key travels in its header and nowhere else.
  */
 import { BatonError } from "../errors.ts";
+import { serverOf } from "../server-options.ts";
+import { request } from "../server-request.ts";
 import { type Embedder, toUnit } from "./embedder.ts";
 import { vectorsIn } from "./http-answer.ts";
-import { addressOf, type HttpEmbedderOptions, settingsOf } from "./http-options.ts";
-import { request } from "./http-request.ts";
+import { EMBEDDING, type HttpEmbedderOptions, settingsOf } from "./http-options.ts";
 
 /** Throws at once for a wrong address, key or model, unless the dimensions are said: then later. */
 export async function httpEmbedder(options: HttpEmbedderOptions): Promise<Embedder> {
-  const address = addressOf(options);
+  const server = serverOf(EMBEDDING, options);
   const settings = settingsOf(options);
-  const ask = async (texts: readonly string[], signal?: AbortSignal) =>
-    vectorsIn(await request(address, { texts, settings, signal }), texts.length);
+  const ask = async (texts: readonly string[], signal?: AbortSignal) => {
+    const body = { input: texts, encoding_format: "float" };
+    return vectorsIn(await request(server, { body, patience: settings, signal }), texts.length);
+  };
   const dimensions = options.dimensions ?? (await ask(["dimensions"]))[0]?.length ?? 0;
   return {
     model: `http:${options.model}:${dimensions}`,

@@ -10,6 +10,7 @@ import { MemoryId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
 import { type DeliveryRow, isOpen, type MemoryRow, type TrailStep } from "../store/rows.ts";
+import { VIEW } from "../store/search.ts";
 import { isRowOpenTo } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { SYSTEM } from "./agents.ts";
@@ -59,9 +60,12 @@ export interface ImpactDelivery {
   readonly memory: string;
 }
 
-export const WAYS = ["accepted", "claimed", "wrote"] as const;
+export const WAYS = ["accepted", "claimed", "viewed", "wrote"] as const;
 
-/** Who saw it: accepted a handoff that carried it, claimed one, or wrote something that came of it. */
+/**
+ * Who saw it: accepted a handoff that carried it, claimed one, was shown it in a view, or wrote something
+ * that came of it.
+ */
 export interface ImpactAgent {
   readonly agent: string;
   readonly ways: readonly (typeof WAYS)[number][];
@@ -103,24 +107,26 @@ export async function impactOf(
   const [root] = await requireRows(workspace, [named]);
   if (root === undefined) throw new Error("one id was asked for, no row came back");
   const { reached, cut } = await downstreamOf(workspace, [root.id], { depth, limit });
-  const seen = reached.filter(({ row }) => isRowOpenTo(row, reader));
-  const visible = new Set([root.id, ...seen.map(({ row }) => row.id)]);
+  const all = reached.map((each) => ({ ...each, memory: memoryOf(each.row) }));
+  // That somebody was shown it is told with who saw it: nothing came of it by that.
+  const came = all.filter(({ memory }) => !isView(memory));
+  const parsed = came.filter(({ row }) => isRowOpenTo(row, reader));
+  const visible = new Set([root.id, ...parsed.map(({ row }) => row.id)]);
   const marks = await marksOf(workspace, [...visible]);
-  const parsed = seen.map((each) => ({ ...each, memory: memoryOf(each.row) }));
-  const records = [root, ...reached.map(({ row }) => row)].map(memoryOf);
-  const deliveries = await carriersOf(workspace, records);
+  const records = [memoryOf(root), ...came.map(({ memory }) => memory)];
+  const views = viewsShowing(
+    new Set(records.map((record) => record.id)),
+    all.map(({ memory }) => memory),
+  );
+  const deliveries = await carriersOf(workspace, [...records, ...views]);
   const rootMark = marks.get(root.id);
   return {
     memory: { ...memoryOf(root), ...(rootMark && { quarantined: rootMark }) },
     downstream: parsed.map((each) => itemOf(each, { visible, marked: marks.has(each.row.id) })),
     envelopes: records.flatMap(({ envelope }) => envelope?.id ?? []),
     deliveries: deliveries.map(deliveryOf),
-    agents: await sawIt(
-      workspace,
-      parsed.map(({ memory }) => memory),
-      deliveries,
-    ),
-    hidden: reached.length - seen.length,
+    agents: await sawIt(workspace, [...parsed.map(({ memory }) => memory), ...views], deliveries),
+    hidden: came.length - parsed.length,
     more: cut.length > 0,
     cut: cut.filter(({ memory }) => visible.has(memory)),
   };
@@ -152,6 +158,15 @@ export async function requireRows(
   });
 }
 
+const isView = ({ type }: Memory): boolean => type === VIEW;
+
+/** Of a view, the acceptance it was composed under comes first; what it showed, after that. */
+const shownIn = ({ refs = [] }: Memory): readonly string[] => refs.slice(1);
+
+/** The views in which any of these was shown. */
+const viewsShowing = (ids: ReadonlySet<string>, records: readonly Memory[]): Memory[] =>
+  records.filter((record) => isView(record) && shownIn(record).some((id) => ids.has(id)));
+
 /** A delivery, and the record whose envelope it was given. */
 export interface Carrier {
   readonly delivery: DeliveryRow;
@@ -171,16 +186,34 @@ export async function carriersOf(
       if (!went.has(delivery)) went.set(delivery, { record, envelope: envelope.id });
     }
   }
+  const views = new Map(records.flatMap(viewedIn));
+  for (const [delivery, { id: record }] of views) {
+    if (!went.has(delivery)) went.set(delivery, { record, envelope: "" });
+  }
   const carriers: Carrier[] = [];
   for (const chunk of chunksOf([...went])) {
     const found = await Promise.all(chunk.map(([id]) => store.findDelivery(name, id)));
     for (const [i, [, how]] of chunk.entries()) {
       const delivery = found[i]?.delivery;
-      if (delivery !== undefined) carriers.push({ delivery, ...how });
+      if (delivery === undefined) continue;
+      if (how.envelope !== "") carriers.push({ delivery, ...how });
+      else if (isOwnView(delivery, views.get(delivery.id))) {
+        carriers.push({ delivery, ...how, envelope: delivery.envelope });
+      }
     }
   }
   return carriers;
 }
+
+/** The delivery whose holder a view was shown to, as the view says. */
+function viewedIn(record: Memory): [string, Memory][] {
+  const delivery = record.data?.["delivery"];
+  return isView(record) && typeof delivery === "string" ? [[delivery, record]] : [];
+}
+
+/** Anybody may call a record a view: it is one of who holds the work, and of this acceptance. */
+const isOwnView = ({ holder, acceptedBy }: DeliveryRow, view: Memory | undefined): boolean =>
+  view !== undefined && view.agent === holder && view.refs?.[0] === acceptedBy;
 
 /** The deliveries a step gave the envelope of its record to; handing on also ends one. */
 function givenBy(step: TrailStep): string[] {
@@ -204,8 +237,9 @@ async function sawIt(
     if (agent === "" || agent === SYSTEM) return; // The hub itself is nobody who could be misled.
     ways.set(agent, (ways.get(agent) ?? new Set()).add(way));
   };
-  for (const { agent, trail = [] } of downstream) {
-    saw(agent, trail.some(({ verb }) => verb === "accept") ? "accepted" : "wrote");
+  for (const record of downstream) {
+    const accepted = record.trail?.some(({ verb }) => verb === "accept");
+    saw(record.agent, isView(record) ? "viewed" : accepted ? "accepted" : "wrote");
   }
   for (const { delivery } of carriers) {
     if (delivery.attempt === 0) continue;

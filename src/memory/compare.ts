@@ -14,7 +14,7 @@ import * as z from "zod";
 import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
 import type { MemoryRow, RelationEdge } from "../store/rows.ts";
-import { PLUMBING } from "../store/search.ts";
+import { PLUMBING, VIEW } from "../store/search.ts";
 import {
   areApart,
   isOnLine,
@@ -89,7 +89,8 @@ export async function diffBranch(
   const { limit } = parseOr(DiffSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const compared = await compare(workspace, name);
-  const { branch, into, tip, own, conflicts, hidden } = compared;
+  const { branch, into, tip, conflicts, hidden } = compared;
+  const own = compared.own.filter(({ type }) => type !== VIEW); // No more than that it was looked at.
   return {
     ...described(branch),
     into: into.name,

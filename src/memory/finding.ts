@@ -4,8 +4,8 @@
  * envelope and its record, which repeats what was wanted.
  */
 import { canonicalJson, sha256 } from "../canonical.ts";
-import type { Envelope } from "../envelope/schema.ts";
 import { assertNever } from "../errors.ts";
+import { readableEnvelope } from "../store/parse-envelope.ts";
 import { prunedBy } from "../store/pruning.ts";
 import { type Redacted, type Redaction, redactedReason, redactionOf } from "../store/redaction.ts";
 import {
@@ -47,7 +47,9 @@ export type LeftWhy =
   /** A redaction or pruning record: others are believed because of it. */
   | "vouches"
   /** It cannot be read; see `verify`. */
-  | "damaged";
+  | "damaged"
+  /** An envelope of a version that this Baton cannot read: a newer one can redact it. */
+  | "version";
 
 export interface Left extends Spot {
   readonly why: LeftWhy;
@@ -116,7 +118,7 @@ export async function findingOf(
     case "memory":
       return memoryFinding(workspace, sighting.row, secret);
     case "envelope":
-      return envelopeFinding(sighting.row, secret);
+      return envelopeFinding(workspace, sighting.row, secret);
     case "attempt":
       return attemptFinding(sighting.row, secret);
     case "entry":
@@ -171,10 +173,16 @@ async function endedTries(
   return found.filter((attempt) => attempt !== undefined);
 }
 
-export function envelopeFinding(row: EnvelopeRow, secret?: Secret): Finding | undefined {
+export function envelopeFinding(
+  workspace: Workspace,
+  row: EnvelopeRow,
+  secret?: Secret,
+): Finding | undefined {
   const spot = { kind: "envelope" as const, id: row.id };
-  const envelope = readable<Envelope>(row);
-  if (envelope === undefined) return left(spot, "damaged");
+  const envelope = readableEnvelope(workspace, row);
+  if (envelope === undefined) {
+    return left(spot, readable<unknown>(row) === undefined ? "damaged" : "version");
+  }
   const where = secret && secretIn(secret, bodyOfEnvelope(envelope), namesOfEnvelope(envelope));
   if (secret !== undefined && where === undefined) return undefined;
   if (where === "name") return left(spot, "name");
@@ -184,7 +192,7 @@ export function envelopeFinding(row: EnvelopeRow, secret?: Secret): Finding | un
     kind: "body",
     text: row.text,
     erase: (mark) => [
-      { ...spot, digest, text: envelopeStub(row, { ...mark, digest, id: row.id }) },
+      { ...spot, digest, text: envelopeStub(workspace, row, { ...mark, digest, id: row.id }) },
     ],
   };
 }

@@ -37,8 +37,12 @@ const CANDIDATES = 12;
 /** Of a long text so many words are asked for: what says the same has most of them. */
 const ASKED_WORDS = 48;
 
-/** Best first: what says the same, then what speaks against it. */
-export async function knownOf(workspace: Workspace, input: MemoryInput): Promise<readonly Known[]> {
+/** Best first: what says the same, then what speaks against it. Of these types, if any are named. */
+export async function knownOf(
+  workspace: Workspace,
+  input: MemoryInput,
+  types: readonly string[] = [],
+): Promise<readonly Known[]> {
   const question = questionOf(input.content);
   if (question === "") return [];
   // By words alone: an append never waits for an embedding server, and what is judged is words.
@@ -47,6 +51,7 @@ export async function knownOf(workspace: Workspace, input: MemoryInput): Promise
     depth: 0,
     visits: 0,
     meaning: false,
+    ...(types.length === 0 ? {} : { type: types }),
   });
   const now = workspace.clock.now();
   const said = relatedIn(input);

@@ -10,9 +10,10 @@ import * as z from "zod";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
-import { isQuarantined, isSeen, type Sight } from "../store/sight.ts";
+import { isQuarantined, type Sight } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { AsOfSchema } from "./as-of.ts";
+import { holdingOf } from "./holding.ts";
 import { readMemory, readOpen } from "./read.ts";
 import { type Author, type Memory, type MemoryInput, memoryOf } from "./record.ts";
 import { remember } from "./remember.ts";
@@ -20,9 +21,6 @@ import { sightOf } from "./sight.ts";
 
 const PIN = "pin";
 const UNPIN = "unpin";
-const REPLACING = ["supersedes", "corrects"] as const;
-/** More than anybody replaces one record by. */
-const MOST_EDGES = 1_000;
 
 /** A fact that travels. */
 export interface Pinned extends Memory {
@@ -124,75 +122,22 @@ async function activePins(workspace: Workspace, sight: Sight): Promise<ActivePin
     for (const relation of record.relations ?? []) ended.add(relation.to);
   }
   const left = (await all(workspace, PIN, sight)).filter((record) => !ended.has(record.id));
-  const found = await Promise.all(
-    left.reverse().map(async (record): Promise<ActivePin[]> => {
-      // Anybody may call a memory a pin; one that names nothing pins nothing.
-      const [pins] = record.refs ?? [];
-      if (pins === undefined || (await replacing(workspace, sight, record.id)).length > 0)
-        return [];
-      return [{ pin: record, pins, holds: await holding(workspace, sight, pins) }];
-    }),
+  // Anybody may call a memory a pin; one that names nothing pins nothing.
+  const named = left.reverse().flatMap((record) => {
+    const [pins] = record.refs ?? [];
+    return pins === undefined ? [] : [{ pin: record, pins }];
+  });
+  const became = await holdingOf(
+    workspace,
+    sight,
+    named.flatMap(({ pin: { id }, pins }) => [id, pins]),
   );
-  return found.flat();
-}
-
-/** What is seen to supersede or correct it. */
-async function replacing(
-  { store, name }: Workspace,
-  sight: Sight,
-  memory: string,
-): Promise<Memory[]> {
-  const at = { workspace: name, direction: "in" as const, sight, limit: MOST_EDGES };
-  const edges = await store.findRelations({ ...at, memory, kinds: REPLACING });
-  if (edges.length === 0) return [];
-  const sources = new Set(edges.map(({ source }) => source));
-  return (await store.readMemories(name, [...sources])).map(memoryOf);
-}
-
-/** The newest record that stands in a fact's place, by way of however many. */
-async function holding(
-  workspace: Workspace,
-  sight: Sight,
-  fact: string,
-): Promise<string | undefined> {
-  const standing: Memory[] = [];
-  const seen = new Map<string, Memory | undefined>([[fact, undefined]]);
-  for (const [id, memory] of seen) {
-    const by = await replacing(workspace, sight, id);
-    if (by.length === 0 && memory === undefined) return fact;
-    if (by.length === 0 && memory !== undefined) standing.push(memory);
-    for (const each of await placesTaken(workspace, sight, id, by)) {
-      if (!seen.has(each.id)) seen.set(each.id, each);
-    }
-  }
-  return standing.sort((a, b) => a.storedAt - b.storedAt || (a.id < b.id ? -1 : 1)).at(-1)?.id;
-}
-
-/** A merge takes nothing's place: what it kept does. */
-async function placesTaken(
-  { store, name }: Workspace,
-  sight: Sight,
-  fact: string,
-  by: readonly Memory[],
-): Promise<Memory[]> {
-  const kept = by
-    .filter(({ type }) => type === "merge")
-    .flatMap(({ data }) => keptOver(fact, data));
-  const rows = kept.length === 0 ? [] : await store.readMemories(name, kept);
-  return [
-    ...by.filter(({ type }) => type !== "merge"),
-    ...rows.filter((row) => isSeen(row, sight)).map(memoryOf),
-  ];
-}
-
-const ResolvedSchema = z.object({
-  resolved: z.array(z.object({ keep: z.string(), over: z.string() })),
-});
-
-/** Anybody may call a memory a merge: what it says of it may be anything. */
-function keptOver(fact: string, data: unknown): string[] {
-  const { resolved = [] } = ResolvedSchema.safeParse(data).data ?? {};
-  return resolved.flatMap(({ keep, over }) => (over === fact ? [keep] : []));
+  return named
+    .filter(({ pin: { id } }) => !became.get(id)?.replaced)
+    .map(({ pin: record, pins }) => {
+      const { replaced = false, by } = became.get(pins) ?? {};
+      return { pin: record, pins, holds: replaced ? by?.id : pins };
+    });
 }
 
 async function all(

@@ -14,6 +14,7 @@ import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
 import { type DeliveryRow, type EventKind, isOpen, type MemoryRow } from "../store/rows.ts";
+import { VIEW } from "../store/search.ts";
 import { isRowOpenTo, NOBODY, type Reader, TRUNK } from "../store/sight.ts";
 import type { Move, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -217,7 +218,9 @@ async function withDownstream(workspace: Workspace, ids: readonly string[]): Pro
   const { impactDepth: depth, impactVisits: limit } = workspace.limits;
   const { reached, cut } = await downstreamOf(workspace, ids, { depth, limit });
   const [first] = cut;
-  if (first === undefined) return [...ids, ...reached.map(({ row }) => row.id)];
+  // That somebody was shown it is not something that came of it.
+  const came = reached.filter(({ row }) => memoryOf(row).type !== VIEW);
+  if (first === undefined) return [...ids, ...came.map(({ row }) => row.id)];
   const cutAt = cut.map(({ memory }) => memory);
   const hidden = await hiddenAmong(workspace, cutAt);
   const name = first.why === "depth" ? "impactDepth" : "impactVisits";

@@ -9,7 +9,9 @@ import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
 import type { MemoryRow, RelationEdge } from "../store/rows.ts";
+import { VIEW } from "../store/search.ts";
 import { isRowOpenTo } from "../store/sight.ts";
+import type { RecentMemories } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { requireAgent } from "./agents.ts";
 import { type AsOf, AsOfSchema, momentOf } from "./as-of.ts";
@@ -22,7 +24,7 @@ const ReadSchema = z.strictObject({
   asOf: AsOfSchema.optional(),
 });
 
-export type ReadOptions = z.input<typeof ReadSchema>;
+type ReadOptions = z.input<typeof ReadSchema>;
 
 export async function readMemory(
   workspace: Workspace,
@@ -105,14 +107,33 @@ export async function recentMemories(workspace: Workspace, query: RecentQuery): 
   if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
     throw unknownMemory(workspace, before, "before");
   }
-  const rows = await workspace.store.recentMemories({
+  const look = {
     workspace: workspace.name,
     sight: await sightOf(workspace, { asOf }),
     filter: { ...author, ...defined(facets) },
     limit,
-    ...(before === undefined ? {} : { before }),
-  });
-  return rows.map(memoryOf);
+  };
+  return facets.type === undefined
+    ? recentNews(workspace, look, before)
+    : (await workspace.store.recentMemories({ ...look, ...after(before) })).map(memoryOf);
+}
+
+const after = (before: string | undefined): { readonly before?: string } =>
+  before === undefined ? {} : { before };
+
+/** Without what was only shown to somebody: that is no news of its own, and found when it is asked for. */
+async function recentNews(
+  { store }: Workspace,
+  look: RecentMemories,
+  before: string | undefined,
+): Promise<Memory[]> {
+  const news: Memory[] = [];
+  for (let from = before; ; ) {
+    const page = (await store.recentMemories({ ...look, ...after(from) })).map(memoryOf);
+    news.push(...page.filter(({ type }) => type !== VIEW));
+    from = page.at(-1)?.id;
+    if (page.length < look.limit || news.length >= look.limit) return news.slice(0, look.limit);
+  }
 }
 
 const RelationsSchema = z.strictObject({

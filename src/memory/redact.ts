@@ -30,6 +30,8 @@ import {
   vouchedFor,
 } from "./finding.ts";
 import { hiddenAmong } from "./invisible.ts";
+import { LEDGER } from "./ledger.ts";
+import { briefIn, ledgerFinding } from "./ledger-redaction.ts";
 import { QUARANTINE } from "./quarantine-mark.ts";
 import { type Author, type AuthoredRecord, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
@@ -253,7 +255,7 @@ async function redactIds(run: Run, ids: readonly string[]): Promise<void> {
   throw overtaken();
 }
 
-/** A handoff goes as a whole: its record repeats what was wanted. */
+/** A handoff goes as a whole: its record and its task's ledger repeat what was wanted. */
 async function byIds(
   workspace: Workspace,
   ids: readonly string[],
@@ -275,9 +277,18 @@ async function byIds(
     if (sent !== undefined) envelopes.add(sent);
   }
   const sealed = await Promise.all([...envelopes].map((id) => store.findEnvelope(name, id)));
+  const tasks = new Set(sealed.flatMap((found) => found?.envelope.task ?? []));
+  const kept = await Promise.all([...tasks].map((task) => store.findEntry(name, LEDGER, task)));
+  const ledgers = kept.filter((entry) => entry !== undefined);
+  const briefs = ledgers.flatMap((entry) => briefIn(entry, envelopes) ?? []);
+  const whole = await store.readMemories(
+    name,
+    briefs.filter((id) => !memories.has(id)),
+  );
   return [
-    ...sealed.map((found) => found && envelopeFinding(found.envelope)),
-    ...(await Promise.all(rows.map((row) => memoryFinding(workspace, row)))),
+    ...sealed.map((found) => found && envelopeFinding(workspace, found.envelope)),
+    ...(await Promise.all([...rows, ...whole].map((row) => memoryFinding(workspace, row)))),
+    ...ledgers.map((entry) => ledgerFinding(entry, { envelopes, memories })),
   ];
 }
 

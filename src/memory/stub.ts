@@ -7,8 +7,11 @@
  */
 import { canonicalJson } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
+import { knownOf, unknownParts } from "../envelope/unknown.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Redaction } from "../store/redaction.ts";
 import { type EnvelopeRow, type MemoryRow, parseText } from "../store/rows.ts";
+import type { Workspace } from "../store/workspace.ts";
 import type { AuthoredRecord } from "./record.ts";
 
 export function memoryStub(row: MemoryRow, redacted: Redaction): string {
@@ -28,8 +31,12 @@ function keptOfMemory(record: AuthoredRecord) {
   };
 }
 
-export function envelopeStub(row: EnvelopeRow, redacted: Redaction): string {
-  const envelope = parseText<Envelope>(row);
+export function envelopeStub(
+  workspace: Pick<Workspace, "versions">,
+  row: EnvelopeRow,
+  redacted: Redaction,
+): string {
+  const envelope = parseEnvelope(workspace, row);
   const { by, reason, record } = redacted;
   const stub = {
     ...keptOfEnvelope(envelope),
@@ -38,10 +45,12 @@ export function envelopeStub(row: EnvelopeRow, redacted: Redaction): string {
     intent: `What was handed over here was redacted by ${by}: ${reason} (${record})`,
     redacted,
   } satisfies Envelope;
-  return canonicalJson(stub, "store_corrupt", row.id);
+  return canonicalJson(workspace.versions.write(stub), "store_corrupt", row.id);
 }
 
-function keptOfEnvelope(envelope: Envelope) {
+/** Of fields that are not known nobody can tell what is in them: none is kept. */
+function keptOfEnvelope(sealed: Envelope) {
+  const envelope = knownOf(sealed);
   const { action, from, hop, id, joins, parents, path, policy, priority, run } = envelope;
   const { task, to, version, workspace, refs, results, metadata } = envelope;
   return {
@@ -84,7 +93,12 @@ export function bodyOfEnvelope(envelope: Envelope): Body {
       envelope.refs.map(({ summary }) => summary),
       envelope.results?.map(({ summary }) => summary),
     ],
-    free: [envelope.payload?.data, metadata, envelope.results?.map(({ outputs }) => outputs)],
+    free: [
+      envelope.payload?.data,
+      metadata,
+      envelope.results?.map(({ outputs }) => outputs),
+      unknownParts(envelope),
+    ],
   };
 }
 

@@ -140,6 +140,9 @@ export interface Searched {
   readonly vectors: "none" | "exact" | "quantised" | "hnsw";
 }
 
+/** The type of a record that says what somebody was shown (delivery/views.ts). */
+export const VIEW = "view";
+
 /** Records that only make others work: they answer nothing. */
 export const PLUMBING: ReadonlySet<string> = new Set([
   "pin",
@@ -151,6 +154,7 @@ export const PLUMBING: ReadonlySet<string> = new Set([
   "quarantine",
   "lift",
   "pruning",
+  VIEW,
 ]);
 
 /** Everything of a record that matters for finding it. */

@@ -225,8 +225,8 @@ export interface SendHandoff {
    * be none, NOT_MINDED: whatever it says. Not looked at when this extends open work.
    */
   readonly breaker: number;
-  /** Written with the handoff, or nothing is: an idempotency key. */
-  readonly entry?: PutEntry;
+  /** Written with the handoff, or nothing is: an idempotency key, the task's ledger. No entry twice. */
+  readonly entries?: readonly PutEntry[];
   /** Handing on: the sender's own delivery is completed by this very handoff. */
   readonly settles?: Lease;
 }
@@ -248,7 +248,7 @@ export type SendOutcome =
       readonly kind: "changed";
       readonly open: { readonly delivery: DeliveryRow; readonly memory: string } | undefined;
     }
-  /** The entry it brings is there already, or has changed. */
+  /** An entry it brings is there already, or has changed: the first of them, as it is now. */
   | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
   /** The receiver's breaker is not as the sender believed. */
   | { readonly kind: "breaker_changed"; readonly entry: EntryRow | undefined }

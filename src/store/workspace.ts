@@ -5,6 +5,7 @@
 import type { Clock } from "../clock.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
 import type { PolicyInput } from "../envelope/schema.ts";
+import type { Versions } from "../envelope/versions.ts";
 import type { Ids } from "../ids.ts";
 import type { Limits } from "../limits.ts";
 import type { Near } from "../recall/query.ts";
@@ -57,6 +58,16 @@ export interface Understanding {
   ): Promise<EmbedProgress | undefined>;
 }
 
+/** Says a text in fewer words; off unless a hub is given one (context/summarize.ts). */
+export interface Summarizer {
+  /** Names what made a summary. */
+  readonly model: string;
+  summarize(
+    text: string,
+    options: { readonly tokens: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<string>;
+}
+
 /** Nothing, tell what is known, or refuse to say it again (memory/search-first.ts). */
 export type KnownMode = "ignore" | "report" | "refuse";
 
@@ -76,12 +87,18 @@ export interface Workspace {
   readonly processes: Processes;
   readonly limits: Limits;
   readonly payloads: PayloadTypes;
+  /** The versions of envelopes that are read, and the one that is written. */
+  readonly versions: Versions;
   /** How handoffs are tried that say nothing about it. */
   readonly policy: PolicyInput | undefined;
   readonly route: RouteFunction | undefined;
   readonly meaning: Understanding;
+  /** The folder whose files are looked into when a handoff names one; undefined: none. */
+  readonly files: string | undefined;
   /** What is done about what is known already when something is remembered, unless the call says. */
   readonly known: KnownMode;
+  /** What summarizes records that nobody has summarized; without one their first sentences do. */
+  readonly summarizer: Summarizer | undefined;
 }
 
 /** The workspace as policy sees it: what it decides is written on the trunk, for everybody. */

@@ -1,6 +1,7 @@
 /** Bad handoffs: every violation named at once by path, rule and hint; nothing stored, nothing sent. */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { ENVELOPE_VERSION } from "../../src/index.ts";
 import { brokenTexts, unjsonable, wrongTypes } from "../support/bad-values.ts";
 import { refused } from "../support/refusal.ts";
 import { openTeam, refusedWithoutTrace } from "../support/team.ts";
@@ -188,7 +189,7 @@ describe("a handoff", () => {
   });
 
   it.each([
-    ["intent", { intent: "x".repeat(16_001) }],
+    ["intent", { intent: "x".repeat(64_001) }],
     ["state", { state: "x".repeat(16_001) }],
     ["task", { task: "x".repeat(129) }],
     ["done[0]", { done: ["x".repeat(2_001)] }],
@@ -275,7 +276,7 @@ describe("a handoff", () => {
     const { file, planner } = await openTeam();
     for (const [field, value] of Object.entries({
       id: NO_ENVELOPE,
-      version: "1.0",
+      version: ENVELOPE_VERSION,
       from: { agent: "coder", instance: "x" },
       hop: 7,
       workspace: "default",

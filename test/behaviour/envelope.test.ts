@@ -1,6 +1,6 @@
 /** The envelope: what travels, what is refused, and that it never changes once sent. */
 import { describe, expect, it } from "vitest";
-import type { Agent, DraftOf, Envelope } from "../../src/index.ts";
+import { type Agent, type DraftOf, ENVELOPE_VERSION, type Envelope } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import {
   breakIn,
@@ -106,7 +106,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     await planner.handoff(draft);
     const { envelope } = await take(coder);
     expect(envelope).toMatchObject({
-      version: "1.0",
+      version: ENVELOPE_VERSION,
       workspace: hub.workspace,
       run: "run-42",
       task: "auth-refactor",

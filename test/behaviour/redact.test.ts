@@ -233,7 +233,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     });
     const report = await ada.redact({ ids: [sent.envelope.id] }, WHY);
     expect(report.erased.map(({ id }) => id).toSorted()).toEqual(
-      [sent.envelope.id, sent.memory].toSorted(),
+      [sent.envelope.id, sent.memory, "ledger auth"].toSorted(),
     );
     const shown = await hub.delivery(sent.id);
     expect(shown).toMatchObject({ digest: sent.digest, delivery: { state: "ready" } });
@@ -259,7 +259,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const { hub, ada } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: SECRET });
     const { erased } = await ada.redact({ ids: [sent.memory] }, WHY);
-    expect(erased.map(({ kind }) => kind).toSorted()).toEqual(["envelope", "memory"]);
+    expect(erased.map(({ kind }) => kind).toSorted()).toEqual(["entry", "envelope", "memory"]);
     await expectGone(hub, ada);
   });
 

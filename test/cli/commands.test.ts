@@ -3,7 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { ENVELOPE_VERSIONS, ERROR_CODES, envelopeJsonSchema, openHub } from "../../src/index.ts";
+import {
+  ENVELOPE_VERSION,
+  ENVELOPE_VERSIONS,
+  ERROR_CODES,
+  envelopeJsonSchema,
+  openHub,
+} from "../../src/index.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -11,6 +17,7 @@ import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
 
 const LOOKING = [
   ["line", "auth"],
+  ["ledger", "auth"],
   ["inbox", "coder"],
   ["questions", "--as", "planner"],
   ["dead", "list"],
@@ -169,13 +176,13 @@ describe("baton schema", () => {
       expect(fits({ ...step?.envelope, intent: "" })).toBe(false);
     }
     const newest = JSON.parse((await baton(["schema", "envelope"])).stdout);
-    expect(newest).toEqual(envelopeJsonSchema(ENVELOPE_VERSIONS.at(-1) ?? "1.0"));
+    expect(newest).toEqual(envelopeJsonSchema(ENVELOPE_VERSION));
   });
 
   it("knows no other version", async () => {
     const { code, stderr } = await baton(["schema", "envelope", "--version", "9.9"]);
     expect(code).toBe(ERROR_CODES.invalid_input.exit);
-    expect(stderr).toContain("1.0");
+    expect(stderr).toContain(ENVELOPE_VERSIONS.join(", "));
   });
 });
 

@@ -1,4 +1,6 @@
 /** Delivery from the command line: every step is a process of its own, on one file. */
+import { hash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Draft, ERROR_CODES } from "../../src/index.ts";
@@ -103,6 +105,31 @@ describe("baton handoff send", () => {
     expect(delivery.readyAt - delivery.sentAt).toBeCloseTo(2 * 3_600_000, -4);
   });
 
+  it("pins files by what is in them now; those of a draft where they are at hand [CTX-10]", async () => {
+    using store = testStore();
+    await team(store);
+    const drafted = [
+      { kind: "file", path: "README.md" },
+      { kind: "file", path: "not/here" },
+    ];
+    const row = await send(
+      store,
+      ...["Read it", "--to", "ben", "--file", "package.json"],
+      ...["--draft", JSON.stringify({ artifacts: drafted })],
+    );
+    await using hub = await store.open();
+    const digestOf = (file: string): string => hash("sha256", readFileSync(file), "hex");
+    expect((await hub.delivery(row.id)).envelope.artifacts).toEqual([
+      { kind: "file", path: "README.md", digest: digestOf("README.md") },
+      { kind: "file", path: "not/here" },
+      { kind: "file", path: "package.json", digest: digestOf("package.json") },
+    ]);
+    const run = await store.baton(
+      ...["handoff", "send", "Read it", "--as", "ada", "--to", "ben", "--file", "not/here"],
+    );
+    expect(run.code).toBe(66);
+  });
+
   it("is the same handoff under the same key, and a conflict for another [DLV-9]", async () => {
     using store = testStore();
     await team(store);
@@ -202,13 +229,14 @@ describe("baton accept", () => {
     expect((await refusal(store, "complete", handle, "Again")).code).toBe("lease_lost");
   });
 
-  it("shows handle and envelope to people", async () => {
+  it("shows people the handle, the primer, and how to see more [CTX-7]", async () => {
     using store = testStore();
     await team(store);
     await sent(store, { to: "role:coder", next: ["Look"] });
     const { stdout } = await store.baton("accept", "--as", "cyd");
     expect(stdout).toMatch(/^dlv_.*#1\n/);
-    expect(stdout).toMatch(/intent +Do it[\s\S]*next +Look/);
+    expect(stdout).toMatch(/You are cyd[\s\S]*Do it[\s\S]*Do now[\s\S]*Look/);
+    expect(stdout).toMatch(/baton view dlv_.*#1; every field: baton handoff show dlv_/);
   });
 
   it("says that there is nothing, or why not this one", async () => {

@@ -2,10 +2,10 @@ import type { Agent } from "../../agent.ts";
 import type { Receipt } from "../../delivery/receipt.ts";
 import type { Hub } from "../../hub.ts";
 import { AS_OPTION, command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
-import { sayEnvelope, sayField } from "../envelope.ts";
+import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
-import { bold, dim, localTime, say, sayJson } from "../terminal.ts";
+import { bold, dim, localTime, printable, say, sayJson } from "../terminal.ts";
 import { sayWarnings } from "../warnings.ts";
 import { LEASE_OPTION, openForWork } from "../work.ts";
 
@@ -48,13 +48,21 @@ export const accept = command({
     const { delivery: row, envelope } = await hub.delivery(work.id);
     const { handle, attempt, redelivered } = work;
     const warnings = await work.warnings();
-    if (json) sayJson({ handle, attempt, redelivered, delivery: row, envelope, warnings });
+    const { primer } = work;
+    if (json) sayJson({ handle, attempt, redelivered, delivery: row, envelope, warnings, primer });
     else {
       say(bold(handle));
       sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
       sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
-      await sayEnvelope(hub, envelope);
+      say();
+      say(printable(primer.trimEnd()));
+      say();
       sayWarnings(warnings);
+      say(
+        dim(
+          `With what it refers to: baton view ${handle}; every field: baton handoff show ${row.id}`,
+        ),
+      );
       say(dim(`Go on with baton note, complete, fail, decline, release or clarify ${handle}`));
     }
     return OK;

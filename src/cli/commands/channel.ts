@@ -1,5 +1,6 @@
 import type { ChannelInfo, ChannelState } from "../../delivery/channels.ts";
 import type { Draft } from "../../envelope/schema.ts";
+import { withFiles } from "../artifacts.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { DRAFT_OPTIONS, draftOf } from "../draft.ts";
 import { OK } from "../exit.ts";
@@ -134,8 +135,9 @@ const publish = command({
 
   async run({ args: [name = "", intent = ""], options }) {
     const { as, receiver, json, store, workspace } = options;
-    const draft = { ...draftOf(options), intent } as Draft;
+    const said = draftOf(options);
     await using hub = await openExisting({ store, workspace });
+    const draft = { ...(await withFiles(hub, said, options.file)), intent } as Draft;
     const agent = await hub.agent(as);
     const receivers = receiver === undefined ? {} : { receivers: receiver };
     await saySent(await agent.publish(name, draft, receivers), json);

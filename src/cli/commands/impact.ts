@@ -50,7 +50,8 @@ function sayImpact(found: Impact): void {
     `seen by ${plural(agents.length, "agent")}`,
   ];
   if (hidden > 0) counts.push(`${plural(hidden, "more record")} that cannot be shown`);
-  say(downstream.length === 0 ? good("Nothing came of it.") : bold(counts.join(", ")));
+  const isNothing = downstream.length + agents.length + hidden === 0;
+  say(isNothing ? good("Nothing came of it.") : bold(counts.join(", ")));
   for (const { memory: at, why } of cut) say(dim(`More (${why}): baton impact ${at}`));
   if (found.more && cut.length === 0) say(dim("More: see --depth and --limit."));
 }

@@ -1,16 +1,13 @@
 import type { LineStep } from "../../delivery/line.ts";
 import type { Hub } from "../../hub.ts";
-import { nearestNames } from "../../nearest.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { attemptOf, secondsBetween } from "../delivery.ts";
 import { sayEnvelope, sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
+import { nothingOf } from "../no-task.ts";
 import { openExisting } from "../store.ts";
 import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../terminal.ts";
-
-/** How many handoffs back to look for a task that may have been meant. */
-const NEAR = 200;
 
 export const line = command({
   name: "line",
@@ -30,13 +27,6 @@ export const line = command({
     return OK;
   },
 });
-
-async function nothingOf(hub: Hub, task: string): Promise<string> {
-  const handoffs = await hub.recent({ type: "handoff", limit: NEAR });
-  const near = nearestNames(task, [...new Set(handoffs.map((memory) => memory.task ?? ""))]);
-  const hint = near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
-  return `No handoffs of task "${oneLine(task)}".${hint}`;
-}
 
 async function sayStep(hub: Hub, { envelope, deliveries }: LineStep): Promise<void> {
   say();

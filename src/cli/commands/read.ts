@@ -1,5 +1,7 @@
-import type { Memory } from "../../memory/record.ts";
+import type { ReadMemory } from "../../context/reading.ts";
+import type { Level } from "../../envelope/schema.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
+import { LEVELS } from "../draft.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../reader.ts";
@@ -13,26 +15,49 @@ export const read = command({
   options: {
     as: READER_OPTIONS.as,
     "as-of": READER_OPTIONS["as-of"],
+    level: {
+      type: "text",
+      value: "<level>",
+      help: `how much of it: ${LEVELS.join(", ")}; else all`,
+      choices: LEVELS,
+    },
+    freshest: { type: "flag", help: "what holds in its place, where it was superseded" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
-  async run({ args: [id = ""], options: { as, "as-of": asOf, json, ...choice } }) {
+  async run({ args: [id = ""], options }) {
+    const { as, "as-of": asOf, level, freshest, json, ...choice } = options;
     await using hub = await openExisting(choice);
     const reader = await readerOf(hub, as, undefined);
-    const memory = await reader.read(id, given({ asOf: momentOf(asOf) }));
+    const memory = await reader.read(
+      id,
+      given({ asOf: momentOf(asOf), level: level as Level | undefined, freshest }),
+    );
     if (json) sayJson(memory);
     else sayMemory(memory);
     return OK;
   },
 });
 
-function sayMemory(memory: Memory): void {
-  const { type, agent, task, storedAt, branch, seq, scope, content, redacted } = memory;
+const WORDS_OF: Readonly<Record<Exclude<ReadMemory["textBy"], "record" | undefined>, string>> = {
+  sender: "in its sender's words",
+  summary: "as a stored summary says it",
+  model: "in a model's words",
+  extract: "in its own sentences",
+};
+
+function sayMemory(memory: ReadMemory): void {
+  const { type, agent, task, storedAt, branch, seq, scope, redacted, insteadOf, textBy } = memory;
   const about = task === undefined ? "" : ` on ${task}`;
   const place = `, ${localTime(storedAt)}, ${seq} of ${branch}`;
   const open = scope === undefined || scope === "team" ? "" : `, for the ${scope} only`;
   say(`${bold(type)}  ${agent}${about}${dim(`${place}${open}`)}`);
-  say(printable(redacted ? `(redacted by ${redacted.by}: ${redacted.reason})` : content));
+  if (insteadOf !== undefined) say(dim(`${memory.id} holds instead of ${insteadOf}`));
+  const text = memory.text ?? memory.content;
+  say(printable(redacted ? `(redacted by ${redacted.by}: ${redacted.reason})` : text));
+  if (textBy !== undefined && textBy !== "record") {
+    say(dim(`${WORDS_OF[textBy]}; all of it: baton read ${memory.id}`));
+  }
   for (const { kind, to } of memory.relations ?? []) say(dim(`${kind} ${to}`));
 }

@@ -68,6 +68,7 @@ const WHY = {
   name: "has it in a name, which other records stand on",
   vouches: "is a record that others are believed because of",
   damaged: "cannot be read; see baton verify",
+  version: "is of a version that a newer Baton can read",
 } as const satisfies Record<RedactReport["left"][number]["why"], string>;
 
 function sayReport(report: RedactReport): void {

@@ -208,7 +208,7 @@ export class Group {
   }
 
   #send(i: number, operation: SendHandoff): void {
-    const { envelope, deliveries, settles, entry } = operation;
+    const { envelope, deliveries, settles, entries = [] } = operation;
     const ord = this.#record(i, operation, operation.memory);
     if (settles !== undefined) {
       this.#hold(i, settles, { newest: true, states: bits(["accepted"]) });
@@ -217,7 +217,7 @@ export class Group {
       this.#end(i, settles, { ord, record, settlement, reason: "", handed: true });
     }
     this.#envelope(i, ord, envelope);
-    if (entry !== undefined) this.#put(i, entry);
+    for (const entry of entries) this.#put(i, entry);
     for (const [n, delivery] of deliveries.entries()) {
       this.#post({ i, n, ord }, operation, delivery);
     }

@@ -73,13 +73,13 @@ function touches(operation: Operation): string[] {
       ];
     }
     case "send": {
-      const { memory, envelope, deliveries, extend, settles, entry } = operation.of;
+      const { memory, envelope, deliveries, extend, settles, entries = [] } = operation.of;
       return [
         ...[memory.id, envelope.id],
         ...deliveries.flatMap(({ id, receiver }) => [id, `${receiver} ${envelope.task}`]),
         ...(extend ? [extend.delivery] : []),
         ...(settles ? [settles.delivery] : []),
-        ...(entry ? [`${entry.kind} ${entry.name}`] : []),
+        ...entries.map(({ kind, name }) => `${kind} ${name}`),
       ];
     }
     case "move": {

@@ -9,7 +9,7 @@ import type { AppendMemories, Claimed, MoveDeliveries, SendHandoff } from "../st
 import type { Row } from "./connection.ts";
 import type { Reader } from "./find.ts";
 import { type Answer, type Group, stillHeld } from "./group.ts";
-import type { Operation, Outcome, Put } from "./operations.ts";
+import type { Operation, Outcome } from "./operations.ts";
 import type { Refusal } from "./pen.ts";
 
 const DELIVERY_WIDTH = 27;
@@ -40,14 +40,12 @@ export async function explain(
     case "changed":
       return explainChanged(reader, operation, what);
     case "entry_changed": {
-      if (operation.kind === "append" || operation.kind === "move") {
-        return { kind: why, entry: await changed(reader, operation.of) };
+      if (operation.kind === "put") {
+        const { workspace, entry } = operation.of;
+        return { kind: "changed", entry: await findEntry(reader, workspace, entry) };
       }
-      const { workspace, entry } = operation.of as SendHandoff | Put;
-      const found = entry && (await findEntry(reader, workspace, entry));
-      return operation.kind === "put"
-        ? { kind: "changed", entry: found }
-        : { kind: why, entry: found };
+      const bringing = operation.of as AppendMemories | MoveDeliveries | SendHandoff;
+      return { kind: why, entry: await changed(reader, bringing) };
     }
     case "tip_moved":
       return { kind: why };
@@ -102,7 +100,7 @@ async function findEntry(
 /** The first of the entries that is not as it was seen. */
 async function changed(
   reader: Reader,
-  { workspace, entries = [] }: AppendMemories | MoveDeliveries,
+  { workspace, entries = [] }: AppendMemories | MoveDeliveries | SendHandoff,
 ): Promise<EntryRow | undefined> {
   for (const entry of entries) {
     const found = await findEntry(reader, workspace, entry);

@@ -176,7 +176,7 @@ class ReferenceStore implements Store {
 
   sendHandoff: Store["sendHandoff"] = (operation) =>
     this.#write(operation.workspace, (write) => {
-      const { envelope, memory, branch, settles, extend, entry } = operation;
+      const { envelope, memory, branch, settles, extend, entries = [] } = operation;
       const lost = settles && write.refuseLease(settles);
       if (lost !== undefined) return lost;
       const own = settles && write.held(settles);
@@ -193,9 +193,9 @@ class ReferenceStore implements Store {
       if (missing !== undefined) return { kind: "missing_parent", envelope: missing };
       const refused = write.refuseRecord(operation.branch, memory);
       if (refused !== undefined) return refused;
-      const used = entry && write.entry(entry.kind, entry.name);
-      if (entry !== undefined && (used?.revision ?? 0) !== entry.basedOn) {
-        return { kind: "entry_changed", entry: used };
+      for (const entry of entries) {
+        const now = write.entry(entry.kind, entry.name);
+        if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
       }
       const open = single && write.sameWork(operation, single);
       if (!isAsSeen(open, extend)) {
@@ -213,7 +213,7 @@ class ReferenceStore implements Store {
       if (taken !== undefined) return { kind: "id_taken", id: taken };
       const place = write.append(branch, memory);
       write.addEnvelope(envelope, place);
-      if (entry !== undefined) write.putEntry(entry);
+      for (const entry of entries) write.putEntry(entry);
       if (own !== undefined) {
         write.finish(own, { kind: "completed" }, { place, reason: "" });
         write.wake(own.sender);

@@ -1,6 +1,6 @@
 /**
  * Sending, in one transaction: handoff record with its relations, envelope, deliveries, events, the
- * entry it brings, and (when an agent hands on) the completion of its own delivery. All of it or
+ * entries it brings, and (when an agent hands on) the completion of its own delivery. All of it or
  * nothing.
  */
 
@@ -20,7 +20,7 @@ import { finish } from "./settle.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
-  const { envelope, entry, settles } = operation;
+  const { envelope, entries = [], settles } = operation;
   const workspace = tx.workspace(operation.workspace);
   const own = settles && holdingNewest(tx, workspace, settles);
   if (own !== undefined && own.kind !== "held") return own;
@@ -38,7 +38,7 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   if (!addEnvelope(tx, { workspace, position }, envelope)) {
     throw new Refusal<SendOutcome>({ kind: "id_taken", id: envelope.id });
   }
-  if (entry !== undefined) writeEntry(tx, workspace, entry);
+  for (const entry of entries) writeEntry(tx, workspace, entry);
   if (own !== undefined) {
     const settlement = { kind: "completed" } as const;
     finish(tx, target, { held: own.delivery, settlement, settledBy: place, reason: "" });
@@ -64,12 +64,12 @@ function refuse(
 function compare(
   tx: Transaction,
   workspace: number,
-  { entry, extend, deliveries: [only, ...others], breaker }: SendHandoff,
+  { entries = [], extend, deliveries: [only, ...others], breaker }: SendHandoff,
   open: DeliveryRow | undefined,
 ): SendOutcome | undefined {
-  const used = entry && findEntry(tx.sql, workspace, entry);
-  if (entry !== undefined && (used?.revision ?? 0) !== entry.basedOn) {
-    return { kind: "entry_changed", entry: used };
+  for (const entry of entries) {
+    const now = findEntry(tx.sql, workspace, entry);
+    if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
   }
   if (!isAsSeen(open, extend)) {
     const memory = open && readEnvelope(tx.sql, workspace, open.envelope).memory;

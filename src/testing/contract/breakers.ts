@@ -90,7 +90,9 @@ export function breakers(it: SceneTest): void {
         kind: "unknown_receiver",
       });
       const entry = { kind: "key", name: "k", value: "1", basedOn: 1 };
-      expect(await send(scene, { task: "other", entry })).toMatchObject({ kind: "entry_changed" });
+      expect(await send(scene, { task: "other", entries: [entry] })).toMatchObject({
+        kind: "entry_changed",
+      });
     });
 
     it("a completion closes it, for whichever sender [DLV-8]", async ({ scene }) => {

@@ -58,7 +58,7 @@ const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>]
     async (scene) => {
       await scene.put("key", "k", "1");
       const entry = { kind: "key", name: "k", value: "2", basedOn: 0 };
-      return scene.publication(["ben", "cyd"], { entry });
+      return scene.publication(["ben", "cyd"], { entries: [entry] });
     },
   ],
 ];

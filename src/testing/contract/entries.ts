@@ -167,19 +167,20 @@ export function entries(it: SceneTest): void {
     it("both are stored, or neither is [DLV-9]", async ({ scene }) => {
       const { store, workspace } = scene;
       const entry = { kind: "key", name: "k", value: '"digest"', basedOn: 0 };
-      await scene.send({ entry });
+      await scene.send({ entries: [entry] });
       expect(await store.findEntry(workspace, "key", "k")).toMatchObject({
         value: '"digest"',
         revision: 1,
         at: scene.now,
       });
-      const twice = scene.handoff({ task: "other", entry: { ...entry, value: '"another"' } });
+      const another = { ...entry, value: '"another"' };
+      const twice = scene.handoff({ task: "other", entries: [another] });
       const outcome = await scene.unchanged(() => store.sendHandoff(twice));
       expect(outcome).toEqual({
         kind: "entry_changed",
         entry: await store.findEntry(workspace, "key", "k"),
       });
-      const refused = scene.handoff({ to: "nobody", entry: { ...entry, name: "l" } });
+      const refused = scene.handoff({ to: "nobody", entries: [{ ...entry, name: "l" }] });
       await scene.unchanged(() => store.sendHandoff(refused));
       expect(await store.findEntry(workspace, "key", "l")).toBeUndefined();
     });
@@ -187,7 +188,9 @@ export function entries(it: SceneTest): void {
     it("of two handoffs with one key in the same turn, one is sent [DLV-9]", async ({ scene }) => {
       const entry = { kind: "key", name: "k", value: "1", basedOn: 0 };
       const outcomes = await Promise.all(
-        ["one", "two"].map((task) => scene.store.sendHandoff(scene.handoff({ task, entry }))),
+        ["one", "two"].map((task) =>
+          scene.store.sendHandoff(scene.handoff({ task, entries: [entry] })),
+        ),
       );
       expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["entry_changed", "sent"]);
       expect(await scene.books()).toEqual({ ready: 1 });
@@ -197,8 +200,8 @@ export function entries(it: SceneTest): void {
       scene,
     }) => {
       const entry = { kind: "key", name: "k", value: "1", basedOn: 0 };
-      await scene.send({ entry });
-      const outcome = await scene.store.sendHandoff(scene.handoff({ entry }));
+      await scene.send({ entries: [entry] });
+      const outcome = await scene.store.sendHandoff(scene.handoff({ entries: [entry] }));
       expect(outcome).toMatchObject({ kind: "entry_changed", entry: { value: "1" } });
     });
 
@@ -207,9 +210,9 @@ export function entries(it: SceneTest): void {
     }) => {
       await scene.put("key", "k", "1");
       const entry = { kind: "key", name: "k", value: "2", basedOn: 2 };
-      const early = await scene.store.sendHandoff(scene.handoff({ entry }));
+      const early = await scene.store.sendHandoff(scene.handoff({ entries: [entry] }));
       expect(early).toMatchObject({ kind: "entry_changed", entry: { revision: 1 } });
-      await scene.send({ entry: { ...entry, basedOn: 1 } });
+      await scene.send({ entries: [{ ...entry, basedOn: 1 }] });
       expect(await scene.store.findEntry(scene.workspace, "key", "k")).toMatchObject({
         value: "2",
         revision: 2,
@@ -221,11 +224,65 @@ export function entries(it: SceneTest): void {
     }) => {
       const key = (name: string) => ({ kind: "key", name, value: "1", basedOn: 0 });
       const first = await scene.send();
-      const second = await scene.send({ extend: scene.extending(first), entry: key("a") });
+      const second = await scene.send({ extend: scene.extending(first), entries: [key("a")] });
       await scene.claimOne("ben");
       const held = await scene.deliveryNow(second.delivery.id);
-      await scene.send({ extend: scene.extending({ delivery: held }), entry: key("b") });
+      await scene.send({ extend: scene.extending({ delivery: held }), entries: [key("b")] });
       expect(await list(scene)).toEqual(["a", "b"]);
+    });
+
+    it("several come together: all of them, or nothing, and the first that differs is told [DLV-9 ENV-10]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const key = { kind: "key", name: "k", value: "1", basedOn: 0 };
+      const ledger = { kind: "ledger", name: "task", value: '"a"', basedOn: 0 };
+      await scene.send({ entries: [key, ledger] });
+      const found = await store.findEntry(workspace, "ledger", "task");
+      expect(found).toMatchObject({ value: '"a"', revision: 1, at: scene.now });
+      expect(await store.findEntry(workspace, "key", "k")).toMatchObject({ revision: 1 });
+      const late = (entries: readonly PutEntry[]) => () =>
+        store.sendHandoff(scene.handoff({ task: "other", entries }));
+      const other = { ...key, name: "l" };
+      for (const entries of [
+        [other, ledger],
+        [ledger, other],
+        [ledger, key],
+      ]) {
+        const outcome = await scene.unchanged(late(entries));
+        expect(outcome).toEqual({ kind: "entry_changed", entry: found });
+      }
+      const gone = await scene.unchanged(late([{ ...other, basedOn: 3 }, ledger]));
+      expect(gone).toEqual({ kind: "entry_changed", entry: undefined });
+      await scene.send({
+        task: "other",
+        entries: [other, { ...ledger, value: '"b"', basedOn: 1 }],
+      });
+      expect(await list(scene)).toEqual(["k", "l"]);
+      expect(await store.findEntry(workspace, "ledger", "task")).toMatchObject({
+        value: '"b"',
+        revision: 2,
+      });
+    });
+
+    it("of two handoffs that change one entry in the same turn, one is sent [ENV-10]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const ledger = (value: string) => ({ kind: "ledger", name: "task", value, basedOn: 0 });
+      const key = (name: string) => ({ kind: "key", name, value: "1", basedOn: 0 });
+      const outcomes = await Promise.all(
+        ["1", "2", "3"].map((value) =>
+          store.sendHandoff(
+            scene.handoff({ task: `line-${value}`, entries: [key(value), ledger(value)] }),
+          ),
+        ),
+      );
+      const kinds = outcomes.map(({ kind }) => kind);
+      expect(kinds.toSorted()).toEqual(["entry_changed", "entry_changed", "sent"]);
+      const kept = `${kinds.indexOf("sent") + 1}`;
+      expect(await store.findEntry(workspace, "ledger", "task")).toMatchObject({ value: kept });
+      expect(await list(scene)).toEqual([kept]);
     });
   });
 }

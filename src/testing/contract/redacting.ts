@@ -1,6 +1,7 @@
 /** Redacting: bodies go together with the record that vouches for it, or not at all. */
 import { describe, expect } from "vitest";
 import { sha256 } from "../../canonical.ts";
+import { SHIPPED } from "../../envelope/versions.ts";
 import { resolveLimits } from "../../limits.ts";
 import { writeRecord } from "../../memory/record.ts";
 import { envelopeStub, memoryStub } from "../../memory/stub.ts";
@@ -40,7 +41,7 @@ export function redacting(it: SceneTest): void {
       const { envelope: row } = await claimedOf(scene, delivery.id);
       const digest = sha256(row.text);
       await redact(scene, (mark) => {
-        const text = envelopeStub(row, { ...mark, digest, id: row.id });
+        const text = envelopeStub({ versions: SHIPPED }, row, { ...mark, digest, id: row.id });
         return [{ kind: "envelope", id: row.id, digest, text }];
       });
       const held = await scene.acceptOne("ben");

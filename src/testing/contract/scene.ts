@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 import type { Clock } from "../../clock.ts";
 import { DraftSchema, type Envelope, receiverOf } from "../../envelope/schema.ts";
 import { seal } from "../../envelope/seal.ts";
+import { SHIPPED } from "../../envelope/versions.ts";
 import type { Ids } from "../../ids.ts";
 import type { Signer } from "../../keys.ts";
 import { resolveLimits } from "../../limits.ts";
@@ -98,7 +99,7 @@ export interface Handover extends Partial<Omit<NewDelivery, "id" | "receiver" | 
   readonly refs?: readonly string[];
   readonly attempts?: number;
   readonly breaker?: number;
-  readonly entry?: PutEntry;
+  readonly entries?: readonly PutEntry[];
   readonly extend?: SendHandoff["extend"];
   /** The work that is handed on: its envelope becomes the parent, its lease is settled. */
   readonly settles?: Claimed;
@@ -331,7 +332,7 @@ export class Scene {
       parent: origins[0] ?? "",
       breaker: handover.breaker ?? 0,
       ...(extend && { extend }),
-      ...(handover.entry && { entry: handover.entry }),
+      ...(handover.entries && { entries: handover.entries }),
       ...(settles && { settles: this.lease(settles) }),
     };
   }
@@ -363,7 +364,7 @@ export class Scene {
       deliveries,
       parent: publicationMark(sealed.envelope.id),
       breaker: handover.breaker ?? 0,
-      ...(handover.entry && { entry: handover.entry }),
+      ...(handover.entries && { entries: handover.entries }),
       ...(settles && { settles: this.lease(settles) }),
     };
   }
@@ -404,6 +405,7 @@ export class Scene {
       hop: 0,
       createdAt: this.now,
       limits: LIMITS,
+      versions: SHIPPED,
       policy: deadline === 0 ? undefined : { deadline },
     });
     return {

@@ -10,6 +10,7 @@ import {
   receiverOf,
 } from "../../../src/envelope/schema.ts";
 import { resealed, seal } from "../../../src/envelope/seal.ts";
+import { SHIPPED } from "../../../src/envelope/versions.ts";
 import { type Hallmark, writeRecord } from "../../../src/memory/record.ts";
 import {
   BREAKER,
@@ -311,7 +312,7 @@ export const send = write(
       parent: single ? "" : publicationMark(sealed.envelope.id),
       breaker: choice.breaker ?? revision,
       ...(extend && { extend }),
-      ...(choice.key && { entry: { kind: "key", value: "1", ...choice.key } }),
+      ...(choice.key && { entries: [{ kind: "key", value: "1", ...choice.key }] }),
     };
     return async () => {
       const outcome = await side.store.sendHandoff(operation);
@@ -377,6 +378,7 @@ function sealFor(
     hop: 0,
     createdAt: side.clock.now(),
     limits: LIMITS,
+    versions: SHIPPED,
     policy: deadline === 0 ? undefined : { deadline },
   });
   return {
@@ -592,7 +594,7 @@ function decisionAbout(
   const from = JSON.parse(first.envelope.text) as Envelope;
   const parents = [from.id];
   const changes = { id: side.ids.mint("envelope"), parents };
-  const { envelope, text, digest } = resealed(from, changes, LIMITS);
+  const { envelope, text, digest } = resealed(from, changes, { limits: LIMITS, versions: SHIPPED });
   return {
     ...operation,
     memory: decisionOf(side, by, { task, trail, envelope: { digest, id: envelope.id } }),

@@ -1,8 +1,11 @@
-/** One question to an embedding server: sent, repeated while that may help, read within bounds. */
+/**
+ * One question to a model's server: sent, repeated while that may help, read within bounds. Trouble that
+ * may pass (no connection, 408, 425, 429, 5xx) is tried again with growing pauses. The key travels in
+ * its header and nowhere else.
+ */
 import { setTimeout as pause } from "node:timers/promises";
-import { assertNever, BatonError } from "../errors.ts";
-import { unusable } from "./http-answer.ts";
-import type { Address, Settings } from "./http-options.ts";
+import { assertNever, BatonError } from "./errors.ts";
+import type { Patience, Server, ServerKind } from "./server-options.ts";
 
 /** A million numbers take about 10 MB of JSON; more than this is no answer to one batch. */
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -12,8 +15,8 @@ const REASON_LENGTH = 300;
 const LONGEST_PAUSE_MS = 30_000;
 
 interface Question {
-  readonly texts: readonly string[];
-  readonly settings: Settings;
+  readonly body: object;
+  readonly patience: Patience;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -22,17 +25,17 @@ type Outcome =
   | { readonly kind: "later"; readonly error: BatonError; readonly pauseMs: number };
 
 /** The parsed JSON of the answer. Throws when the server refuses, or has not answered in the end. */
-export async function request(address: Address, question: Question): Promise<unknown> {
-  const { settings, signal } = question;
+export async function request(server: Server, question: Question): Promise<unknown> {
+  const { patience, signal } = question;
   for (let tries = 0; ; tries++) {
     signal?.throwIfAborted();
-    const outcome = await once(address, question);
+    const outcome = await once(server, question);
     switch (outcome.kind) {
       case "answered":
         return outcome.answer;
       case "later": {
-        if (tries >= settings.retries) throw outcome.error;
-        const backoff = settings.backoffMs * 2 ** tries * (0.75 + Math.random() / 2);
+        if (tries >= patience.retries) throw outcome.error;
+        const backoff = patience.backoffMs * 2 ** tries * (0.75 + Math.random() / 2);
         const wait = Math.min(Math.max(backoff, outcome.pauseMs), LONGEST_PAUSE_MS);
         await pause(wait, undefined, signal === undefined ? {} : { signal });
         break;
@@ -43,60 +46,60 @@ export async function request(address: Address, question: Question): Promise<unk
   }
 }
 
-async function once(address: Address, question: Question): Promise<Outcome> {
-  const { texts, settings, signal } = question;
-  const timeout = AbortSignal.timeout(settings.timeoutMs);
+async function once(server: Server, question: Question): Promise<Outcome> {
+  const { body, patience, signal } = question;
+  const timeout = AbortSignal.timeout(patience.timeoutMs);
   let response: Response;
-  let body: string;
+  let text: string;
   try {
-    response = await fetch(address.url, {
+    response = await fetch(server.url, {
       method: "POST",
       headers: {
         "content-type": "application/json",
         accept: "application/json",
-        ...(address.apiKey === undefined ? {} : { authorization: `Bearer ${address.apiKey}` }),
+        ...(server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` }),
       },
-      body: JSON.stringify({ model: address.model, input: texts, encoding_format: "float" }),
+      body: JSON.stringify({ model: server.model, ...body }),
       // Followed, a redirect would turn the question into a GET, or carry texts to another host.
       redirect: "manual",
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
-    body = await bounded(response);
+    text = await bounded(server, response);
   } catch (cause) {
     if (cause instanceof BatonError) throw cause;
     signal?.throwIfAborted();
     const why = timeout.aborted
-      ? `no answer within ${settings.timeoutMs} ms`
+      ? `no answer within ${patience.timeoutMs} ms`
       : networkReason(cause);
-    return { kind: "later", error: unavailable(address, why, cause), pauseMs: 0 };
+    return { kind: "later", error: unavailable(server, why, cause), pauseMs: 0 };
   }
-  if (response.ok) return { kind: "answered", answer: parsed(body) };
-  const reason = reasonIn(body, address);
+  if (response.ok) return { kind: "answered", answer: parsed(server, text) };
+  const reason = reasonIn(text, server);
   const { status } = response;
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
-    const error = unavailable(address, `status ${status}${reason}`);
+    const error = unavailable(server, `status ${status}${reason}`);
     return { kind: "later", error, pauseMs: retryAfter(response) };
   }
-  throw refused(address, { status, reason });
+  throw refused(server, { status, reason });
 }
 
 /** The answer's text; reading stops when it is more than an answer can be. */
-async function bounded(response: Response): Promise<string> {
+async function bounded({ kind }: Server, response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw unusable(`it is larger than ${MOST_BYTES} bytes`);
+    if (size > MOST_BYTES) throw unusable(kind, `it is larger than ${MOST_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function parsed(body: string): unknown {
+function parsed({ kind }: Server, body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw unusable("it is no JSON", cause);
+    throw unusable(kind, "it is no JSON", cause);
   }
 }
 
@@ -113,38 +116,54 @@ function networkReason(error: unknown): string {
 }
 
 /** What the server says about it, without the key, should it repeat it. */
-function reasonIn(body: string, { apiKey }: Address): string {
+function reasonIn(body: string, { apiKey }: Server): string {
   const text = apiKey === undefined ? body : body.replaceAll(apiKey, "…");
   const line = text.replace(/\s+/g, " ").trim();
   if (line === "") return "";
   return `: ${line.length > REASON_LENGTH ? `${line.slice(0, REASON_LENGTH)}…` : line}`;
 }
 
-function unavailable(address: Address, why: string, cause?: unknown): BatonError {
-  return new BatonError("embedder_unavailable", {
-    message: `The embedding server at ${address.url.origin} could not be used: ${why}.`,
-    path: "embedder.url",
+function unavailable({ kind, url }: Server, why: string, cause?: unknown): BatonError {
+  return new BatonError(kind.unavailable, {
+    message: `The ${kind.name} at ${url.origin} could not be used: ${why}.`,
+    path: `${kind.option}.url`,
     hint: "Check that the server runs and has the model loaded; then try again.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
 function refused(
-  address: Address,
+  { kind, url, model }: Server,
   { status, reason }: { readonly status: number; readonly reason: string },
 ): BatonError {
-  return new BatonError("embedder_invalid", {
-    message: `The embedding server at ${address.url.origin} refused with status ${status}${reason}.`,
-    path: "embedder.url",
-    hint: hintFor(status, address.model),
+  return new BatonError(kind.invalid, {
+    message: `The ${kind.name} at ${url.origin} refused with status ${status}${reason}.`,
+    path: `${kind.option}.url`,
+    hint: hintFor(status, model, kind),
     details: { status },
   });
 }
 
-function hintFor(status: number, model: string): string {
-  if (status === 401 || status === 403) return "Check the embedder's apiKey.";
+function hintFor(status: number, model: string, { option, lower }: ServerKind): string {
+  if (status === 401 || status === 403) return `Check the ${option}'s apiKey.`;
   if (status === 404) return `Check the address, and that the server knows the model "${model}".`;
   if (status >= 300 && status < 400) return "Name the address it redirects to.";
-  if (status === 413) return "Lower the embedder's batch or textLength.";
+  if (status === 413) return `Lower the ${option}'s ${lower}.`;
   return "Check the model's name and the length of the texts.";
+}
+
+/** An answer that says something else than such a server should. */
+export function unusable(kind: ServerKind, why: string, cause?: unknown): BatonError {
+  return new BatonError(kind.invalid, {
+    message: `The ${kind.name}'s answer cannot be used: ${why}.`,
+    path: `${kind.option}.url`,
+    hint: "The address must be that of an OpenAI-compatible server, up to and with its /v1.",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** A field of what may be anything. */
+export function field(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
 }

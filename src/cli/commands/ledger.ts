@@ -1,0 +1,81 @@
+import type { Ledger, LedgerConstraint, LedgerDecision, LedgerRelease } from "../../index.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
+import { sayField } from "../envelope.ts";
+import { OK } from "../exit.ts";
+import { nothingOf } from "../no-task.ts";
+import { openExisting } from "../store.ts";
+import { bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
+import { openForWork } from "../work.ts";
+
+const TASK = { name: "task", help: "the task's name" } as const;
+
+const show = command({
+  name: "ledger",
+  summary: "what follows a task to its end: what holds, since when, by whom, and what was released",
+  args: [TASK],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [task = ""], options }) {
+    await using hub = await openExisting(options);
+    const ledger = await hub.ledger(task);
+    if (options.json) sayJson(ledger ?? null);
+    else if (ledger === undefined) say(dim(await nothingOf(hub, task)));
+    else sayLedger(ledger);
+    return OK;
+  },
+});
+
+const release = command({
+  name: "ledger release",
+  summary: "takes a constraint or an open decision off a task's ledger, with the reason",
+  args: [TASK, { name: "id", help: "the constraint's or decision's id" }],
+  options: {
+    reason: { type: "text", value: "<text>", help: "why it no longer holds", required: true },
+    decided: { type: "text", value: "<text>", help: "of a decision: what was chosen" },
+    ...AS_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [task = "", id = ""], options: { as, reason, decided, json, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const ledger = await agent.release(task, { id, reason, decided });
+    if (json) sayJson(ledger);
+    else sayLedger(ledger);
+    return OK;
+  },
+});
+
+function sayLedger(ledger: Ledger): void {
+  const { task, begun, brief, origins, from, constraints, decisions, released } = ledger;
+  say(`${bold(oneLine(task))}${dim(`, begun by ${begun.by}, ${localTime(begun.at)}`)}`);
+  sayField("intent", [ledger.intent]);
+  sayField("brief", brief === undefined ? [] : [brief]);
+  sayField("inherits", from);
+  sayField(
+    "origin",
+    origins.map(({ intent }) => intent),
+  );
+  sayField("must", constraints.map(constraintLine));
+  sayField("undecided", decisions.map(decisionLine));
+  sayField("released", released.map(releaseLine));
+}
+
+const since = ({ by, at }: { readonly by: string; readonly at: number }): string =>
+  `(${by}, ${localTime(at)})`;
+
+const constraintLine = ({ id, rule, ...said }: LedgerConstraint): string =>
+  `${id}: ${rule} ${since(said)}`;
+
+function decisionLine({ id, question, options, owner, ...said }: LedgerDecision): string {
+  const choices = options.length === 0 ? "" : ` ${options.join(" | ")}`;
+  return `${id}: ${question}${choices}${owner === undefined ? "" : `, for ${owner}`} ${since(said)}`;
+}
+
+function releaseLine({ id, said, decided, reason, ...by }: LedgerRelease): string {
+  const outcome = decided === undefined ? "" : ` → ${decided}`;
+  return `${id}: ${said}${outcome}; ${reason} ${since(by)}`;
+}
+
+export const ledger = [show, release];

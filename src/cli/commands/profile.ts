@@ -1,0 +1,109 @@
+import type { RoleProfile } from "../../context/profiles.ts";
+import type { RoleProfileInfo } from "../../context/roles.ts";
+import type { Hub } from "../../hub.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
+import { sayField } from "../envelope.ts";
+import { OK } from "../exit.ts";
+import { mistake } from "../mistake.ts";
+import { openStore } from "../store.ts";
+import { bold, dim, say, sayJson, table } from "../terminal.ts";
+
+export const profile = command({
+  name: "profile",
+  summary: "what roles look for in a view; sets it for one: the settings named, and no others",
+  args: [{ name: "role", help: "this role; else all that are described", optional: true }],
+  options: {
+    set: {
+      type: "texts",
+      value: "<setting=value>",
+      help: "types.decision=2, tags.security=1.5, sections.recent=0, reserve.work=0.4, tokens=4000, strategy=lazy",
+    },
+    reset: { type: "flag", help: "takes back what the team has said" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [role], options: { set, reset, json, ...choice } }) {
+    if (role === undefined && (set !== undefined || reset)) {
+      throw mistake("role", "Of which role?", "Write baton profile <role> --set types.decision=2.");
+    }
+    if (set !== undefined && reset) {
+      throw mistake("--reset", "--set and --reset do not go together.", "Say one of them.");
+    }
+    await using hub = await openStore(choice, { create: set !== undefined });
+    if (role === undefined) {
+      await sayAll(hub, json);
+      return OK;
+    }
+    if (set !== undefined || reset) await hub.profile(role, set && settingsOf(set));
+    const shown = await described(hub, role);
+    if (json) sayJson(shown);
+    else sayProfile(shown);
+    return OK;
+  },
+});
+
+async function described(hub: Hub, role: string): Promise<RoleProfileInfo> {
+  const known = (await hub.profiles()).find((each) => each.role === role);
+  if (known !== undefined) return known;
+  const { profileOf } = await import("../../context/roles.ts");
+  return { role, changed: false, ...profileOf(role) };
+}
+
+async function sayAll(hub: Hub, json: boolean | undefined): Promise<void> {
+  const all = await hub.profiles();
+  if (json) {
+    sayJson(all);
+    return;
+  }
+  const rows = all.map(({ role, changed, types }) => [
+    role,
+    changed ? "changed" : "",
+    `most: ${heaviest(types).slice(0, 4).join(", ")}`,
+  ]);
+  for (const row of table(rows)) say(row);
+}
+
+function sayProfile({ role, changed, ...profile }: RoleProfileInfo): void {
+  say(`${bold(role)}  ${dim(changed ? "as the team has said" : "as it comes with Baton")}`);
+  sayField("types", [weights(profile.types)]);
+  sayField("sections", [weights(profile.sections)]);
+  sayField("parts", [weights(profile.parts)]);
+  sayField("tags", Object.keys(profile.tags).length === 0 ? [] : [weights(profile.tags)]);
+  const { system, instructions, work } = profile.reserve;
+  sayField("kept free", [
+    `system ${system}, instructions ${instructions}, work ${work} of the window`,
+  ]);
+  sayField("tokens", profile.tokens === undefined ? [] : [String(profile.tokens)]);
+  sayField("strategy", profile.strategy === undefined ? [] : [profile.strategy]);
+}
+
+type Weights = Readonly<Record<string, number>>;
+
+const heaviest = (weighed: Weights): string[] =>
+  Object.entries(weighed)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name]) => name);
+
+const weights = (weighed: Weights): string =>
+  heaviest(weighed)
+    .map((name) => `${name} ${weighed[name]}`)
+    .join(", ");
+
+/** `types.decision=2` and such; the library says what is wrong with a setting that does not exist. */
+function settingsOf(settings: readonly string[]): RoleProfile {
+  const profile: Record<string, unknown> = {};
+  for (const text of settings) {
+    const [, group = "", name, value = ""] = /^([a-z]+)(?:\.([^=]+))?=(.+)$/.exec(text) ?? [];
+    if (group === "") {
+      throw mistake(
+        "--set",
+        `--set is "${text}", which is no setting and value.`,
+        "Write --set types.decision=2, --set tokens=4000 or --set strategy=lazy.",
+      );
+    }
+    const said = Number.isNaN(Number(value)) ? value : Number(value);
+    profile[group] = name === undefined ? said : { ...(profile[group] as object), [name]: said };
+  }
+  return profile as RoleProfile;
+}

@@ -1,0 +1,282 @@
+/**
+ * Gathering what a view is chosen from: pins, what the handoff names as it holds now, what is connected
+ * with that, the task's recent records, and what the team knows that answers the task. Only what
+ * everybody in the team may see, so that a view never shows its receiver what its sender could not have
+ * meant; what was quarantined, superseded or taken away is not there, and what only makes other records
+ * work says nothing to anybody.
+ *
+ * Looks at the store are of fixed number, whatever the store holds: relations are read off the records
+ * on the way out, and asked for many at once on the way in.
+ */
+import { clip } from "../clip.ts";
+import { afterClosing } from "../delivery/work-branch.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { holdingOf } from "../memory/holding.ts";
+import { pinnedMemories } from "../memory/pins.ts";
+import { recall } from "../memory/recall.ts";
+import { type Memory, memoryOf } from "../memory/record.ts";
+import { sightOf } from "../memory/sight.ts";
+import { edgesOf } from "../store/edges.ts";
+import { PLUMBING } from "../store/search.ts";
+import { isSeen, NOBODY, type Sight } from "../store/sight.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { type Candidate, distinct } from "./candidates.ts";
+import { checkArtifacts } from "./files.ts";
+import { resolveReferences } from "./freshness.ts";
+import { isTranscript } from "./transcript.ts";
+import type { CheckedArtifact, ViewGap } from "./view.ts";
+
+/** How far, and to how many records, connections are followed. */
+const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;
+/** Recent records of the task, unless the sender says. */
+const RECENT = 20;
+const RECALLED = 12;
+/** Of intent and next steps: more words make a question no clearer. */
+const QUESTION_LENGTH = 600;
+/** How much less a record matters one connection further away. */
+const PER_STEP = 0.7;
+
+export interface Gathered {
+  /** Each record once, in the order of the sections. */
+  readonly candidates: readonly Candidate[];
+  readonly gaps: readonly ViewGap[];
+  readonly artifacts: readonly CheckedArtifact[];
+  readonly requested: number;
+  readonly resolved: number;
+}
+
+export async function gather(
+  workspace: Workspace,
+  envelope: Envelope,
+  recent: number = RECENT,
+): Promise<Gathered> {
+  const team = await teamOf(workspace, envelope);
+  const looking = sightOf(team);
+  const referring = referred(team, envelope);
+  // Searching takes longest, in a thread of its own: everything else happens meanwhile.
+  const [sight, pins, named, fresh, recalled, artifacts] = await Promise.all([
+    looking,
+    pinned(team),
+    referring,
+    surroundings(team, looking, referring, { task: envelope.task, recent }),
+    answering(team, envelope),
+    checkArtifacts(workspace, envelope.artifacts),
+  ]);
+  const { requested, resolved, gaps } = named;
+  const missing = new Set(gaps.map(({ id }) => id));
+  const all = distinct([...pins, ...named.candidates, ...fresh, ...recalled]).filter(
+    ({ memory }) => !missing.has(memory.id),
+  );
+  return {
+    candidates: await withLogs(team, sight, all),
+    gaps,
+    artifacts,
+    requested,
+    resolved,
+  };
+}
+
+/** As everybody in the team sees it, on the branch the work is done on or where that has gone. */
+export async function teamOf(workspace: Workspace, { branch }: Envelope): Promise<Workspace> {
+  const where = branch === undefined ? workspace : await afterClosing(workspace, branch);
+  return { ...where, reader: NOBODY };
+}
+
+async function pinned(team: Workspace): Promise<Candidate[]> {
+  return (await pinnedMemories(team)).map(({ insteadOf, ...memory }) => ({
+    memory,
+    section: "pins",
+    relevance: 1,
+    insteadOf,
+  }));
+}
+
+interface Referred extends Pick<Gathered, "requested" | "resolved" | "gaps"> {
+  readonly candidates: readonly Candidate[];
+}
+
+/** What the handoff names; the whole of a long intent among it. */
+async function referred(team: Workspace, envelope: Envelope): Promise<Referred> {
+  const { refs, brief, gaps: before = [] } = envelope;
+  const wanted = [...before, ...(brief === undefined ? [] : [{ id: brief, reason: "" }])];
+  const { resolved, gaps } = await resolveReferences(team, refs, wanted);
+  return {
+    candidates: resolved.map(({ ref, memory, freshness, insteadOf }) => ({
+      memory,
+      section: ref.id === brief ? "task" : "references",
+      relevance: 1,
+      summary: insteadOf === undefined ? ref.summary : undefined,
+      level: ref.level,
+      insteadOf,
+      freshness,
+    })),
+    gaps,
+    requested: resolved.length + gaps.length,
+    resolved: resolved.length,
+  };
+}
+
+/** What is connected with the references, and what was written of late, as it holds now. */
+async function surroundings(
+  team: Workspace,
+  looking: Promise<Sight>,
+  referring: Promise<Referred>,
+  { task, recent }: { readonly task: string; readonly recent: number },
+): Promise<Candidate[]> {
+  const [sight, { candidates }] = await Promise.all([looking, referring]);
+  const roots = candidates.map(({ memory }) => memory);
+  const [near, found] = await Promise.all([
+    neighbours(team, sight, roots),
+    around(team, sight, task, recent),
+  ]);
+  return freshest(team, sight, [...near, ...found]);
+}
+
+/** The newest records of the task. */
+async function around(
+  { store, name: workspace, limits }: Workspace,
+  sight: Sight,
+  task: string,
+  most: number,
+): Promise<Candidate[]> {
+  if (most === 0) return [];
+  // Half of a busy task's records say only that work went from one to the next.
+  const limit = Math.min(limits.pageSize, 2 * most + 10);
+  const rows = await store.recentMemories({ workspace, sight, filter: { task }, limit });
+  const usable = rows.map(memoryOf).filter(saysSomething).slice(0, most);
+  return usable.map((memory, i) => ({
+    memory,
+    section: "recent",
+    relevance: 1 - (0.5 * i) / usable.length,
+  }));
+}
+
+/** What the team knows that answers what is to be done. */
+async function answering(team: Workspace, { intent, next }: Envelope): Promise<Candidate[]> {
+  const question = clip([intent, ...next].join("\n"), QUESTION_LENGTH);
+  if (!/[\p{L}\p{N}]/u.test(question)) return [];
+  const limit = Math.min(RECALLED, team.limits.pageSize);
+  const { hits } = await recall(team, question, { limit });
+  const best = hits[0]?.score ?? 1;
+  return hits
+    .filter(({ memory }) => saysSomething(memory))
+    .map(({ memory, score }) => ({ memory, section: "recalled", relevance: score / best }));
+}
+
+/** By what somebody meant to say, before what merely mentions it or carried it along. */
+const CONNECTED = [
+  "supports",
+  "contradicts",
+  "derived-from",
+  "caused-by",
+  "corrects",
+  "supersedes",
+];
+const MENTIONED = ["references", "summarizes", "continues-from"];
+
+/** Breadth first, both ways; never through a record that only moves work, nor counting it. */
+async function neighbours(
+  { store, name: workspace }: Workspace,
+  sight: Sight,
+  roots: readonly Memory[],
+): Promise<Candidate[]> {
+  const known = new Set(roots.map(({ id }) => id));
+  const found: Candidate[] = [];
+  let frontier = roots;
+  for (let depth = 0; depth < NEIGHBOURHOOD.depth && frontier.length > 0; depth++) {
+    const visits = NEIGHBOURHOOD.visits - found.length;
+    if (visits === 0) break;
+    const memories = frontier.map(({ id }) => id);
+    const into = { workspace, memories, limit: 2 * NEIGHBOURHOOD.visits };
+    const [said, mentioned] = await Promise.all([
+      store.findInbound({ ...into, kinds: CONNECTED }),
+      store.findInbound({ ...into, kinds: MENTIONED }),
+    ]);
+    const out = frontier.flatMap((memory) => edgesOf(memory).map(({ target }) => target));
+    const ids = [...out, ...[...said, ...mentioned].map(({ source }) => source)];
+    const next = [...new Set(ids)].filter((id) => !known.has(id)).slice(0, NEIGHBOURHOOD.visits);
+    if (next.length === 0) break;
+    for (const id of next) known.add(id);
+    const rows = await store.readMemories(workspace, next);
+    const seen = rows.filter((row) => isSeen(row, sight)).map(memoryOf);
+    frontier = seen.filter(saysSomething).slice(0, visits);
+    const relevance = PER_STEP ** depth;
+    found.push(
+      ...frontier.map((memory) => ({ memory, section: "neighbours" as const, relevance })),
+    );
+  }
+  return found;
+}
+
+/** What was superseded gives way to what holds instead. */
+async function freshest(
+  team: Workspace,
+  sight: Sight,
+  found: readonly Candidate[],
+): Promise<Candidate[]> {
+  if (found.length === 0) return [];
+  const became = await holdingOf(
+    team,
+    sight,
+    found.map(({ memory }) => memory.id),
+  );
+  return found.flatMap((each): Candidate[] => {
+    const { replaced = false, by } = became.get(each.memory.id) ?? {};
+    if (!replaced) return [each];
+    return by === undefined || !saysSomething(by) ? [] : [{ ...each, memory: by }];
+  });
+}
+
+/** Steps of a delivery that say more than that it moved. */
+const TELLING: ReadonlySet<string> = new Set(["complete", "fail", "ask", "answer"]);
+
+/** Records of the hub's own that say only who handed what to whom do not: the envelope does. */
+function saysSomething({ type, redacted, envelope, trail = [] }: Memory): boolean {
+  if (PLUMBING.has(type) || redacted !== undefined || envelope !== undefined) return false;
+  return trail.length === 0 || trail.some(({ verb }) => TELLING.has(verb));
+}
+
+/** Types of records that are on the way to something. */
+const REASONING: ReadonlySet<string> = new Set(["step", "question", "reasoning", "thought"]);
+/** Types of records that say what it came to. */
+const SETTLING: ReadonlySet<string> = new Set(["decision", "summary", "checkpoint"]);
+
+/** Marks conversations as they went, and reasoning that a decision or a summary has settled. */
+async function withLogs(
+  team: Workspace,
+  sight: Sight,
+  all: readonly Candidate[],
+): Promise<Candidate[]> {
+  const settled = await settledOf(team, sight, all);
+  return all.map((each) => {
+    const isLog =
+      each.section !== "pins" && (settled.has(each.memory.id) || isTranscript(each.memory.content));
+    return isLog ? { ...each, log: true } : each;
+  });
+}
+
+async function settledOf(
+  { store, name: workspace }: Workspace,
+  sight: Sight,
+  all: readonly Candidate[],
+): Promise<ReadonlySet<string>> {
+  const memories = all.flatMap(({ memory: { id, type } }) => (REASONING.has(type) ? [id] : []));
+  if (memories.length === 0) return new Set();
+  const kinds = ["summarizes", "derived-from"];
+  const edges = await store.findInbound({
+    workspace,
+    memories,
+    kinds,
+    limit: 10 * memories.length,
+  });
+  if (edges.length === 0) return new Set();
+  const rows = await store.readMemories(workspace, [...new Set(edges.map(({ source }) => source))]);
+  const settling = new Set(
+    rows
+      .filter((row) => isSeen(row, sight))
+      .map(memoryOf)
+      .filter((memory) => SETTLING.has(memory.type) && saysSomething(memory))
+      .map(({ id }) => id),
+  );
+  return new Set(edges.filter(({ source }) => settling.has(source)).map(({ target }) => target));
+}

@@ -1,0 +1,99 @@
+/**
+ * Which rules of the lint count in a workspace: entries that the team shares. A rule that is "refuse"
+ * stops a handoff before it is stored; "off" finds nothing; "warn", the default, is told to whoever
+ * asks. Sending looks for binding rules once a second and lets only those look at a handoff.
+ */
+import * as z from "zod";
+import { changeEntry, entryValue } from "../delivery/entries.ts";
+import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
+import { parseOr, rejection } from "../envelope/violations.ts";
+import { SYSTEM } from "../memory/agents.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { letterOfDraft } from "./lint/letter.ts";
+import { RULE_NAMES, type RuleName } from "./lint/rule.ts";
+import { findingsOf } from "./lint/run.ts";
+
+const LINT = "lint";
+/** One entry per workspace. */
+const RULES = "rules";
+
+export const BINDINGS = ["refuse", "warn", "off"] as const;
+export type Binding = (typeof BINDINGS)[number];
+
+const RulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDINGS));
+
+/** What is not named stays as it is. */
+export type LintRules = z.input<typeof RulesSchema>;
+
+/** How every rule counts. */
+export async function lintRules(workspace: Workspace): Promise<Record<RuleName, Binding>> {
+  const entry = await workspace.store.findEntry(workspace.name, LINT, RULES);
+  return completed(entryValue<LintRules>(entry));
+}
+
+const completed = (rules: LintRules = {}): Record<RuleName, Binding> =>
+  Object.fromEntries(RULE_NAMES.map((name) => [name, rules[name] ?? "warn"])) as Record<
+    RuleName,
+    Binding
+  >;
+
+export async function setLintRules(
+  workspace: Workspace,
+  rules: LintRules,
+): Promise<Record<RuleName, Binding>> {
+  const checked = parseOr(RulesSchema, rules, { code: "invalid_input", what: "The rules" });
+  const entry = await changeEntry<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
+    value: { ...now, ...checked },
+  }));
+  const all = completed(entryValue<LintRules>(entry));
+  believed.set(workspace.root, { rules: bindingIn(all), at: performance.now() });
+  return all;
+}
+
+export const bindingIn = (rules: Record<RuleName, Binding>): ReadonlySet<RuleName> =>
+  new Set(RULE_NAMES.filter((name) => rules[name] === "refuse"));
+
+interface Believed {
+  readonly rules: ReadonlySet<RuleName>;
+  readonly at: number;
+}
+
+/** How long a hub believes what it read of the rules. */
+const BELIEVED_MS = 1_000;
+const believed = new WeakMap<object, Believed>();
+
+async function bindingRules(workspace: Workspace): Promise<ReadonlySet<RuleName>> {
+  const known = believed.get(workspace.root);
+  if (known !== undefined && performance.now() - known.at < BELIEVED_MS) return known.rules;
+  const rules = bindingIn(await lintRules(workspace));
+  believed.set(workspace.root, { rules, at: performance.now() });
+  return rules;
+}
+
+/** What is about to be sent. */
+interface Leaving {
+  readonly draft: CheckedDraft;
+  readonly to: Envelope["to"];
+  readonly task: string;
+}
+
+/** Throws when a handoff breaks binding rules, with all it breaks. The hub's own are not held up. */
+export async function refuseBroken(
+  workspace: Workspace,
+  sender: { readonly agent: string },
+  { draft, to, task }: Leaving,
+): Promise<void> {
+  const binding = await bindingRules(workspace);
+  if (binding.size === 0 || sender.agent === SYSTEM) return;
+  const letter = { ...letterOfDraft(draft), task };
+  const subject = { workspace, letter, to, given: draft };
+  const findings = await findingsOf(subject, [...binding], binding);
+  if (findings.length === 0) return;
+  const violations = findings.map(({ path, rule, message, hint }) => ({
+    path,
+    rule,
+    message,
+    hint,
+  }));
+  throw rejection("lint_refused", "The handoff", violations);
+}

@@ -1,0 +1,79 @@
+/**
+ * Lint: what could be better about a handoff, each finding with its place and what to write instead.
+ * Asked for before sending, or of what was sent. Nothing is refused by it, unless the workspace made a
+ * rule binding (lint-rules.ts).
+ */
+
+import { leavingOf, nextReceiver } from "../delivery/routes.ts";
+import {
+  type CheckedDraft,
+  CompiledDraft,
+  type Draft,
+  type Envelope,
+  EnvelopeId,
+  receiverOf,
+} from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { BatonError } from "../errors.ts";
+import { parseEnvelope } from "../store/parse-envelope.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { letterOfDraft, letterOfEnvelope } from "./lint/letter.ts";
+import { type Finding, RULE_NAMES, type Subject } from "./lint/rule.ts";
+import { findingsOf } from "./lint/run.ts";
+import { bindingIn, lintRules } from "./lint-rules.ts";
+
+export interface LintReport {
+  /** No finding is an error. */
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** Of a handoff that was not sent; it is checked as sending it would. */
+export async function lintDraft(
+  workspace: Workspace,
+  sender: { readonly agent: string },
+  given: Draft,
+): Promise<LintReport> {
+  const draft = parseOr(CompiledDraft, given, { code: "invalid_envelope", what: "The handoff" });
+  const to = await receiverIn(workspace, sender, draft);
+  return reportOf({ workspace, letter: letterOfDraft(draft), to, given });
+}
+
+async function receiverIn(
+  workspace: Workspace,
+  { agent }: { readonly agent: string },
+  draft: CheckedDraft,
+): Promise<Envelope["to"] | undefined> {
+  const to = draft.to ?? (await nextReceiver(workspace, leavingOf(draft, agent)));
+  return typeof to === "string" ? receiverOf(to) : to;
+}
+
+/** Of an envelope that was sent, by what holds now. */
+export async function lintEnvelope(workspace: Workspace, id: string): Promise<LintReport> {
+  const checked = parseOr(EnvelopeId, id, {
+    code: "invalid_input",
+    what: "The envelope",
+    prefix: "envelope",
+  });
+  const found = await workspace.store.findEnvelope(workspace.name, checked);
+  if (found === undefined) throw unknownEnvelope(workspace, checked);
+  const envelope = parseEnvelope(workspace, found.envelope);
+  if (envelope.redacted !== undefined) return { ok: true, findings: [] }; // Nothing is left of it.
+  const letter = letterOfEnvelope(envelope);
+  return reportOf({ workspace, letter, to: envelope.to, given: envelope });
+}
+
+async function reportOf(subject: Subject): Promise<LintReport> {
+  const rules = await lintRules(subject.workspace);
+  const names = RULE_NAMES.filter((name) => rules[name] !== "off");
+  const findings = await findingsOf(subject, names, bindingIn(rules));
+  return { ok: findings.every(({ level }) => level !== "error"), findings };
+}
+
+function unknownEnvelope({ name }: Workspace, id: string): BatonError {
+  return new BatonError("unknown_envelope", {
+    message: `No envelope has the id ${id} in workspace "${name}".`,
+    path: "envelope",
+    hint: "Check the id and the workspace.",
+  });
+}

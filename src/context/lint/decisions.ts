@@ -1,0 +1,131 @@
+/**
+ * What is settled: a statement that says again, or speaks against, a decision or a constraint that the
+ * team remembers and that holds. Said again it may drift from what was decided, so a reference is
+ * better; against it somebody has to decide anew first. By words alone (recall/likeness.ts), and in
+ * doubt neither.
+ */
+import { ledgerOf } from "../../delivery/ledger.ts";
+import { judgeRecords, type Known, knownOf } from "../../memory/known.ts";
+import { statementsOf } from "../../recall/statement.ts";
+import type { PlacedText } from "./letter.ts";
+import type { Letter, LintRule, Remark, Subject } from "./rule.ts";
+
+/** What a team settles things with. */
+const SETTLED = ["decision", "constraint"];
+/** Statements that are looked for at the same time. */
+const AT_ONCE = 8;
+
+interface Spoken extends PlacedText {
+  readonly known: Known;
+}
+
+export const repeatsDecision: LintRule = {
+  level: "warn",
+  meaning:
+    "A statement says what a decision or constraint of the team says, without referring to it",
+
+  async check(subject) {
+    const referred = new Set(subject.letter.refs.map(({ id }) => id));
+    const same = (await spoken(subject)).filter(
+      ({ known }) => known.verdict === "same" && !referred.has(known.memory.id),
+    );
+    return same.map(({ path, known: { memory } }) => ({
+      path,
+      message: `${path}: says what ${memory.type} ${memory.id} of ${memory.agent} says`,
+      hint: `Refer to it instead, refs: ["${memory.id}"]: a reference stays true when it changes.`,
+    }));
+  },
+};
+
+export const contradictsDecision: LintRule = {
+  level: "error",
+  meaning: "A statement speaks against a decision or constraint of the team that holds",
+
+  async check(subject) {
+    const against = (await spoken(subject)).filter(({ known }) => known.verdict === "contradicts");
+    const remarks = against.map(
+      ({ path, known: { memory, why } }): Remark => ({
+        path,
+        message: `${path}: speaks against ${memory.type} ${memory.id} of ${memory.agent} (${why})`,
+        hint: `Keep to it, or decide anew first: remember a decision that supersedes ${memory.id}.`,
+      }),
+    );
+    return [...remarks, ...(await againstLine(subject))];
+  },
+};
+
+/** Statements that are held against what the task's line carries; more are no more use to a reader. */
+const MOST_SAID = 100;
+
+/** What follows the task to its end binds as well: its musts, unless this handoff releases them. */
+async function againstLine({ workspace, letter }: Subject): Promise<Remark[]> {
+  const { task, released = [] } = letter;
+  const ledger = task === undefined ? undefined : await ledgerOf(workspace, task);
+  if (ledger === undefined) return [];
+  const off = new Set(released.map(({ id }) => id));
+  const musts = ledger.constraints.filter(({ id }) => !off.has(id));
+  return statementsIn(letter)
+    .slice(0, MOST_SAID)
+    .flatMap(({ path, text }) =>
+      musts.flatMap(({ id, rule }): Remark[] => {
+        const { verdict, why } = judgeRecords({ content: rule }, { content: text });
+        if (verdict !== "contradicts") return [];
+        return [
+          {
+            path,
+            message: `${path}: speaks against ${id}, which must hold on "${task}" (${why})`,
+            hint: `Keep to it, or take it off the line first, releases: [{ id: "${id}", reason: "…" }].`,
+          },
+        ];
+      }),
+    );
+}
+
+/** Two rules ask the same of a subject. */
+const asked = new WeakMap<Subject, Promise<readonly Spoken[]>>();
+
+function spoken(subject: Subject): Promise<readonly Spoken[]> {
+  const before = asked.get(subject) ?? lookedUp(subject);
+  asked.set(subject, before);
+  return before;
+}
+
+async function lookedUp({ workspace, letter }: Subject): Promise<readonly Spoken[]> {
+  const statements = statementsIn(letter);
+  const { task } = letter;
+  const look = async ({ path, text }: PlacedText): Promise<Spoken[]> => {
+    const input = { content: text, type: "decision", ...(task === undefined ? {} : { task }) };
+    const found = await knownOf(workspace, input, SETTLED);
+    return found.map((known) => ({ path, text, known }));
+  };
+  const all: Spoken[] = [];
+  for (let at = 0; at < statements.length; at += AT_ONCE) {
+    const some = statements.slice(at, at + AT_ONCE);
+    all.push(...(await Promise.all(some.map(look))).flat());
+  }
+  return oncePerPlace(all);
+}
+
+/** What a sender claims to hold, or wants done: state, steps, constraints, and what was decided. */
+function statementsIn({ state, next, constraints, history }: Letter): PlacedText[] {
+  return [
+    ...statementsOf(state ?? "").map(({ text }) => ({ path: "state", text })),
+    ...next.map((text, i) => ({ path: `next[${i}]`, text })),
+    ...constraints.map(({ rule }, i) => ({ path: `constraints[${i}].rule`, text: rule })),
+    ...history.flatMap(({ decided }, i) =>
+      decided === undefined ? [] : [{ path: `history[${i}].decided`, text: decided }],
+    ),
+  ];
+}
+
+/** Several sentences of one field can meet the same record. */
+function oncePerPlace(all: readonly Spoken[]): Spoken[] {
+  const seen = new Map<string, Set<string>>();
+  return all.filter(({ path, known }) => {
+    const here = seen.get(path) ?? new Set<string>();
+    seen.set(path, here);
+    if (here.has(known.memory.id)) return false;
+    here.add(known.memory.id);
+    return true;
+  });
+}

@@ -1,0 +1,18 @@
+/** A field that goes away: told while both ways of saying it are still understood. */
+import { deprecationsIn } from "../../envelope/deprecations.ts";
+import type { Draft, Envelope } from "../../envelope/schema.ts";
+import type { LintRule } from "./rule.ts";
+
+export const deprecatedField: LintRule = {
+  level: "warn",
+  meaning: "A field is used that a later version of the envelope will not have",
+
+  check: ({ given, workspace: { versions } }) =>
+    deprecationsIn(given as Partial<Draft> | Partial<Envelope>, versions).map(
+      ({ path, since, use }) => ({
+        path,
+        message: `${path}: is deprecated since version ${since}`,
+        hint: `Say ${use} instead.`,
+      }),
+    ),
+};

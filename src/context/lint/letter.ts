@@ -1,0 +1,54 @@
+/** What a sender says, the same whether it was sent or not, and every text in it with its place. */
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import { constraintOf, decisionOf } from "../../envelope/seal.ts";
+import type { Letter } from "./rule.ts";
+
+export function letterOfDraft(draft: CheckedDraft): Letter {
+  return {
+    ...draft,
+    constraints: draft.constraints.map(constraintOf),
+    decisions: draft.decisions.map(decisionOf),
+    metadata: draft.metadata ?? {},
+    refs: draft.refs.map((ref) => (typeof ref === "string" ? { id: ref } : ref)),
+    released: draft.releases,
+    task: draft.task,
+  };
+}
+
+export const letterOfEnvelope = (envelope: Envelope): Letter => envelope;
+
+export interface PlacedText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The fields that hold what somebody wrote; ids and names are no prose. */
+const SAID = [
+  "artifacts",
+  "blocked",
+  "constraints",
+  "decisions",
+  "doNotRedo",
+  "done",
+  "expects",
+  "history",
+  "intent",
+  "metadata",
+  "next",
+  "payload",
+  "refs",
+  "state",
+] as const satisfies readonly (keyof Letter)[];
+
+/** Every text of a letter, also those of its payload, with where it stands. */
+export function textsOf(letter: Letter): PlacedText[] {
+  return SAID.flatMap((field) => textsIn(letter[field], field));
+}
+
+/** The same of any value that JSON can carry. */
+export function textsIn(value: unknown, path: string): PlacedText[] {
+  if (typeof value === "string") return [{ path, text: value }];
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item, i) => textsIn(item, `${path}[${i}]`));
+  return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${path}.${key}`));
+}

@@ -1,0 +1,78 @@
+/** What a rule of the lint is, what it looks at and what it finds. */
+import type { Envelope } from "../../envelope/schema.ts";
+import type { Workspace } from "../../store/workspace.ts";
+
+export const RULE_NAMES = [
+  "no_next_step",
+  "no_criteria",
+  "vague_intent",
+  "transcript",
+  "oversize",
+  "secret",
+  "repeats_decision",
+  "contradicts_decision",
+  "deprecated_field",
+] as const;
+export type RuleName = (typeof RULE_NAMES)[number];
+
+/** "error": it should not be sent like this. "warn": it could be better. */
+export type FindingLevel = "warn" | "error";
+
+export interface Finding {
+  readonly rule: RuleName;
+  readonly level: FindingLevel;
+  /** Where: `next[2]`. */
+  readonly path: string;
+  readonly message: string;
+  /** What to write instead. */
+  readonly hint: string;
+}
+
+/** What a rule says; who it is, and how much it weighs, is known of the rule. */
+export type Remark = Pick<Finding, "path" | "message" | "hint">;
+
+/** What a sender says in a handoff, in the form of the envelope, sent or not. */
+export type Letter = Pick<
+  Envelope,
+  | "action"
+  | "artifacts"
+  | "blocked"
+  | "budget"
+  | "constraints"
+  | "decisions"
+  | "doNotRedo"
+  | "done"
+  | "expects"
+  | "history"
+  | "intent"
+  | "next"
+  | "payload"
+  | "state"
+  | "strategy"
+> & {
+  readonly refs: readonly { readonly id: string; readonly summary?: string | undefined }[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly task: string | undefined;
+  /** What it takes off the line. */
+  readonly released?: readonly { readonly id: string }[] | undefined;
+};
+
+export interface Subject {
+  readonly workspace: Workspace;
+  readonly letter: Letter;
+  /** Whom it is for; undefined when neither the sender nor a route says. */
+  readonly to: Envelope["to"] | undefined;
+  /** As it was written, with fields this version no longer has. */
+  readonly given: unknown;
+}
+
+export interface LintRule {
+  readonly level: FindingLevel;
+  /** What it finds, for people. */
+  readonly meaning: string;
+  check(subject: Subject): readonly Remark[] | Promise<readonly Remark[]>;
+}
+
+/** News and reports ask for nothing. */
+export const asksForWork = ({ letter, to }: Subject): boolean =>
+  to?.kind !== "channel" && letter.action !== "completed" && letter.action !== "failed";

@@ -1,0 +1,43 @@
+/**
+ * What is open where an agent has worked: questions that wait for its answer, and decisions that nobody has
+ * made yet. For whoever wakes without a handoff: others may be waiting all the same.
+ */
+import { questionsTo } from "../delivery/ask.ts";
+import { ledgerOf } from "../delivery/ledger.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { fenced } from "./fence.ts";
+
+/** So many of each are told: more are found with `questions` and `ledger`. */
+const MOST_TOLD = 5;
+
+/** Each with what it is about, ready to be listed. Without an agent, of the tasks alone. */
+export async function openMatters(
+  workspace: Workspace,
+  agent: string,
+  tasks: readonly string[],
+): Promise<{ readonly questions: readonly string[]; readonly decisions: readonly string[] }> {
+  const [asked, ledgers] = await Promise.all([
+    agent === "" ? [] : questionsTo(workspace, agent),
+    Promise.all(tasks.map((task) => ledgerOf(workspace, task))),
+  ]);
+  const decisions = ledgers.flatMap((ledger) =>
+    (ledger?.decisions ?? []).map(({ id, owner, question }) => {
+      const by = owner === undefined ? "" : `, to be decided by ${owner}`;
+      return `- ${ledger?.task}: ${id}${by}\n${fenced(question)}`;
+    }),
+  );
+  return {
+    questions: counted(
+      asked.map(
+        ({ delivery: { id, holder, task }, question }) =>
+          `- ${task}: ${holder} asks (${id})\n${fenced(question)}`,
+      ),
+    ),
+    decisions: counted(decisions),
+  };
+}
+
+function counted(lines: readonly string[]): string[] {
+  const left = lines.length - MOST_TOLD;
+  return left <= 0 ? [...lines] : [...lines.slice(0, MOST_TOLD), `(${left} more.)`];
+}

@@ -1,0 +1,93 @@
+/**
+ * Reading a record at the level somebody wants: a line, its summary, the gist, or all of it; and the
+ * freshest of it, which says so when it superseded the one that was asked for. The sender's own summary
+ * comes first, then a stored one or a configured model's, else the record's own sentences.
+ */
+import * as z from "zod";
+import { LEVELS, type Level } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { AsOfSchema } from "../memory/as-of.ts";
+import { holdingOf } from "../memory/holding.ts";
+import { readMemory } from "../memory/read.ts";
+import type { Memory } from "../memory/record.ts";
+import { sightOf } from "../memory/sight.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { atLevel } from "./detail.ts";
+import { type Summary, summaryOf } from "./summary.ts";
+
+const LevelSchema = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(", ")}` });
+
+const ReadingSchema = z.strictObject({
+  /** As it was then: what was written later is not there yet. */
+  asOf: AsOfSchema.optional(),
+  /** What holds in its place, where it was superseded or corrected. */
+  freshest: z.boolean().default(false),
+  /** How much of it; then also its `text`. */
+  level: LevelSchema.optional(),
+});
+
+export type ReadOptions = z.input<typeof ReadingSchema>;
+
+/** Whose words a text is in. */
+export type TextBy = Summary["by"];
+
+/** A record as it was asked for. */
+export interface ReadMemory extends Memory {
+  /** The record that was asked for, where this one holds in its place. */
+  readonly insteadOf?: string;
+  /** There when a level was asked for: the text at that level, and whose words it is in. */
+  readonly level?: Level;
+  readonly text?: string;
+  readonly textBy?: TextBy;
+}
+
+/** A record by its id: exactly that, unless the freshest is asked for. */
+export async function readAsked(
+  workspace: Workspace,
+  id: string,
+  options: ReadOptions = {},
+  /** What the sender of a handoff said of it. */
+  sent?: string,
+): Promise<ReadMemory> {
+  const { asOf, freshest, level } = parseOr(ReadingSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
+  const asked = await readMemory(workspace, id, { asOf });
+  const memory = freshest ? await freshestOf(workspace, asked, asOf) : asked;
+  if (level === undefined) return memory;
+  // What the sender said of it, it said of the record that was sent.
+  const own = memory.id === asked.id ? sent : undefined;
+  return { ...memory, level, ...(await textAt(workspace, memory, level, own)) };
+}
+
+/** What holds in its place; the record itself where nothing does, with what became of it. */
+async function freshestOf(
+  workspace: Workspace,
+  asked: Memory,
+  asOf: z.output<typeof AsOfSchema> | undefined,
+): Promise<ReadMemory> {
+  const sight = await sightOf(workspace, { asOf });
+  const { by } = (await holdingOf(workspace, sight, [asked.id])).get(asked.id) ?? {};
+  return by === undefined ? asked : { ...by, insteadOf: asked.id };
+}
+
+/** What a summary may take: some sentences. */
+const SUMMARY_TOKENS = 100;
+
+async function textAt(
+  workspace: Workspace,
+  memory: Memory,
+  level: Level,
+  sent: string | undefined,
+): Promise<{ readonly text: string; readonly textBy: TextBy }> {
+  const isShort = level === "summary" || level === "reference";
+  if (isShort && sent !== undefined)
+    return { text: atLevel(memory, level, sent), textBy: "sender" };
+  if (level === "summary") {
+    const { text, by } = await summaryOf(workspace, memory, SUMMARY_TOKENS);
+    return { text, textBy: by };
+  }
+  const text = atLevel(memory, level);
+  return { text, textBy: text === memory.content ? "record" : "extract" };
+}

@@ -1,0 +1,120 @@
+/**
+ * The text of a view. Made of blocks that each end their line and begin neither with a space nor with a
+ * slash: no token of the public tokenizers reaches over such a seam, so blocks that were counted alone
+ * count the same together. Nothing in it depends on when it is rendered.
+ */
+import { sha256 } from "../canonical.ts";
+import type { Envelope, Level } from "../envelope/schema.ts";
+import type { Candidate } from "./candidates.ts";
+import { atLevel, LEVEL_LENGTH } from "./detail.ts";
+import { fenced, fencedLine } from "./fence.ts";
+import { instantOf } from "./parts.ts";
+import { countBlock, type Tokenizer } from "./tokens.ts";
+import { SECTIONS, type Section } from "./view.ts";
+
+const HEADINGS: Readonly<Record<Section, string>> = {
+  task: "The task",
+  constraints: "Constraints",
+  decisions: "Still to be decided",
+  pins: "Always holds",
+  references: "Referred to",
+  neighbours: "Connected with that",
+  recent: "Recently on this task",
+  recalled: "Known already",
+};
+
+export const headingOf = (section: Section): string => `## ${HEADINGS[section]}\n`;
+
+/** How many are not shown, and where they are. */
+export const footerOf = (omitted: number): string =>
+  omitted === 0
+    ? ""
+    : `(${omitted} more considered and left out: listed in the view's manifest.)\n`;
+
+/** What of a record is shown besides its text. */
+export type Marks = Pick<Candidate, "freshness" | "insteadOf" | "summary">;
+
+/** A record that is shown, and what is known of it. */
+type Shown = Pick<Candidate, "memory"> & Marks;
+type OfTask = Pick<Envelope, "task">;
+
+/** A record as a block. */
+export function blockOf(shown: Shown, level: Level, envelope: OfTask): string {
+  const head = headerOf(shown, envelope);
+  if (level !== "reference") return `${head}\n${bodyOf(shown, level)}`;
+  return `${head}: ${fencedLine(atLevel(shown.memory, level, shown.summary))}\n`;
+}
+
+/** Its author's time is told, which is part of what the digest covers. */
+function headerOf({ memory, freshness, insteadOf }: Shown, envelope: OfTask): string {
+  const { id, type, agent, createdAt, task } = memory;
+  const about = task === undefined || task === envelope.task ? "" : `, on ${task}`;
+  const stale = freshness === "stale" ? ", STALE" : "";
+  const instead = insteadOf === undefined ? "" : `, instead of ${insteadOf}`;
+  return `- [${type}] ${id} by ${agent}, ${instantOf(createdAt)}${about}${stale}${instead}`;
+}
+
+function bodyOf({ memory, summary }: Shown, level: Level): string {
+  const text = fenced(atLevel(memory, level, summary));
+  return level === "full" ? `${text}\n` : `(${level})\n${text}\n`;
+}
+
+/**
+ * What a record's block takes, remembered by what it is made of. Head and body meet at the end of a line
+ * and are counted apart: the head is the same at every level.
+ */
+export function blockTokens(
+  tokenizer: Tokenizer,
+  shown: Shown,
+  level: Level,
+  envelope: OfTask,
+): number {
+  const { memory, freshness, insteadOf, summary } = shown;
+  const about = memory.task === undefined || memory.task === envelope.task ? "" : "elsewhere";
+  const said = summary === undefined || level === "full" ? "" : sha256(summary);
+  const head = [memory.digest, freshness, insteadOf, about];
+  if (level === "reference") {
+    const key = [level, ...head, said].join(" ");
+    return countBlock(tokenizer, key, () => blockOf(shown, level, envelope));
+  }
+  const body = [level, memory.digest, said].join(" ");
+  return (
+    countBlock(tokenizer, head.join(" "), () => `${headerOf(shown, envelope)}\n`) +
+    countBlock(tokenizer, body, () => bodyOf(shown, level))
+  );
+}
+
+/** Where a summary would leave out so little, there is none. */
+const HARDLY_SHORTER = 1.5;
+
+/** The levels a record can be shown at, each with the level whose length it keeps to. */
+export function levelsOf({
+  memory: { content },
+  summary,
+}: Pick<Candidate, "memory" | "summary">): { readonly level: Level; readonly fits: Level }[] {
+  const { length } = content;
+  const isLong = length > HARDLY_SHORTER * LEVEL_LENGTH.detail;
+  const isShort = length <= HARDLY_SHORTER * LEVEL_LENGTH.summary;
+  return [
+    { level: "reference", fits: "reference" },
+    ...(summary === undefined && isShort ? [] : [{ level: "summary", fits: "summary" } as const]),
+    ...(isLong ? [{ level: "detail", fits: "detail" } as const] : []),
+    { level: "full", fits: isShort ? "summary" : isLong ? "full" : "detail" },
+  ];
+}
+
+export interface Rendering {
+  readonly head: string;
+  /** In the order they are shown. */
+  readonly blocks: readonly { readonly section: Section; readonly text: string }[];
+  readonly omitted: number;
+}
+
+export function render({ head, blocks, omitted }: Rendering): string {
+  const bySection = Map.groupBy(blocks, ({ section }) => section);
+  const sections = SECTIONS.flatMap((section) => {
+    const own = bySection.get(section);
+    return own === undefined ? [] : [headingOf(section), ...own.map(({ text }) => text)];
+  });
+  return [head, ...sections, footerOf(omitted)].join("");
+}

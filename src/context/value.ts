@@ -1,0 +1,28 @@
+/** What a piece of a view is worth to a role. Nothing here depends on the time of day. */
+import type { Candidate } from "./candidates.ts";
+import type { Part } from "./parts.ts";
+import type { FullProfile } from "./profiles.ts";
+
+export function valueOfPart({ kind, relevance }: Part, { parts }: FullProfile): number {
+  return kind === "must" ? Number.POSITIVE_INFINITY : (parts[kind] ?? 1) * (0.5 + relevance / 2);
+}
+
+/** 0: the role's profile keeps it out. */
+export function valueOfMemory(
+  { memory, section, relevance }: Candidate,
+  profile: FullProfile,
+): number {
+  const { importance = 0.5, confidence = 1, type, tags = [] } = memory;
+  const tagged = tags.reduce((weight, tag) => weight * weightOf(profile.tags, tag), 1);
+  return (
+    weightOf(profile.sections, section) *
+    weightOf(profile.types, type) *
+    tagged *
+    relevance *
+    (0.5 + importance) *
+    (0.5 + confidence / 2)
+  );
+}
+
+const weightOf = (weights: Readonly<Record<string, number>>, name: string): number =>
+  Object.hasOwn(weights, name) ? (weights[name] ?? 1) : 1;

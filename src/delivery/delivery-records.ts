@@ -1,0 +1,75 @@
+/** The records of one delivery: the handoffs that came to it, and who accepted them. */
+import { chunksOf } from "../memory/downstream.ts";
+import { type AuthoredRecord, type Memory, memoryOf } from "../memory/record.ts";
+import type { TrailStep } from "../store/rows.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+
+/** So many are looked for: more than a publication has receivers. */
+const MOST_FOUND = 10_000;
+
+/** The handoff records of a delivery, newest first: its envelope's, and those of the envelopes before. */
+export async function handoffsTo(
+  { store, name }: Workspace,
+  { delivery, envelope }: Claimed,
+): Promise<Memory[]> {
+  const found: Memory[] = [];
+  const visited = new Set<string>();
+  let next = [envelope.memory];
+  while (next.length > 0) {
+    for (const id of next) visited.add(id);
+    const records = (await store.readMemories(name, next)).map(memoryOf);
+    const own = records.filter(
+      ({ id, trail = [] }) =>
+        id === envelope.memory || trail.some((step) => isAbout(step, delivery.id)),
+    );
+    found.push(...own);
+    next = own
+      .flatMap((record) => targetsOf(record, "continues-from"))
+      .filter((id) => !visited.has(id));
+  }
+  return found;
+}
+
+/** The records with which a delivery was accepted, oldest first. */
+export async function acceptancesOf(workspace: Workspace, claimed: Claimed): Promise<Memory[]> {
+  const handoffs = await handoffsTo(workspace, claimed);
+  const ids = handoffs.map(({ id }) => id);
+  const records = await pointingAt(workspace, ids, "continues-from");
+  const { id } = claimed.delivery;
+  return records.filter(({ trail = [] }) =>
+    trail.some((step) => step.verb === "accept" && step.delivery === id),
+  );
+}
+
+/** What points at any of these by a relation of this kind, oldest edge first. */
+export async function pointingAt(
+  { store, name: workspace }: Workspace,
+  memories: readonly string[],
+  kind: string,
+): Promise<Memory[]> {
+  const sources = new Set<string>();
+  for (const chunk of chunksOf(memories)) {
+    const edges = await store.findInbound({
+      workspace,
+      memories: chunk,
+      kinds: [kind],
+      limit: MOST_FOUND,
+    });
+    for (const { source } of edges) sources.add(source);
+  }
+  const found: Memory[] = [];
+  for (const chunk of chunksOf([...sources])) {
+    found.push(...(await store.readMemories(workspace, chunk)).map(memoryOf));
+  }
+  return found;
+}
+
+function isAbout(step: TrailStep, delivery: string): boolean {
+  return step.verb === "publish"
+    ? step.deliveries.some(([id]) => id === delivery)
+    : step.delivery === delivery;
+}
+
+export const targetsOf = ({ relations = [] }: AuthoredRecord, kind: string): string[] =>
+  relations.filter((relation) => relation.kind === kind).map(({ to }) => to);

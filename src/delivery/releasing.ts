@@ -1,0 +1,135 @@
+/**
+ * Whether something may be taken off a line: it must be on the ledger, and whoever takes it off must be
+ * the one who set it (of a decision: who is to decide it), or have a role that may. A decision that is
+ * nobody's may be settled by anybody on the line. A reason is always given.
+ */
+import { BatonError } from "../errors.ts";
+import { findAddressee } from "../memory/agents.ts";
+import { nearestNames } from "../nearest.ts";
+import type { Workspace } from "../store/workspace.ts";
+import type { Releasing } from "./carry.ts";
+import type { Family, LedgerConstraint, LedgerDecision } from "./ledger.ts";
+import { releasers } from "./releasers.ts";
+
+/** What somebody wants to take off, and where that is said. */
+export interface ReleaseInput {
+  readonly id: string;
+  readonly reason: string;
+  readonly decided?: string | undefined;
+}
+
+export interface Releaser {
+  readonly agent: string;
+  readonly role: string;
+  /** It is handing on work of this task. */
+  readonly isOnLine: boolean;
+  /** Where a release is said. */
+  readonly pathOf: (i: number) => string;
+}
+
+type Item =
+  | { readonly kind: "constraint"; readonly of: LedgerConstraint }
+  | { readonly kind: "decision"; readonly of: LedgerDecision };
+
+export async function releasingOf(
+  workspace: Workspace,
+  releaser: Releaser,
+  family: Family,
+  asked: readonly ReleaseInput[],
+): Promise<Releasing[]> {
+  const releasing: Releasing[] = [];
+  for (const [i, release] of asked.entries()) {
+    const path = releaser.pathOf(i);
+    const item = itemOf(family, release);
+    const isTwice = releasing.some(({ kind, id }) => kind === item?.kind && id === release.id);
+    if (item === undefined || isTwice) throw notOnLedger(family, release.id, path);
+    if (item.kind === "constraint" && release.decided !== undefined)
+      throw undecidable(item.of, path);
+    await requireRight(workspace, releaser, family, { item, path });
+    const said = item.kind === "constraint" ? item.of.rule : item.of.question;
+    const { id, reason, decided } = release;
+    const why = { reason, ...(decided === undefined ? {} : { decided }) };
+    releasing.push({ id, kind: item.kind, said, setBy: item.of.by, ...why });
+  }
+  return releasing;
+}
+
+/** Where both have the id, what was decided tells which is meant. */
+function itemOf({ constraints, decisions }: Family, { id, decided }: ReleaseInput) {
+  const constraint = constraints.find((each) => each.id === id);
+  const decision = decisions.find((each) => each.id === id);
+  if (decision !== undefined && (decided !== undefined || constraint === undefined)) {
+    return { kind: "decision", of: decision } satisfies Item;
+  }
+  return constraint && ({ kind: "constraint", of: constraint } satisfies Item);
+}
+
+async function requireRight(
+  workspace: Workspace,
+  releaser: Releaser,
+  family: Family,
+  { item, path }: { readonly item: Item; readonly path: string },
+): Promise<void> {
+  const entitled = item.kind === "constraint" ? item.of.by : item.of.owner;
+  if (entitled !== undefined && (await isSame(workspace, releaser.agent, entitled))) return;
+  const roles = await releasers(workspace);
+  if (roles.includes(releaser.role)) return;
+  if (entitled === undefined) {
+    if (releaser.isOnLine || (await hasPart(workspace, family.task, releaser.agent))) return;
+    throw notPermitted(item, path, "an agent that has sent or received the task", roles);
+  }
+  throw notPermitted(item, path, entitled, roles);
+}
+
+async function isSame(workspace: Workspace, agent: string, named: string): Promise<boolean> {
+  return agent === named || (await findAddressee(workspace, named))?.id === agent;
+}
+
+/** Whether it has sent the task to somebody, or was sent it. */
+async function hasPart(workspace: Workspace, task: string, agent: string): Promise<boolean> {
+  const line = await workspace.store.readLine(workspace.name, task);
+  return line.some(
+    ({ envelope, deliveries }) =>
+      envelope.sender === agent ||
+      deliveries.some(({ receiver, holder }) => receiver === agent || holder === agent),
+  );
+}
+
+function notPermitted(
+  { kind, of }: Item,
+  path: string,
+  entitled: string,
+  roles: readonly string[],
+): BatonError {
+  const may = [entitled, ...roles.map((role) => `role:${role}`)];
+  return new BatonError("not_permitted", {
+    message: `${path}: the ${kind} "${of.id}" may be released by ${may.join(", ")}.`,
+    path,
+    hint: "Ask one of them, and let them release it; hub.releasers() names the roles.",
+    details: { id: of.id, kind, may },
+  });
+}
+
+function undecidable({ id }: LedgerConstraint, path: string): BatonError {
+  return new BatonError("invalid_input", {
+    message: `${path}.decided: "${id}" is a constraint, and nothing about it is to be decided.`,
+    path: `${path}.decided`,
+    hint: "Leave it out: the reason says why the constraint no longer holds.",
+  });
+}
+
+export function notOnLedger(family: Family, id: string, path: string): BatonError {
+  const live = [...family.constraints, ...family.decisions].map((each) => each.id);
+  const before = family.released.findLast((each) => each.id === id);
+  const nearest = nearestNames(id, live);
+  const released = before && ` ${before.by} released it before: ${before.reason}`;
+  return new BatonError("not_on_ledger", {
+    message: `${path}: nothing on the ledger of "${family.task}" has the id "${id}".${released ?? ""}`,
+    path: `${path}.id`,
+    hint:
+      nearest.length > 0
+        ? `Did you mean ${nearest.join(" or ")}?`
+        : `baton ledger ${JSON.stringify(family.task)} shows what holds.`,
+    details: { id, task: family.task, nearest },
+  });
+}

@@ -1,0 +1,31 @@
+/** Deprecated fields in what somebody has said: where, since when, and what to say instead. */
+import type { Draft, Envelope } from "./schema.ts";
+import type { Deprecated, Versions } from "./versions.ts";
+import { formatPath } from "./violations.ts";
+
+/** Each use of a deprecated field, with the path of that very use. */
+export function deprecationsIn(
+  said: Partial<Draft> | Partial<Envelope>,
+  { deprecated }: Versions,
+): readonly Deprecated[] {
+  return deprecated.flatMap(({ path, since, use }) =>
+    usesOf(said, path.split(".")).map((used) => ({ path: formatPath(used), since, use })),
+  );
+}
+
+type Path = readonly (string | number)[];
+
+/** An empty list says nothing. */
+function usesOf(value: unknown, [step, ...rest]: readonly string[]): Path[] {
+  if (step === undefined) return isSaid(value) ? [[]] : [];
+  if (typeof value !== "object" || value === null) return [];
+  const isList = step.endsWith("[]");
+  const name = isList ? step.slice(0, -2) : step;
+  const part = (value as Readonly<Record<string, unknown>>)[name];
+  if (!isList) return usesOf(part, rest).map((path) => [name, ...path]);
+  const items: readonly unknown[] = Array.isArray(part) ? part : [];
+  return items.flatMap((item, i) => usesOf(item, rest).map((path) => [name, i, ...path]));
+}
+
+const isSaid = (value: unknown): boolean =>
+  value !== undefined && !(Array.isArray(value) && value.length === 0);

@@ -1,0 +1,62 @@
+/**
+ * What is stored of a task's ledger: an entry under the task's name. It holds what was wanted in the
+ * first place, word for word, what must be kept to, which questions are open, what was taken off and
+ * why, and whose child the task is. What it inherits stands in the ledgers of its parents.
+ */
+import type { EntryRow } from "../store/rows.ts";
+import { parseText } from "../store/rows.ts";
+
+/** The kind of entry. */
+export const LEDGER = "ledger";
+
+/** Who said something, when, and where it stands. */
+export interface Saying {
+  readonly at: number;
+  readonly by: string;
+  readonly envelope: string;
+  /** The handoff record; not known of what was sent before ledgers were kept. */
+  readonly record?: string | undefined;
+}
+
+export interface KeptConstraint extends Saying {
+  readonly id: string;
+  readonly rule: string;
+  readonly source?: string | undefined;
+}
+
+export interface KeptDecision extends Saying {
+  readonly id: string;
+  readonly options: readonly string[];
+  readonly owner?: string | undefined;
+  readonly question: string;
+}
+
+/** What was taken off: it stays, so that nobody brings it back by copying what is old. */
+export interface KeptRelease {
+  readonly at: number;
+  readonly by: string;
+  readonly decided?: string | undefined;
+  readonly id: string;
+  readonly kind: "constraint" | "decision";
+  readonly reason: string;
+  /** The record that says so. */
+  readonly record: string;
+  /** The rule or the question, as it was. */
+  readonly said: string;
+  readonly setBy: string;
+}
+
+export interface KeptLedger {
+  readonly begun: Saying;
+  /** The record that holds all of an intent that was too long to travel. */
+  readonly brief?: string | undefined;
+  readonly constraints: readonly KeptConstraint[];
+  readonly decisions: readonly KeptDecision[];
+  /** The tasks it inherits from. */
+  readonly from: readonly string[];
+  readonly intent: string;
+  readonly released: readonly KeptRelease[];
+}
+
+export const keptLedger = (entry: EntryRow): KeptLedger =>
+  parseText<KeptLedger>({ id: `${entry.kind} ${entry.name}`, text: entry.value });

@@ -1,0 +1,73 @@
+/**
+ * Envelopes as they were sealed, read from their rows: the one place where a stored text becomes an
+ * envelope, of whichever version it is. Once, however many look at it.
+ */
+import { ENVELOPE_MAJOR, type Envelope } from "../envelope/schema.ts";
+import type { Form, Frame, Versions } from "../envelope/versions.ts";
+import { isBatonError } from "../errors.ts";
+import { type EnvelopeRow, parseText } from "./rows.ts";
+
+/** A workspace, as far as reading goes. */
+interface Reading {
+  readonly versions: Versions;
+}
+
+const parsed = new WeakMap<object, { readonly by: Versions; readonly envelope: Envelope }>();
+
+export function parseEnvelope(
+  { versions }: Reading,
+  row: Pick<EnvelopeRow, "id" | "text">,
+): Envelope {
+  const known = parsed.get(row);
+  if (known?.by === versions) return known.envelope;
+  const envelope = versions.read(parseText<Form>(row), row.id);
+  parsed.set(row, { by: versions, envelope });
+  return envelope;
+}
+
+/** Undefined: it is damaged, or of a version that cannot be read here. */
+export function readableEnvelope(
+  reading: Reading,
+  row: Pick<EnvelopeRow, "id" | "text">,
+): Envelope | undefined {
+  try {
+    return parseEnvelope(reading, row);
+  } catch (error) {
+    if (isBatonError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What of it is the same in every version, also in those that cannot be read here. */
+export const frameOf = (row: EnvelopeRow): Frame => parseText<Frame>(row);
+
+/** How a text ends that has the shape hubs work with: nothing in it but the envelope ends so. */
+const OWN_END = new RegExp(`^"version":"${ENVELOPE_MAJOR}\\.\\d+","workspace":"[^"\\\\]*"}$`);
+
+/**
+ * False: it says no such thing, and need not be parsed to know that. Only of a text in the shape hubs
+ * work with; any other may say the same in other words.
+ */
+function mayHave({ text }: EnvelopeRow, piece: string): boolean {
+  return text.includes(piece) || !OWN_END.test(text.slice(text.lastIndexOf('"version":"')));
+}
+
+/** What it expects, without parsing it when that is nothing. */
+export function expectedOf(reading: Reading, row: EnvelopeRow): Envelope["expects"] {
+  return mayHave(row, '"expects":[{') ? parseEnvelope(reading, row).expects : [];
+}
+
+/** The branch the work is done on. Most handoffs name none: no need to parse. */
+export function branchOf(row: EnvelopeRow): string | undefined {
+  return row.text.includes('"branch":') ? frameOf(row).branch : undefined;
+}
+
+/** Whether accepting it takes a receipt. */
+export function needsReceipt(reading: Reading, row: EnvelopeRow): boolean {
+  return mayHave(row, '"receipt":true') && parseEnvelope(reading, row).receipt === true;
+}
+
+/** What it refers to and nobody could find. Most handoffs have no gaps: no need to parse. */
+export function gapsOf(reading: Reading, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
+  return mayHave(row, '"gaps":[{') ? (parseEnvelope(reading, row).gaps ?? []) : [];
+}

@@ -1,0 +1,60 @@
+/** A task's ledger on the command line: what holds, and taking something off it. */
+import { describe, expect, it } from "vitest";
+import { testStore, withHandoff } from "./baton.ts";
+
+const RULE = /must +(con-[0-9a-f]+): Keep the fixtures \(planner, /;
+
+describe("baton ledger", () => {
+  it("shows what holds, since when and by whom, also as data [ENV-10]", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { code, stdout } = await store.baton("ledger", "auth");
+    expect(code).toBe(0);
+    expect(stdout).toContain("auth, begun by planner");
+    expect(stdout).toMatch(/intent +Refactor auth/);
+    expect(stdout).toMatch(RULE);
+    expect(stdout).not.toContain("Stay small");
+    const shown = JSON.parse((await store.baton("ledger", "auth", "--json")).stdout);
+    await using hub = await store.open();
+    expect(shown).toEqual(JSON.parse(JSON.stringify(await hub.ledger("auth"))));
+  });
+
+  it("names the task that may have been meant [ENV-10]", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    expect((await store.baton("ledger", "auht")).stdout).toContain("Did you mean auth?");
+    expect((await store.baton("ledger", "auht", "--json")).stdout.trim()).toBe("null");
+  });
+
+  it("takes something off with a reason, by who may [ENV-10]", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    await using hub = await store.open();
+    const id = (await hub.ledger("auth"))?.constraints[0]?.id ?? "";
+    const why = ["--reason", "They are generated now"];
+    const denied = await store.baton("ledger", "release", "auth", id, ...why, "--as", "coder");
+    expect(denied.code).toBe(77);
+    expect(denied.stderr).toContain("planner, role:coordinator");
+    const typo = await store.baton(
+      "ledger",
+      "release",
+      "auth",
+      `${id}0`,
+      ...why,
+      "--as",
+      "planner",
+    );
+    expect(typo.code).toBe(66);
+    expect(typo.stderr).toContain(`Did you mean ${id}?`);
+    const done = await store.baton("ledger", "release", "auth", id, ...why, "--as", "planner");
+    expect(done.code).toBe(0);
+    expect(done.stdout).toMatch(
+      /released +con-[0-9a-f]+: Keep the fixtures; They are generated now/,
+    );
+    expect(done.stdout).not.toMatch(RULE);
+    expect(await hub.ledger("auth")).toMatchObject({
+      constraints: [],
+      released: [{ id, by: "planner" }],
+    });
+  }, 60_000);
+});

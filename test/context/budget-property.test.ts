@@ -1,0 +1,113 @@
+/** The promise about budgets, over ten thousand random handoffs and stores, with the real tokenizers. */
+import assert from "node:assert/strict";
+import { expect, it } from "vitest";
+import { roomIn } from "../../src/context/budget.ts";
+import { viewOf } from "../../src/context/compose.ts";
+import { partsOf } from "../../src/context/parts.ts";
+import { expanded } from "../../src/context/ranges.ts";
+import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../src/context/tokens.ts";
+import { SECTIONS, type View } from "../../src/context/view.ts";
+import { isBatonError } from "../../src/errors.ts";
+import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
+import { randomEnvelope, randomGathered, randomProfile, randomStrategy } from "./random-view.ts";
+
+const RUNS = 10_000;
+
+it("no view of 10,000 exceeds its budget by a token, loses what must travel, or loses anything unsaid [CTX-2 CTX-3 CTX-4]", {
+  timeout: 240_000,
+}, async () => {
+  const seed = chosenSeed();
+  console.log(`BATON_SEED=${seed}`);
+  const random = randomFrom(seed);
+  const tokenizers = [...(await Promise.all(ENCODINGS.map(exactly))), await tokenizerFor("claude")];
+  let refused = 0;
+  let full = 0;
+  for (let run = 0; run < RUNS; run++) {
+    const outcome = compose(random, random.pick(tokenizers as [Tokenizer, ...Tokenizer[]]));
+    if (outcome === "refused") refused++;
+    else if (outcome.omitted.length === 0) full++;
+  }
+  console.log(`${refused} refused, ${full} with nothing left out`);
+  expect(refused, "budgets below what must travel were among them").toBeGreaterThan(RUNS / 50);
+  expect(full, "and budgets that everything fits into").toBeGreaterThan(RUNS / 50);
+});
+
+/** Composes one at random; throws with what is wrong with it. */
+function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
+  const envelope = randomEnvelope(random);
+  const gathered = randomGathered(random);
+  const tokens = Math.floor(2 ** (7 + 6 * random.next()));
+  const { name, exact, margin } = tokenizer;
+  const budget = { tokens, from: "call", tokenizer: name, exact, margin } as const;
+  const composing = {
+    envelope,
+    to: { agent: "coder", role: "coder" },
+    profile: randomProfile(random),
+    tokenizer,
+    budget,
+    strategy: randomStrategy(random),
+  };
+  const parts = partsOf(envelope, gathered);
+  const pins = gathered.candidates.filter(({ section }) => section === "pins");
+  const musts = new Map([
+    ...parts.filter(({ kind }) => kind === "must").map(({ id, text }) => [id, text] as const),
+    ...pins.map(({ memory: { id, content } }) => [id, content] as const),
+  ]);
+  try {
+    const view = viewOf(gathered, composing);
+    assert.equal(tokenizer.count(view.text), view.tokens);
+    assert.ok(view.tokens <= roomIn(budget), `${view.tokens} of ${roomIn(budget)}`);
+    for (const [id, text] of musts) assert.ok(view.text.includes(text), `${id} is in it`);
+    checkManifest(view, [
+      ...parts.map(({ id }) => id),
+      ...gathered.candidates.map(({ memory }) => memory.id),
+    ]);
+    if (random.chance(0.1)) assert.deepEqual(viewOf(gathered, composing), view);
+    return view;
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    assert.equal(error.code, "budget_too_small");
+    const { needed, over, room, atLeast, items } = error.details as unknown as Refusal;
+    assert.equal(room, roomIn(budget));
+    assert.ok(over > 0 && over === needed - room);
+    assert.deepEqual(new Set(items.map(({ id }) => id)), new Set(musts.keys()));
+    // What the error asks for is enough, and a token less would not be.
+    const enough = { ...budget, tokens: atLeast };
+    assert.ok(viewOf(gathered, { ...composing, budget: enough }).tokens <= roomIn(enough));
+    assert.ok(roomIn({ ...budget, tokens: atLeast - 1 }) < needed);
+    return "refused";
+  }
+}
+
+interface Refusal {
+  readonly needed: number;
+  readonly over: number;
+  readonly room: number;
+  readonly atLeast: number;
+  readonly items: readonly { readonly id: string }[];
+}
+
+const sum = (numbers: readonly number[]): number =>
+  numbers.reduce((total, each) => total + each, 0);
+
+/** What is not in the manifest is in the text, and the other way round; the sections add up. */
+function checkManifest(
+  { sections, shown, omitted, text, tokens }: View,
+  considered: string[],
+): void {
+  const left = omitted.flatMap(({ id }) => expanded(id));
+  const places = [...left, ...shown.map(({ id }) => id)];
+  assert.equal(new Set(places).size, places.length, "each is in one place");
+  assert.equal(sum(sections.map((use) => use.tokens)), tokens);
+  assert.equal(sum(sections.map((use) => use.omitted)), left.length);
+  const known = new Set(places);
+  const parts = considered.filter((id) => !known.has(id));
+  assert.equal(sum(sections.map((use) => use.shown)), parts.length + shown.length);
+  for (const id of [...parts.filter((each) => !each.startsWith("env_")), ...shown.map((s) => s.id)])
+    assert.ok(text.includes(id), `${id} is in the text`);
+  const order = shown.map(({ section }) => SECTIONS.indexOf(section));
+  assert.deepEqual(
+    order,
+    order.toSorted((a, b) => a - b),
+  );
+}

@@ -1,0 +1,50 @@
+/**
+ * Senders of a later minor version, which exists in tests only: their envelopes have fields that this
+ * Baton does not know, of their own and inside of known ones. And envelopes as they are stored.
+ */
+
+import { type Form, Versions } from "../../src/envelope/versions.ts";
+import type { Envelope, Hub } from "../../src/index.ts";
+
+/** What version 1.7 says besides. */
+export const LATER = {
+  aside: { branch: "nowhere", expects: [], receipt: true },
+  tone: "calm",
+  zest: [{ version: "9.9", workspace: "elsewhere" }],
+} as const;
+
+class LaterMinor extends Versions {
+  override get writesOwnShape(): boolean {
+    return false;
+  }
+
+  override write(envelope: Envelope): Form {
+    const added = <T extends object>(items: readonly T[]) =>
+      items.map((item) => ({ ...item, weight: 3 }));
+    return {
+      ...envelope,
+      ...LATER,
+      constraints: added(envelope.constraints),
+      decisions: added(envelope.decisions),
+      from: { ...envelope.from, nickname: "the tall one" },
+      history: added(envelope.history),
+      refs: added(envelope.refs),
+      version: "1.7",
+    };
+  }
+}
+
+export const LATER_MINOR = new LaterMinor();
+
+/** Every envelope of a workspace as it is stored, first to last. */
+export async function storedEnvelopes(
+  hub: Hub,
+): Promise<readonly { readonly id: string; readonly task: string; readonly text: string }[]> {
+  let text = "";
+  for await (const piece of hub.export()) text += piece;
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+    .flatMap(({ kind, row }) => (kind === "envelope" ? [row] : []));
+}

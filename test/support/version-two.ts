@@ -1,0 +1,67 @@
+/**
+ * A version 2.0 of the envelope that exists in tests only. It renames a field (`intent` is `goal`, and a
+ * constraint's `rule` is its `text`), splits one (`state` is `headline` and `details`), drops one
+ * (`doNotRedo`), and has one that 1.x cannot say (`audience`). What the other form has no field for
+ * travels as a field it does not know.
+ */
+import { type Form, type MajorStep, Versions } from "../../src/envelope/versions.ts";
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** The item with a field under another name. */
+function renamed(item: Item, from: string, to: string): Item {
+  const { [from]: value, ...rest } = item;
+  return value === undefined ? rest : { ...rest, [to]: value };
+}
+
+const constraintsOf = ({ constraints }: Form): readonly Item[] =>
+  (constraints ?? []) as readonly Item[];
+
+function up(older: Form): Form {
+  const { state, doNotRedo = [], ...rest } = renamed(older, "intent", "goal");
+  const [headline, ...details] = typeof state === "string" ? state.split("\n") : [];
+  return {
+    ...rest,
+    constraints: constraintsOf(older).map((item) => renamed(item, "rule", "text")),
+    ...(headline !== undefined && { headline }),
+    ...(details.length > 0 && { details: details.join("\n") }),
+    ...((doNotRedo as readonly unknown[]).length > 0 && { doNotRedo }),
+  };
+}
+
+function down(newer: Form): Form {
+  const { headline, details, ...rest } = renamed(newer, "goal", "intent");
+  const lines = [headline, details].filter((part) => part !== undefined);
+  return {
+    doNotRedo: [],
+    ...rest,
+    constraints: constraintsOf(newer).map((item) => renamed(item, "text", "rule")),
+    ...(lines.length > 0 && { state: lines.join("\n") }),
+  };
+}
+
+export const STEP: MajorStep = {
+  from: 1,
+  to: 2,
+  up,
+  down,
+  deprecated: [
+    { path: "intent", since: "2.0", use: "goal" },
+    { path: "constraints[].rule", since: "2.0", use: "constraints[].text" },
+    { path: "state", since: "2.0", use: "headline and details" },
+    { path: "doNotRedo", since: "2.0", use: "done" },
+  ],
+};
+
+/** Knows both, and writes 2.0 so that 1.x can be read in it as well. */
+export const MIGRATING = new Versions({ steps: [STEP], writes: "2.0", alongside: ["1.1"] });
+
+/** After the migration period: knows both, and writes 2.0 only. */
+export const MIGRATED = new Versions({ steps: [STEP], writes: "2.0" });
+
+/** Who sends like this says what only 2.0 can say. */
+export const SAYS_AUDIENCE = new Versions({
+  steps: [{ ...STEP, up: (older) => ({ audience: ["mobile"], ...up(older) }) }],
+  writes: "2.0",
+  alongside: ["1.1"],
+});
