@@ -1,0 +1,202 @@
+/** Software: a payment service is taken apart. */
+import { type Domain, frame } from "../frame.ts";
+
+export const payments: Domain = {
+  name: "payments",
+  intents: [
+    {
+      says: "{Move|Bring} the {monthly|recurring} billing of $tool onto the new payment service without a merchant noticing",
+      key: ["$tool", "billing"],
+    },
+    {
+      says: "Split the checkout of $tool from the monolith so that {it|checkout} can be deployed on its own",
+      key: ["$tool", "checkout", "monolith"],
+    },
+    {
+      says: "{Replace|Retire} the card gateway behind $tool before the contract runs out on $day",
+      key: ["$tool", "gateway", "$day"],
+    },
+  ],
+  frames: {
+    must: [
+      frame(
+        "{keep|leave} the signature of $fn() {exactly as it is|unchanged}",
+        "Which function signature are we stuck with?",
+        "Which entry point do outside callers rely on, so that its parameters have to stay?",
+        "$fn",
+      ),
+      frame(
+        "never {log|print} a card number in full, {not even in debug builds|also not in test runs}",
+        "What are the rules about showing card details?",
+        "Am I allowed to write out what a customer typed at the till while I troubleshoot?",
+        "card number",
+      ),
+      frame(
+        "all amounts stay in integer minor units, {no floats anywhere|floating point is out}",
+        "In which units do we calculate prices?",
+        "How is money represented {in memory|in the code}?",
+        "minor units",
+      ),
+      frame(
+        "a rollback to release $version has to work {at any time|from every step}",
+        "How far back does a rollback have to go?",
+        "Which earlier build do we have to be able to return to?",
+        "$version",
+      ),
+    ],
+    aside: [
+      frame(
+        "the {people|folks} in $place still {run|use} the old terminal app, so XML answers cannot go away yet",
+        "Who still needs XML, and where?",
+        "Would anybody suffer if our endpoints only spoke JSON from now on?",
+        "$place",
+        "XML",
+      ),
+      frame(
+        "$person gets {nervous|unhappy} when {something is deployed|we deploy} after $hour, so {better not|let us not}",
+        "Is there a time of day after which nobody should deploy?",
+        "How late in the day is a rollout still acceptable?",
+        "$hour",
+      ),
+      frame(
+        "the vendor's sandbox {throttles|cuts us off} at $small calls a minute",
+        "What limit does the sandbox have?",
+        "At what rate may we fire requests at the {supplier's test environment|provider's playground}?",
+        "$small",
+        "calls",
+      ),
+      frame(
+        "legal would rather {we did not|we don't} keep raw webhook bodies for more than $small days",
+        "What is the retention time for webhook contents?",
+        "How long can the original notification payloads be stored?",
+        "$small",
+        "days",
+      ),
+      frame(
+        "the $tool connector is {frozen|off limits} until {the audit is over|the auditors have left}",
+        "Is any connector closed for changes right now?",
+        "Which integration am I not supposed to change at the moment?",
+        "$tool",
+        "connector",
+      ),
+    ],
+    decision: [
+      frame(
+        "we {went with|chose|settled on} $tool over $tool2 because its redeliveries are idempotent",
+        "Why this message broker and not the other one: what about redeliveries?",
+        "What was the argument for the messaging product that was picked?",
+        "$tool",
+        "idempotent",
+      ),
+      frame(
+        "the ledger gets its own schema, so that {finance|accounting} can query it without {us|asking us}",
+        "What is the point of a separate schema for bookkeeping?",
+        "Why are the bookkeeping tables separated from the rest?",
+        "ledger",
+        "schema",
+      ),
+      frame(
+        "we {opted for|took} optimistic locking, since lock waits froze the shop {last spring|in April}",
+        "Which kind of locking do we use for orders?",
+        "How do we handle two writers that change the same order at once?",
+        "optimistic",
+      ),
+      frame(
+        "currencies are converted at capture and not at authorisation, because {rates move|the rate moves} overnight",
+        "When are foreign currencies exchanged?",
+        "At which moment are dollars exchanged into euros?",
+        "capture",
+        "converted",
+      ),
+    ],
+    fact: [
+      frame(
+        "the staging {replica|database} {listens on|answers on} port $port",
+        "What is the port of the test database, the staging one?",
+        "Where do I connect to for the pre-production copy of the data?",
+        "$port",
+      ),
+      frame(
+        "$person owns {merchant onboarding|the onboarding of merchants}",
+        "Who is responsible for onboarding?",
+        "Whom do I ask about signing up new shops?",
+        "$person",
+      ),
+      frame(
+        "the nightly settlement {job|run} starts at $hour",
+        "What time does the settlement begin?",
+        "When is the batch kicked off that pays out to sellers?",
+        "$hour",
+      ),
+      frame(
+        "{there are|we count} $large active subscriptions in the old system",
+        "How many subscriptions are left to migrate?",
+        "How many recurring customers are there to be moved?",
+        "$large",
+      ),
+      frame(
+        "the test merchant's id is $code",
+        "What do I enter as merchant when I try things out?",
+        "Which identifier do trial purchases go under?",
+        "$code",
+      ),
+    ],
+    failed: [
+      frame(
+        "{bumping|raising} the pool to $small connections {made it worse|only moved the problem}, the proxy {falls over|dies} first",
+        "What came of a larger connection pool?",
+        "Has anybody attempted to enlarge the number of database sessions?",
+        "$small",
+        "connections",
+      ),
+      frame(
+        "$tool for the retries was {dropped|abandoned} again, it {mixes up|loses} the order of events",
+        "Which tool did we give up on for retries?",
+        "Which queueing library turned out not to be an option?",
+        "$tool",
+        "order of events",
+      ),
+      frame(
+        "replaying recorded traffic against the gateway {did not work|got us nowhere}: its signatures expire",
+        "Is replaying old requests to the gateway an option?",
+        "Could captured requests serve for the integration tests?",
+        "recorded traffic",
+      ),
+      frame(
+        "a {plain|simple} database trigger for the audit trail deadlocked under load",
+        "What about triggers for auditing?",
+        "What went wrong when row changes were tracked inside the engine?",
+        "trigger",
+        "deadlocked",
+      ),
+    ],
+  },
+  steps: [
+    "mapping the old invoice tables",
+    "writing the refund adapter",
+    "porting the dunning rules",
+    "covering the webhook parser with tests",
+    "moving the tax rounding code",
+    "wiring up the new gateway client",
+    "backfilling the customer tokens",
+    "measuring the capture latency",
+    "rewriting the reconciliation report",
+    "adding the retry budget",
+    "documenting the chargeback flow",
+    "removing the dead feature flags",
+    "hardening the idempotency store",
+    "rehearsing the cut-over",
+  ],
+  things: [
+    "the invoice renderer",
+    "the refund queue",
+    "the tax table",
+    "the gateway client",
+    "the receipt template",
+    "the dispute screen",
+    "the proration code",
+    "the card vault",
+    "the coupon service",
+    "the payout report",
+  ],
+};

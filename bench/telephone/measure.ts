@@ -1,0 +1,146 @@
+/**
+ * Plays lines and counts. A line of n agents is the first n of the longest: agents do not know how
+ * many come after them, so one line of twelve is measured at each of its agents. Questions are
+ * answered the same for every way: from the text in front of the agent, then from what a look gives,
+ * and an answer is there when its telling words are.
+ */
+import { type Item, LONGEST, type Task, tells } from "./tasks.ts";
+import { countTokens } from "./tokens.ts";
+import { type Line, READ_TOKENS, READS, type Way } from "./way.ts";
+import { redone, type Session, sessionOf, withAgain } from "./work.ts";
+
+/** What the agent at one place of one line had. */
+export interface Seen {
+  readonly task: string;
+  readonly way: string;
+  /** The agent's place on the line, from 2. */
+  readonly agent: number;
+  readonly tokens: number;
+  readonly intent: boolean;
+  /** One for each item of the task, in its order. */
+  readonly front: readonly boolean[];
+  readonly obtained: readonly boolean[];
+  /** Steps it did again, and how many were done before it came. */
+  readonly again: number;
+  readonly before: number;
+  /** The most any one question took. */
+  readonly reads: number;
+  readonly readTokens: number;
+}
+
+/** What was not to be had at the end, and why. */
+export interface Lost {
+  readonly task: string;
+  readonly kind: Item["kind"];
+  readonly labelled: boolean;
+  readonly noted: boolean;
+  readonly sentence: string;
+  readonly probe: string;
+  readonly why: string;
+}
+
+/** A planted item at the end of a line that can be searched: whether search alone was enough. */
+export interface Searched {
+  readonly asked: Item["asked"];
+  readonly obtained: boolean;
+}
+
+export interface Played {
+  readonly seen: readonly Seen[];
+  readonly searched: readonly Searched[];
+  readonly lost: readonly Lost[];
+}
+
+export async function play(task: Task, ways: readonly Way[], agents = LONGEST): Promise<Played> {
+  const sessions = Array.from({ length: agents - 1 }, (_, n) => sessionOf(task, n + 1));
+  const seen: Seen[] = [];
+  const searched: Searched[] = [];
+  const lost: Lost[] = [];
+  for (const way of ways) {
+    await using line = await way.begin(task);
+    seen.push(...(await travel(task, { way, line, sessions })));
+    const last = seen.at(-1);
+    if (last === undefined) continue;
+    searched.push(...(await searchedAt(task, line, last)));
+    lost.push(...(await lostAt(task, { line, last, sessions })));
+  }
+  return { seen, searched, lost };
+}
+
+async function travel(
+  task: Task,
+  { way, line, sessions }: { way: Way; line: Line; sessions: readonly Session[] },
+): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  let session = sessions[0] as Session;
+  for (let agent = 2; agent <= sessions.length + 1; agent++) {
+    const given = await line.pass(session);
+    const again = redone(task, agent, given.text);
+    const front = task.items.map(({ key }) => tells(given.text, key));
+    const looked = await lookUp(task.items, front, line);
+    seen.push({
+      task: task.name,
+      way: way.name,
+      agent,
+      tokens: given.tokens,
+      intent: tells(given.text, task.intent.key),
+      front,
+      again: again.length,
+      before: agent - 1,
+      ...looked,
+    });
+    const next = sessions[agent - 1];
+    if (next !== undefined) session = withAgain(next, again);
+  }
+  return seen;
+}
+
+/** Asks what is not in front already. */
+async function lookUp(
+  items: readonly Item[],
+  front: readonly boolean[],
+  line: Line,
+): Promise<Pick<Seen, "obtained" | "reads" | "readTokens">> {
+  const obtained: boolean[] = [];
+  let [most, mostTokens] = [0, 0];
+  for (const [n, { probe, key }] of items.entries()) {
+    if (front[n]) {
+      obtained.push(true);
+      continue;
+    }
+    const reads = await line.look(probe);
+    const tokens = reads.reduce((sum, text) => sum + countTokens(text), 0);
+    if (reads.length > READS || tokens > READ_TOKENS) {
+      throw new Error(`a question took ${reads.length} reads and ${tokens} tokens`);
+    }
+    most = Math.max(most, reads.length);
+    mostTokens = Math.max(mostTokens, tokens);
+    obtained.push(reads.some((text) => tells(text, key)));
+  }
+  return { obtained, reads: most, readTokens: mostTokens };
+}
+
+async function searchedAt({ items }: Task, line: Line, last: Seen): Promise<Searched[]> {
+  const searched: Searched[] = [];
+  if (line.search === undefined) return searched;
+  for (const [n, { probe, key, asked }] of items.entries()) {
+    const texts = last.front[n] ? [] : await line.search(probe);
+    const obtained = last.front[n] || texts.some((text) => tells(text, key));
+    searched.push({ asked, obtained: obtained === true });
+  }
+  return searched;
+}
+
+async function lostAt(
+  task: Task,
+  { line, last, sessions }: { line: Line; last: Seen; sessions: readonly Session[] },
+): Promise<Lost[]> {
+  const lost: Lost[] = [];
+  for (const [n, { kind, labelled, sentence, probe, key }] of task.items.entries()) {
+    if (last.obtained[n] || line.whyLost === undefined) continue;
+    const noted = sessions[0]?.notes.some(({ text }) => tells(text, key)) ?? false;
+    const why = await line.whyLost(probe, key);
+    lost.push({ task: task.name, kind, labelled, noted, sentence, probe, why });
+  }
+  return lost;
+}

@@ -1,0 +1,87 @@
+/** The figures as a table for people. */
+
+import type { Goal, SearchFigures, WayFigures } from "./figures.ts";
+import { KINDS } from "./frame.ts";
+import type { Lost } from "./measure.ts";
+
+export interface Report {
+  readonly tasks: number;
+  readonly items: number;
+  readonly seed: number;
+  /** Of the items, how many the first agent's notes have, in percent: the same for every way. */
+  readonly noted: number;
+  /** Of the content words of the questions, how many the sentence says that answers, in percent. */
+  readonly wordsInCommon: number;
+  readonly figures: readonly WayFigures[];
+  /** Baton at the end of the line when a question is only searched for. */
+  readonly bySearch: SearchFigures;
+  readonly goals: readonly Goal[];
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly lost: readonly Lost[];
+}
+
+/** Losses that are told one by one. */
+const SHOWN = 8;
+
+export function tableOf(report: Report): string {
+  const { tasks, items, seed, noted, wordsInCommon, figures, bySearch, goals, reasons, lost } =
+    report;
+  const last = figures[0]?.places.at(-1)?.agent ?? 0;
+  return [
+    `${tasks} tasks, ${items} items, seed ${seed}; the first agent noted ${noted.toFixed(1)} % of them;`,
+    `questions share ${wordsInCommon.toFixed(1)} % of their words with what answers them`,
+    ...figures.flatMap(wayTable),
+    "",
+    `obtainable at agent ${last}, %`.padEnd(28) +
+      KINDS.map((kind) => kind.padStart(10)).join("") +
+      ["near", "far", "labelled", "not"].map((name) => name.padStart(10)).join(""),
+    ...figures.map(
+      ({ way, kinds, near, far, labelled, unlabelled }) =>
+        way.padEnd(28) +
+        [...KINDS.map((kind) => kinds[kind]), near, far, labelled, unlabelled].map(one).join(""),
+    ),
+    "",
+    `Baton at agent ${last} by search alone: ${bySearch.all.toFixed(1)} % (near ${bySearch.near.toFixed(1)}, far ${bySearch.far.toFixed(1)})`,
+    "",
+    ...goals.map(({ goal, value, met }) => `${met ? "met   " : "MISSED"} ${goal}: ${value}`),
+    ...(lost.length === 0
+      ? []
+      : ["", `what Baton lost at agent ${last} (${lost.length} of ${items}):`]),
+    ...Object.entries(reasons).map(([reason, count]) => `${String(count).padStart(6)}  ${reason}`),
+    ...lost
+      .slice(0, SHOWN)
+      .map(({ sentence, probe, why }) => `        ${probe} (${why})\n            ${sentence}`),
+    "",
+  ].join("\n");
+}
+
+const one = (value: number): string => value.toFixed(1).padStart(10);
+
+function wayTable({ way, places }: WayFigures): string[] {
+  const head = [
+    "in front",
+    "obtainable",
+    "musts",
+    "intent",
+    "tokens",
+    "in all",
+    "redone",
+    "in all",
+  ];
+  return [
+    "",
+    way.padEnd(18) + head.map((name) => name.padStart(11)).join(""),
+    ...places.map((place) => {
+      const shares = [place.front, place.obtainable, place.musts, place.intent];
+      const tokens = [place.tokens, place.totalTokens].map((value) => value.toFixed(0));
+      const again = [place.again, place.totalAgain].map((value) => value.toFixed(2));
+      return [`  agent ${place.agent}`.padEnd(18)]
+        .concat(
+          [...shares.map((value) => `${value.toFixed(1)} %`), ...tokens, ...again].map((cell) =>
+            cell.padStart(11),
+          ),
+        )
+        .join("");
+    }),
+  ];
+}

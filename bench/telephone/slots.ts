@@ -1,0 +1,95 @@
+/**
+ * The values of a task: people, places, products, numbers, days. Each value is given out once per
+ * task, so that a telling word tells one thing. Numbers of logs and small talk are of other sizes
+ * (tasks.ts), so that none of them answers a question by accident.
+ */
+import type { Random } from "../../test/support/random.ts";
+
+const list = (words: string): string[] => words.trim().split(/\s+/);
+
+const PEOPLE =
+  list(`Anneke Bartosz Chiara Dinesh Eluned Farouk Gudrun Hamish Ileana Jarmila Kofi Lucinda
+  Mehmet Nadezhda Oskari Parvati Quentin Ragnhild Soledad Takumi Ulrike Vasco Wilhelmina Xiomara Yannick
+  Zuzana Abimbola Benedikt Corentin Dagny Emeka Fionnuala Giorgos Henrike Isidora Joaquim Katarzyna Leopold
+  Marisol Nikhil Ottoline Piotr Rosalind Sanjay Thandiwe Umberto Violeta Wojciech Yevgenia Zoltan`);
+const PLACES =
+  list(`Aalborg Bergamo Coimbra Debrecen Exeter Freiburg Groningen Halden Innsbruck Jerez Kosice
+  Ljubljana Maribor Nantes Odense Plovdiv Rouen Salzburg Tartu Uppsala Verona Wexford Ypres Zadar Aveiro
+  Bruges Cork Dijon Espoo Funchal Ghent Hasselt Ioannina Kaunas Lugano Malmo Narvik Oulu Pecs Riga`);
+const TOOLS =
+  list(`Korvane Lumafold Quillback Tessaro Brindlewick Oxbowly Pallion Veridex Mossgate Cindral
+  Harrowfin Jettison Novaspool Drayline Ferncast Glimward Sablequay Tanagra Underlay Wickstead Yarrowbit
+  Zephyros Amberloch Birchrun Copperay Dovetide Elmsworth Foxglade Gannetry Hollowby Inkstone Juniperon
+  Kestrelix Larkmoor Mirefold Nettleby Osprine Peregrow Quartzen Rookhaven Starlume Thistledo Ullswift
+  Vesperal Willowark Yewbridge Ashmere Bramblon Curlewis Dunmarrow`);
+const TEAMS =
+  list(`Bluebird Cartwheel Driftwood Evergreen Foxtrot Gatehouse Hawthorn Ironbark Jackdaw
+  Kingfisher Lighthouse Millstone Nightjar Orchard Pinecone Quicksilver`);
+const MONTHS = list(`January February March April June July August September October December`);
+const NOUNS = list(`ledger rates parts totals roster consent checks limits torque sizes seeds routes
+  bounds quotas forms counts`);
+const VERBS = list(
+  `resolve settle derive convert validate merge publish confirm allocate reconcile`,
+);
+const OBJECTS = list(`Charge Quote Mandate Receipt Balance Voucher Tariff Batch Claim Token`);
+
+/** Fills in `$slots`: the same in the texts of one call, others in the next. */
+export interface Slots {
+  fill(texts: readonly string[]): string[];
+}
+
+export function slotsFrom(random: Random): Slots {
+  const given = new Set<string>();
+  const fresh = (make: () => string): string => {
+    for (;;) {
+      const value = make();
+      if (given.has(value)) continue;
+      given.add(value);
+      return value;
+    }
+  };
+  const any = (words: readonly string[]): string => words[random.below(words.length)] as string;
+  const number = (from: number, to: number): string => String(from + random.below(to - from));
+  const makers: Record<string, () => string> = {
+    person: () => any(PEOPLE),
+    place: () => any(PLACES),
+    tool: () => any(TOOLS),
+    team: () => `team ${any(TEAMS)}`,
+    fn: () => `${any(VERBS)}${any(OBJECTS)}`,
+    version: () => `${number(2, 9)}.${number(10, 40)}.${number(0, 9)}`,
+    hour: () => `${number(1, 12)}:${number(1, 6)}5 ${random.chance(0.5) ? "pm" : "am"}`,
+    small: () => number(11, 98),
+    large: () => `${number(11, 98)}${number(1, 10)}0`,
+    port: () => number(5001, 9999),
+    code: () => `${any(NOUNS)}-${number(1, 10)}${any(["k", "q", "w", "x"])}${number(1, 10)}`,
+    day: () => `${number(2, 29)} ${any(MONTHS)}`,
+    file: () => `${any(NOUNS)}-${any(["v2", "final", "base", "2025", "master"])}.csv`,
+  };
+  return {
+    fill(texts) {
+      const values = new Map<string, string>();
+      const drawn = (slot: string): string => {
+        const kind = slot.replace(/\d+$/, "");
+        const maker = makers[kind];
+        if (maker === undefined) throw new Error(`there is no slot $${slot}`);
+        const value = values.get(slot) ?? fresh(maker);
+        values.set(slot, value);
+        return value;
+      };
+      return texts.map((text) => text.replace(/\$([a-z]+\d*)/g, (_, slot: string) => drawn(slot)));
+    },
+  };
+}
+
+/** Chooses a wording: the innermost `{a|b}` first. */
+export function worded(text: string, random: Random): string {
+  let said = text;
+  for (;;) {
+    const next = said.replace(/\{([^{}]*)\}/g, (_, choices: string) => {
+      const ways = choices.split("|");
+      return ways[random.below(ways.length)] as string;
+    });
+    if (next === said) return said;
+    said = next;
+  }
+}

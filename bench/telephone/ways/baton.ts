@@ -1,0 +1,199 @@
+/**
+ * Baton, through its public interface alone, on an SQLite file. The first agent keeps the thread as it
+ * came, a record a paragraph. Every agent remembers its notes, and hands on what is new (its step, the
+ * notes it thinks matter, the rules it was told are musts) with the references and the list of what is
+ * done that it was given, as they are. No agent writes a rule, a note or the intent a second time: the
+ * hub carries them. An agent starts from its view; a question is recalled from what was said.
+ */
+import { type Agent, type Hub, type Memory, openHub, Sent, type Work } from "../../../src/index.ts";
+import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/index.ts";
+import { type Note, salienceOf } from "../agents.ts";
+import { type Key, LONGEST, type Task, tells } from "../tasks.ts";
+import { countTokens } from "../tokens.ts";
+import { FRONT_TOKENS, type Given, type Line, READ_TOKENS, type Way } from "../way.ts";
+import type { Session } from "../work.ts";
+
+const ROLES = ["planner", "researcher", "coder", "reviewer", "tester", "writer"] as const;
+
+/** Counts as everything here is counted; for a model that is not known, views keep a margin. */
+const MODEL = "gpt-4o";
+
+const TYPE: Readonly<Record<Note["kind"], string>> = {
+  must: "constraint",
+  rule: "constraint",
+  decision: "decision",
+  fact: "fact",
+  failed: "lesson",
+  done: "checkpoint",
+  finding: "finding",
+};
+
+/** Each task is a workspace of its own in the file: tasks of a kind would answer for each other. */
+export function baton(file: string): Way {
+  return {
+    name: "Baton",
+    begin: async (task) => {
+      const clock = new VirtualClock();
+      const hub = await openHub(`sqlite:${file}`, {
+        workspace: task.name,
+        clock, // Seeded, with ids: the same seed gives the same view, token by token.
+        ids: seededIds(task.seed, clock),
+        random: seededRandom(task.seed),
+        limits: { hops: 2 * LONGEST },
+      });
+      return new BatonLine(hub, task, clock);
+    },
+  };
+}
+
+/** What has no field of its own goes as a reference, if it stands out at all. */
+const isWorthReferring = ({ text, kind }: Note): boolean =>
+  (kind === "fact" || kind === "finding") && salienceOf(text, 0) > 0.5;
+
+/** What a question may read of what was said at the beginning; the rest is for notes. */
+const BRIEF_TOKENS = 600;
+
+const NOTED: readonly string[] = ["decision", "fact", "lesson"];
+
+/** The first that fit, as one text. */
+function page(memories: readonly Memory[], tokens: number): string {
+  const texts: string[] = [];
+  let left = tokens;
+  for (const { content } of memories) {
+    const takes = countTokens(content) + 1;
+    if (takes > left) continue;
+    left -= takes;
+    texts.push(content);
+  }
+  return texts.join("\n");
+}
+
+class BatonLine implements Line {
+  readonly #hub: Hub;
+  readonly #task: Task;
+  readonly #clock: VirtualClock;
+  #work: Work | undefined;
+  #reader: Agent | undefined;
+
+  constructor(hub: Hub, task: Task, clock: VirtualClock) {
+    this.#hub = hub;
+    this.#task = task;
+    this.#clock = clock;
+  }
+
+  async pass(session: Session): Promise<Given> {
+    const sender = await this.#agent(session.agent);
+    if (session.agent === 1) await this.#keepThread(sender);
+    const worth = await this.#keepNotes(sender, session.notes);
+    const receiver = await this.#agent(session.agent + 1);
+    await this.#handOn(session, { sender, receiver, worth });
+    this.#clock.advance(60_000);
+    const work = await receiver.accept({ task: this.#task.name });
+    if (work === undefined) throw new Error(`nothing waits for ${receiver.id}`);
+    const { text } = await work.view();
+    this.#work = work;
+    this.#reader = receiver;
+    await this.#hub.embed();
+    return { text, tokens: countTokens(text) };
+  }
+
+  #agent(n: number): Promise<Agent> {
+    const role = ROLES[(n - 1) % ROLES.length] as string;
+    return this.#hub.agent(`agent-${n}`, { role, model: MODEL });
+  }
+
+  async #keepThread(agent: Agent): Promise<void> {
+    const paragraphs = this.#task.thread.flatMap((message, n) =>
+      message.split("\n\n").map((content) => ({
+        type: "brief",
+        content,
+        task: this.#task.name,
+        session: `thread ${n + 1}`,
+      })),
+    );
+    await agent.remember(paragraphs);
+  }
+
+  /** All but rules, which go as rules. Returns what is worth referring to. */
+  async #keepNotes(agent: Agent, taken: readonly Note[]): Promise<string[]> {
+    const task = this.#task.name;
+    const own = taken.filter(({ kind }) => kind !== "must" && kind !== "rule");
+    const kept = await agent.remember(
+      own.map(({ text, kind }) => ({
+        type: TYPE[kind],
+        content: text,
+        task,
+        importance: salienceOf(text, 0),
+      })),
+    );
+    return kept.filter((_, n) => isWorthReferring(own[n] as Note)).map(({ id }) => id);
+  }
+
+  async #handOn(
+    { notes: taken, next }: Session,
+    { sender, receiver, worth }: { sender: Agent; receiver: Agent; worth: readonly string[] },
+  ): Promise<void> {
+    const of = (...kinds: Note["kind"][]): string[] =>
+      taken.filter(({ kind }) => kinds.includes(kind)).map(({ text }) => text);
+    const before = this.#work?.envelope;
+    const draft = {
+      to: receiver.id,
+      next: [next],
+      done: [...(before?.done ?? []), ...of("done")],
+      doNotRedo: [...(before?.doNotRedo ?? []), ...of("decision", "failed")],
+      constraints: of("must", "rule"),
+      refs: [...(before?.refs ?? []).map(({ id }) => id), ...worth],
+      budget: { tokens: FRONT_TOKENS },
+    };
+    const sent =
+      this.#work === undefined
+        ? await sender.handoff({ ...draft, task: this.#task.name, intent: this.#task.intent.text })
+        : await this.#work.handoff(draft);
+    if (!(sent instanceof Sent)) throw new Error("the work was added to meanwhile");
+  }
+
+  /** Two reads: what was said at the beginning, by the question; then what was noted there, in order. */
+  async look(question: string): Promise<readonly string[]> {
+    const { hits } = await (this.#reader as Agent).recall(question, {
+      task: this.#task.name,
+      type: "brief",
+      limit: 40,
+    });
+    const said = hits.map(({ memory }) => memory);
+    return [page(said, BRIEF_TOKENS), page(await this.#firstNotes(), READ_TOKENS - BRIEF_TOKENS)];
+  }
+
+  /** One read: all that the team knows of the task, by the question. */
+  async search(question: string): Promise<readonly string[]> {
+    const query = { task: this.#task.name, limit: 60 };
+    const { hits } = await (this.#reader as Agent).recall(question, query);
+    const found = hits.map(({ memory }) => memory);
+    return [page(found, READ_TOKENS)];
+  }
+
+  /** Of whoever began the line, oldest first. */
+  async #firstNotes(): Promise<readonly Memory[]> {
+    const { path, from } = (this.#work as Work).envelope;
+    const all = await (this.#reader as Agent).recent({
+      task: this.#task.name,
+      agent: path?.[0]?.from ?? from.agent,
+      limit: 200,
+    });
+    return all.filter(({ type }) => NOTED.includes(type)).toReversed();
+  }
+
+  async whyLost(question: string, key: Key): Promise<string> {
+    const { hits } = await (this.#reader as Agent).recall(question, {
+      task: this.#task.name,
+      type: "brief",
+      limit: 200,
+    });
+    const at = hits.findIndex(({ memory }) => tells(memory.content, key));
+    return at < 0 ? "not found" : `found in place ${at + 1}, beyond what may be read`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#work?.complete({ summary: "The line has come to its end." });
+    await this.#hub.close();
+  }
+}
