@@ -18,6 +18,8 @@ interface Question {
   readonly body: object;
   readonly patience: Patience;
   readonly signal: AbortSignal | undefined;
+  /** Called before each try: a server that gave no answer may have worked on one. */
+  readonly paying?: () => void;
 }
 
 type Outcome =
@@ -29,6 +31,7 @@ export async function request(server: Server, question: Question): Promise<unkno
   const { patience, signal } = question;
   for (let tries = 0; ; tries++) {
     signal?.throwIfAborted();
+    question.paying?.();
     const outcome = await once(server, question);
     switch (outcome.kind) {
       case "answered":

@@ -5,7 +5,7 @@
  */
 import type { Place, WayFigures } from "./figures.ts";
 
-const WIDTH = 930;
+const WIDTH = 990;
 const HEIGHT = 330;
 const PANEL = { width: 300, height: 220, top: 62 } as const;
 const LEFT = [52, 520] as const;

@@ -5,12 +5,12 @@ import { didYouMean, mistake } from "./mistake.ts";
 export function requireChoice(
   given: string,
   choices: readonly string[] | undefined,
-  { what, path }: { readonly what: string; readonly path: string },
+  { message, path }: { readonly message: string; readonly path: string },
 ): void {
   if (choices === undefined || choices.includes(given)) return;
   throw mistake(
     path,
-    `There is no ${what} "${given}".`,
+    message,
     didYouMean(nearestNames(given, choices)) ?? `Known: ${choices.join(", ")}.`,
   );
 }

@@ -49,6 +49,7 @@ interface Item {
 function itemsIn({ items }: BatonError["details"]): string[] {
   if (!Array.isArray(items)) return [];
   return (items as readonly Item[]).map(
-    ({ tokens, section, text }) => `  ${String(tokens).padStart(6)}  ${section}: ${text}`,
+    ({ tokens, section, text }) =>
+      `  ${String(tokens).padStart(6)}  ${section}: ${text.replace(/^- /, "")}`,
   );
 }

@@ -11,6 +11,8 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
     const id = Array.isArray(known) ? known[0]?.id : undefined;
     return `Say --continues ${id} (or --supersedes, --corrects), or write it anyway: --force`;
   },
+  budget_too_small: ({ atLeast }) =>
+    `Give it at least ${atLeast} tokens, say the longest shorter, or let go of what need not always travel: baton pin <memory> --off, baton ledger release`,
   circuit_open: ({ receiver, passesAt }) =>
     `Try again after ${localTime(Number(passesAt))}, name a --fallback, or: baton breaker reset ${receiver}`,
   channel_closed: ({ channel }) => `Open it: baton channel open ${channel}`,
@@ -64,7 +66,11 @@ export const ruleHint = ({
 }: {
   readonly rule: string;
   readonly hint: string;
-}): string => RULE_HINTS[rule] ?? hint.replace(/refs: \["(\w[^"]*)"\]/, "--ref $1");
+}): string =>
+  RULE_HINTS[rule] ??
+  hint
+    .replace(/refs: \["(\w[^"]*)"\]/, "--ref $1")
+    .replace(/releases: \[\{ id: "([^"]*)", reason: "…" \}\]/, '--release "$1=<reason>"');
 
 /** Where what is asked for can be copied from, by the form that was missed. */
 const FORMS: readonly (readonly [RegExp, string])[] = [

@@ -24,7 +24,10 @@ export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: Giv
   }
   switch (spec.type) {
     case "text":
-      requireChoice(value, spec.choices, { what: `value for ${rawName}`, path: rawName });
+      requireChoice(value, spec.choices, {
+        message: `${rawName} is "${value}", which is none of its values.`,
+        path: rawName,
+      });
       return value;
     case "texts":
       return value;

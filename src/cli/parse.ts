@@ -55,7 +55,8 @@ function checkArguments(command: Command, args: readonly string[]): void {
         `Write ${usageOf(command)}`,
       );
     }
-    requireChoice(given, spec.choices, { what: spec.name, path: spec.name });
+    const message = `There is no ${spec.name} "${given}".`;
+    requireChoice(given, spec.choices, { message, path: spec.name });
   }
   const extra = args[command.args.length];
   if (extra === undefined || command.args.at(-1)?.many) return;

@@ -67,8 +67,10 @@ export async function draftedBy(
   { draft, work }: Sending,
 ): Promise<{ readonly sender: Agent; readonly draft: Draft }> {
   if (work === undefined) return { sender: await hub.agent(as ?? ""), draft: draft as Draft };
-  const { intent, task, id } = work.envelope;
+  const { intent, task, id, gaps = [] } = work.envelope;
   const { delivery } = await hub.delivery(work.id);
-  const whole = { intent, task, parents: [id], ...draft } as Draft;
+  const missing = gaps.map((gap) => ({ id: gap.id, optional: true }));
+  const refs = [...(draft.refs ?? []), ...missing];
+  const whole = { intent, task, parents: [id], ...draft, refs } as Draft;
   return { sender: await hub.agent(as ?? delivery.holder), draft: whole };
 }

@@ -1,7 +1,8 @@
 /** What a sender is shown: each delivery, and whether it was new work. */
 import type { Sent } from "../delivery/sent.ts";
 import { sayRow } from "./delivery.ts";
-import { dim, say, sayJson } from "./terminal.ts";
+import { bad, dim, oneLine, say, sayJson } from "./terminal.ts";
+import { gapLine } from "./view.ts";
 
 export async function saySent(sent: Sent, json: boolean | undefined): Promise<void> {
   const { envelope, digest, memory, joined, cycle, stopped, deprecated } = sent;
@@ -13,6 +14,10 @@ export async function saySent(sent: Sent, json: boolean | undefined): Promise<vo
   for (const delivery of deliveries) sayRow(delivery);
   const news = [JOINED[joined], cycle.length > 0 && CYCLE, stopped && STOPPED];
   for (const each of news.filter(Boolean)) say(dim(`  ${each}`));
+  for (const { about, path, why } of envelope.flags ?? []) {
+    say(bad(`  ${oneLine(`${path}: ${why} (${about})`, 2)}`));
+  }
+  for (const gap of envelope.gaps ?? []) say(bad(`  ${gapLine(gap)}`));
   for (const { path, since, use } of deprecated) {
     say(dim(`  ${path} is deprecated since ${since}: use ${use}`));
   }

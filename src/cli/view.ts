@@ -13,6 +13,7 @@ const WHY: Readonly<Record<View["omitted"][number]["why"], string>> = {
   budget: "no room",
   limit: "of no weight for the role",
   log: "a conversation, or settled",
+  said: "the handoff itself says it",
 };
 
 /** `reader`: may see the records that the view names. */
@@ -20,43 +21,59 @@ export async function sayView(reader: Pick<Hub, "read">, view: View): Promise<vo
   sayBudget(view);
   if (view.shown.length > 0) {
     say(bold("In it"));
-    const rows = await Promise.all(view.shown.map((shown) => rowOf(reader, shown)));
-    for (const row of table(rows)) say(`  ${row}`);
+    const { shown } = view;
+    sayRows(
+      shown.map(({ section, level, tokens, id }) => [section, level, right(tokens), id]),
+      await Promise.all(shown.map(({ id }) => about(reader, id))),
+    );
   }
-  sayOmitted(view);
-  for (const { id, reason } of view.gaps) say(bad(`Missing: ${id}, ${oneLine(reason)}`));
+  await sayOmitted(reader, view);
+  for (const { id, insteadOf } of view.shown) {
+    if (insteadOf !== undefined)
+      say(`Superseded: ${insteadOf}; shown is what holds instead, ${id}`);
+  }
+  for (const gap of view.gaps) say(bad(gapLine(gap)));
   for (const { path, freshness } of view.artifacts) {
-    if (freshness === "stale" || freshness === "gone") say(bad(`${freshness}: ${oneLine(path)}`));
+    if (freshness === "stale" || freshness === "gone") {
+      say(bad(`${HOW[freshness]}: ${oneLine(path)}`));
+    }
   }
 }
+
+/** What has become of a file since it was handed over. */
+const HOW = { stale: "Changed since", gone: "No such file" } as const;
+
+/** `Missing: mem_…, no record has this id` */
+export const gapLine = ({ id, reason }: View["gaps"][number]): string =>
+  `Missing: ${id}, ${oneLine(reason.replace(/^missing: /, ""))}`;
+
+const right = (tokens: number): string => String(tokens).padStart(5);
 
 /** Of what a record says, enough to know it by. */
 const ABOUT = 72;
 
-async function rowOf(
-  reader: Pick<Hub, "read">,
-  { id, section, level, tokens, freshness, insteadOf }: View["shown"][number],
-): Promise<string[]> {
-  const marks = [
-    ...(freshness === undefined || freshness === "fresh" ? [] : [freshness]),
-    ...(insteadOf === undefined ? [] : [`instead of ${insteadOf}`]),
-  ];
-  const text = clip(oneLine(await about(reader, id)), ABOUT);
-  const last = marks.length === 0 ? text : `${marks.join(", ")}; ${text}`;
-  return [section, level, String(tokens).padStart(5), id, last];
+/** Rows, each with what it is about: as much of that as fits beside it. */
+function sayRows(rows: readonly (readonly string[])[], about: readonly string[]): void {
+  const lines = table(rows);
+  const width = Math.max(...lines.map((line) => line.length));
+  for (const [i, line] of lines.entries()) {
+    const words = clip(oneLine(about[i] ?? "", width + 4), ABOUT);
+    say(words === "" ? `  ${line}` : `  ${line.padEnd(width)}  ${dim(words)}`);
+  }
 }
 
-function sayOmitted({ omitted }: View): void {
+async function sayOmitted(reader: Pick<Hub, "read">, { omitted }: View): Promise<void> {
   if (omitted.length === 0) {
     say(dim("Nothing was left out."));
     return;
   }
   say(bold("Left out"));
-  const rows = omitted
-    .slice(0, OMITTED_SHOWN)
-    .map(({ id, section, tokens, why }) => [section, String(tokens).padStart(5), id, WHY[why]]);
-  for (const row of table(rows)) say(`  ${row}`);
-  const more = omitted.length - rows.length;
+  const listed = omitted.slice(0, OMITTED_SHOWN);
+  sayRows(
+    listed.map(({ id, section, tokens, why }) => [section, WHY[why], right(tokens), id]),
+    await Promise.all(listed.map(({ id }) => about(reader, id))),
+  );
+  const more = omitted.length - listed.length;
   if (more > 0) say(dim(`  and ${plural(more, "more record")}: see --json`));
 }
 

@@ -41,6 +41,7 @@ export const WORDS: Readonly<Record<string, Load>> = {
   recent: async () => [(await import("./commands/recent.ts")).recent],
   read: async () => [(await import("./commands/read.ts")).read],
   remember: async () => [(await import("./commands/remember.ts")).remember],
+  pin: async () => [(await import("./commands/pin.ts")).pin],
   branch: async () => (await import("./commands/branch.ts")).branch,
   impact: async () => [(await import("./commands/impact.ts")).impact],
   quarantine: async () => [(await import("./commands/quarantine.ts")).quarantine],

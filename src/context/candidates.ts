@@ -1,5 +1,5 @@
 /** What is considered for a view: a record, where it was found, and what is known of it there. */
-import type { Level } from "../envelope/schema.ts";
+import { type Envelope, LEVELS, type Level } from "../envelope/schema.ts";
 import type { Memory } from "../memory/record.ts";
 import type { Freshness, Section } from "./view.ts";
 
@@ -18,6 +18,12 @@ export interface Candidate {
   readonly log?: true;
 }
 
+/** The sender's summary is of what it named, not of what holds in its place. */
+export const summariesIn = ({
+  refs,
+}: Pick<Envelope, "refs">): ReadonlyMap<string, string | undefined> =>
+  new Map(refs.map(({ id, summary }) => [id, summary]));
+
 /** Each record once, in the first place it was found; found in several ways it matters more. */
 export function distinct(found: readonly Candidate[]): Candidate[] {
   const byId = new Map<string, Candidate>();
@@ -28,12 +34,15 @@ export function distinct(found: readonly Candidate[]): Candidate[] {
   return [...byId.values()];
 }
 
-/** What was pinned and is referred to as well is still a reference that may be stale. */
+/** What was pinned, or named itself, is still what holds in the place of one that is stale. */
 function merged(known: Candidate, again: Candidate): Candidate {
+  const { freshness = again.freshness, insteadOf } =
+    known.insteadOf === undefined && again.insteadOf !== undefined ? again : known;
   return {
     ...known,
     relevance: known.relevance + again.relevance / 4,
-    freshness: known.freshness ?? again.freshness,
-    insteadOf: known.insteadOf ?? again.insteadOf,
+    level: LEVELS.findLast((level) => level === known.level || level === again.level),
+    freshness,
+    insteadOf,
   };
 }

@@ -18,7 +18,7 @@ import { readableEnvelope } from "../store/parse-envelope.ts";
 import { OPEN_STATES } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { fenced } from "./fence.ts";
+import { fenced, quoted } from "./fence.ts";
 import { openMatters } from "./open-matters.ts";
 import { tokenizerFor } from "./tokens.ts";
 
@@ -68,13 +68,15 @@ export async function catchUp(
     lastRecords(workspace, agent, asked),
   ]);
   // Without a model nobody knows how it counts: then the budget is one of o200k.
-  const budget = model === undefined ? tokens : Math.max(1, Math.floor(tokens * (1 - margin)));
+  const free = model === undefined ? 0 : margin;
+  const budget = Math.max(1, Math.floor(tokens * (1 - free)));
   // Long handoffs are told in full when they fit, else by name: what waits is never left out.
   const inFull = (each: Waiting): Entry => handoffEntry(workspace, each);
   const told = [inFull, handoffLine].map((entry) =>
     mustTell({ receiver: agent, waiting, pins, entry }),
   );
-  const first = told.find((text) => count(text) <= budget) ?? (told[1] as string);
+  const first = told.find((text) => count(text) <= budget);
+  if (first === undefined) throw tooSmall(count(told[1] as string), { tokens, free });
   const matters = isOpen(asked)
     ? await openMatters(workspace, agent, tasksOf(own))
     : await openMatters(workspace, "", asked.task === undefined ? [] : [asked.task]);
@@ -130,7 +132,10 @@ const TASKS_LOOKED_AT = 5;
 const tasksOf = (own: readonly Memory[]): string[] =>
   [...new Set(own.flatMap(({ task }) => task ?? []))].slice(0, TASKS_LOOKED_AT);
 
-/** With what is open, each kind if it leaves half of the room to what happened last. */
+/** So many of a kind are told. */
+const MATTERS_TOLD = 5;
+
+/** With what is open: each kind if it leaves half of the room to what happened last, else how many there are. */
 function withMatters(
   must: string,
   { questions, decisions }: Awaited<ReturnType<typeof openMatters>>,
@@ -138,12 +143,18 @@ function withMatters(
 ): string {
   const most = (count(must) + budget) / 2;
   const parts = [
-    section("Waits for your answer", questions.map(untitled)),
-    section("Still to be decided", decisions.map(untitled)),
-  ];
-  return parts.reduce((told, lines) => {
-    const more = [told, ...lines].join("\n");
-    return lines.length > 0 && count(more) <= most ? more : told;
+    { title: "Waits for your answer", lines: questions, by: "questions" },
+    { title: "Still to be decided", lines: decisions, by: "ledger" },
+  ].filter(({ lines }) => lines.length > 0);
+  return parts.reduce((told, { title, lines, by }) => {
+    const left = lines.length - MATTERS_TOLD;
+    const more = left > 0 ? [`(${left} more: ask for them with ${by}.)`] : [];
+    const none = [`(${lines.length} left out for want of room: ask for them with ${by}.)`];
+    const [whole, brief] = [[...lines.slice(0, MATTERS_TOLD), ...more], none].map((each) =>
+      [told, ...section(title, each.map(untitled))].join("\n"),
+    ) as [string, string];
+    if (count(whole) <= most) return whole;
+    return count(brief) <= budget ? brief : told;
   }, must);
 }
 
@@ -191,15 +202,6 @@ interface Fitting {
 
 /** Keeps what the agent did itself and the newest of the rest, as far as they fit after what must be there. */
 function withinBudget({ must, news, own, budget, count }: Fitting): CatchUp {
-  const base = count(must);
-  if (base > budget) {
-    throw new BatonError("limit_exceeded", {
-      message: `Waiting handoffs and pins alone take ${base} tokens; the budget is ${budget}.`,
-      path: "tokens",
-      hint: `Give it at least ${base} tokens, or unpin what need not always travel.`,
-      details: { limit: "tokens", max: budget, actual: base },
-    });
-  }
   const isOwn = ({ id }: Entry): boolean => own.has(id);
   const byWeight = [...news.filter(isOwn), ...news.filter((entry) => !isOwn(entry))];
   const rendered = (most: number): string => {
@@ -225,7 +227,7 @@ function withinBudget({ must, news, own, budget, count }: Fitting): CatchUp {
   }
   if (tokens > budget) {
     text = must;
-    tokens = base;
+    tokens = count(must);
   }
   const kept = new Set(byWeight.slice(0, most));
   const ids = (entries: readonly Entry[]): string[] => entries.map(({ id }) => id).reverse();
@@ -237,12 +239,27 @@ function withinBudget({ must, news, own, budget, count }: Fitting): CatchUp {
   };
 }
 
+function tooSmall(
+  taken: number,
+  { tokens, free }: { readonly tokens: number; readonly free: number },
+): BatonError {
+  const atLeast = Math.ceil(taken / (1 - free));
+  const kept =
+    free === 0 ? "" : `, ${free * 100} % of it kept free for a model nobody can count for`;
+  return new BatonError("limit_exceeded", {
+    message: `Waiting handoffs and pins alone take ${taken} tokens; the budget is ${tokens}${kept}.`,
+    path: "tokens",
+    hint: `Give it at least ${atLeast} tokens, or unpin what need not always travel.`,
+    details: { limit: "tokens", max: tokens, actual: atLeast },
+  });
+}
+
 function section(title: string, entries: readonly Entry[]): string[] {
   return entries.length === 0 ? [] : ["", `## ${title}`, ...entries.map((entry) => entry.text)];
 }
 
 function memoryEntry(memory: Memory): Entry {
-  const about = memory.task === undefined ? "" : ` on ${memory.task}`;
+  const about = memory.task === undefined ? "" : ` on ${quoted(memory.task)}`;
   const when = new Date(memory.storedAt).toISOString().slice(0, 16).replace("T", " ");
   return {
     id: memory.id,
@@ -253,7 +270,7 @@ function memoryEntry(memory: Memory): Entry {
 /** By name only: its content is read by accepting it. Not without its warnings. */
 function handoffLine({ delivery, warnings }: Waiting): Entry {
   const { task, sender, state, id } = delivery;
-  const head = `- ${task}, from ${sender}, ${state} (${id})`;
+  const head = `- ${quoted(task)}, from ${sender}, ${state} (${id})`;
   const told = warnings.slice(0, WARNINGS_SHOWN).map(warningLine);
   const more = warnings.length - told.length;
   const rest = more === 0 ? [] : [`  (${more} more of what it carries are quarantined.)`];

@@ -192,7 +192,7 @@ function refuseTooSmall(page: Page, room: number, budget: ViewBudget): void {
   }));
   throw new BatonError("budget_too_small", {
     message: `What must travel takes ${needed} tokens, ${needed - room} more than there is room for: the budget is ${budget.tokens}${kept}.`,
-    path: "tokens",
+    path: budget.from === "envelope" ? "budget.tokens" : "tokens",
     hint: `Give it at least ${atLeast} tokens, unpin or release what need not always travel, or say the longest shorter.`,
     details: { budget: budget.tokens, room, needed, over: needed - room, atLeast, items },
   });

@@ -20,7 +20,7 @@ import { edgesOf } from "../store/edges.ts";
 import { PLUMBING } from "../store/search.ts";
 import { isSeen, NOBODY, type Sight } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { type Candidate, distinct } from "./candidates.ts";
+import { type Candidate, distinct, summariesIn } from "./candidates.ts";
 import { checkArtifacts } from "./files.ts";
 import { resolveReferences } from "./freshness.ts";
 import { isTranscript } from "./transcript.ts";
@@ -100,12 +100,13 @@ async function referred(team: Workspace, envelope: Envelope): Promise<Referred> 
   const { refs, brief, gaps: before = [] } = envelope;
   const wanted = [...before, ...(brief === undefined ? [] : [{ id: brief, reason: "" }])];
   const { resolved, gaps } = await resolveReferences(team, refs, wanted);
+  const summaries = summariesIn(envelope);
   return {
     candidates: resolved.map(({ ref, memory, freshness, insteadOf }) => ({
       memory,
       section: ref.id === brief ? "task" : "references",
       relevance: 1,
-      summary: insteadOf === undefined ? ref.summary : undefined,
+      summary: summaries.get(memory.id),
       level: ref.level,
       insteadOf,
       freshness,

@@ -10,7 +10,7 @@ import { parseOr, rejection } from "../envelope/violations.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { letterOfDraft } from "./lint/letter.ts";
-import { RULE_NAMES, type RuleName } from "./lint/rule.ts";
+import { type Finding, RULE_NAMES, type RuleName } from "./lint/rule.ts";
 import { findingsOf } from "./lint/run.ts";
 
 const LINT = "lint";
@@ -86,8 +86,23 @@ export async function refuseBroken(
   const binding = await bindingRules(workspace);
   if (binding.size === 0 || sender.agent === SYSTEM) return;
   const letter = { ...letterOfDraft(draft), task };
-  const subject = { workspace, letter, to, given: draft };
+  refuse(await findingsOf({ workspace, letter, to, given: draft }, [...binding], binding));
+}
+
+/** The same of what is said anew in a handoff that was sent before: of these fields, and no others. */
+export async function refuseBrokenIn(
+  workspace: Workspace,
+  envelope: Envelope,
+  fields: readonly string[],
+): Promise<void> {
+  const binding = await bindingRules(workspace);
+  if (binding.size === 0) return;
+  const subject = { workspace, letter: envelope, to: envelope.to, given: envelope };
   const findings = await findingsOf(subject, [...binding], binding);
+  refuse(findings.filter(({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? "")));
+}
+
+function refuse(findings: readonly Finding[]): void {
   if (findings.length === 0) return;
   const violations = findings.map(({ path, rule, message, hint }) => ({
     path,

@@ -5,10 +5,7 @@
 import { questionsTo } from "../delivery/ask.ts";
 import { ledgerOf } from "../delivery/ledger.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { fenced } from "./fence.ts";
-
-/** So many of each are told: more are found with `questions` and `ledger`. */
-const MOST_TOLD = 5;
+import { fenced, quoted } from "./fence.ts";
 
 /** Each with what it is about, ready to be listed. Without an agent, of the tasks alone. */
 export async function openMatters(
@@ -23,21 +20,14 @@ export async function openMatters(
   const decisions = ledgers.flatMap((ledger) =>
     (ledger?.decisions ?? []).map(({ id, owner, question }) => {
       const by = owner === undefined ? "" : `, to be decided by ${owner}`;
-      return `- ${ledger?.task}: ${id}${by}\n${fenced(question)}`;
+      return `- ${quoted(ledger?.task ?? "")}: ${id}${by}\n${fenced(question)}`;
     }),
   );
   return {
-    questions: counted(
-      asked.map(
-        ({ delivery: { id, holder, task }, question }) =>
-          `- ${task}: ${holder} asks (${id})\n${fenced(question)}`,
-      ),
+    questions: asked.map(
+      ({ delivery: { id, holder, task }, question }) =>
+        `- ${quoted(task)}: ${holder} asks (${id})\n${fenced(question)}`,
     ),
-    decisions: counted(decisions),
+    decisions,
   };
-}
-
-function counted(lines: readonly string[]): string[] {
-  const left = lines.length - MOST_TOLD;
-  return left <= 0 ? [...lines] : [...lines.slice(0, MOST_TOLD), `(${left} more.)`];
 }

@@ -4,8 +4,9 @@ import type { Candidate } from "./candidates.ts";
 import type { Gathered } from "./gather.ts";
 import { type Part, partsOf } from "./parts.ts";
 import type { FullProfile } from "./profiles.ts";
-import { blockOf, blockTokens, levelsOf } from "./render.ts";
+import { blockOf, blockTokens, levelsOf, type Page } from "./render.ts";
 import type { Item } from "./select.ts";
+import { namesAmong } from "./short-ids.ts";
 import type { Tokenizer } from "./tokens.ts";
 import { valueOfMemory, valueOfPart } from "./value.ts";
 import { type OmittedMemory, SECTIONS } from "./view.ts";
@@ -26,9 +27,16 @@ export interface Pricing {
 
 /** In the order they are shown. */
 export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
+  const page: Page = {
+    task: pricing.envelope.task,
+    nameOf: namesAmong([
+      ...gathered.candidates.map(({ memory }) => memory.id),
+      ...gathered.gaps.map(({ id }) => id),
+    ]),
+  };
   const pieces = [
     ...partsOf(pricing.envelope, gathered).map((part) => partPiece(part, pricing)),
-    ...gathered.candidates.map((candidate) => memoryPiece(candidate, pricing)),
+    ...gathered.candidates.map((candidate) => memoryPiece(candidate, page, pricing)),
   ];
   return SECTIONS.flatMap((section) => pieces.filter((piece) => piece.section === section));
 }
@@ -48,27 +56,48 @@ function partPiece(part: Part, { profile, tokenizer }: Pricing): Piece {
   };
 }
 
-function memoryPiece(candidate: Candidate, { envelope, profile, tokenizer }: Pricing): Piece {
+/** What the envelope says word for word needs no second telling. */
+function isSaid({ memory, section }: Candidate, { constraints, decisions }: Envelope): boolean {
+  if (section === "pins" || section === "task") return false;
+  const content = memory.content.trim();
+  return (
+    constraints.some(({ rule }) => rule === content) ||
+    decisions.some(({ question }) => question === content)
+  );
+}
+
+function memoryPiece(
+  candidate: Candidate,
+  page: Page,
+  { envelope, profile, tokenizer }: Pricing,
+): Piece {
   const { memory, section, level: atLeast, log } = candidate;
-  const textAt = (level: Level): string => blockOf(candidate, level, envelope);
+  const textAt = (level: Level): string => blockOf(candidate, level, page);
   const forms = levelsOf(candidate).map(({ level, fits }) => ({
     level,
     fits,
-    tokens: blockTokens(tokenizer, candidate, level, envelope),
+    tokens: blockTokens(tokenizer, candidate, level, page),
   }));
   const weighed = valueOfMemory(candidate, profile);
   // A log that nobody named stays out; of one that somebody did, the gist goes.
   const isKeptOut = log === true && candidate.freshness === undefined;
+  const why = isSaid(candidate, envelope)
+    ? "said"
+    : isKeptOut
+      ? "log"
+      : weighed === 0
+        ? "limit"
+        : "budget";
   return {
     id: memory.id,
     section,
-    value: isKeptOut ? 0 : weighed,
+    value: why === "budget" ? weighed : 0,
     must: section === "pins",
     forms,
     atLeast,
     log,
     candidate,
     textAt,
-    why: isKeptOut ? "log" : weighed === 0 ? "limit" : "budget",
+    why,
   };
 }

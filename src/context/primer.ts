@@ -46,7 +46,7 @@ function headOf(envelope: Envelope, { agent, role }: PrimerReceiver): string {
     ...(gaps.length === 0
       ? []
       : [
-          `${gaps.length} of what it refers to could not be found: see gaps in the view. Work goes on.`,
+          `${counted(gaps.length, "record")} it refers to could not be found: see the view. Work goes on.`,
         ]),
     "",
     `## Which task, and why: ${fencedLine(name(task))}`,
@@ -76,7 +76,7 @@ function partsOf(envelope: Envelope): Part[] {
   const musts = envelope.constraints.filter(({ level }) => level === "must");
   const others = envelope.constraints.length - musts.length;
   const outputs = expects.map(({ name, type, criteria }) =>
-    [`${name} (${type})`, ...criteria].join("; "),
+    criteria.length === 0 ? `${name} (${type})` : `${name} (${type}): ${criteria.join("; ")}`,
   );
   return [
     textPart("", intent, 4),

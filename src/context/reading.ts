@@ -4,7 +4,8 @@
  * comes first, then a stored one or a configured model's, else the record's own sentences.
  */
 import * as z from "zod";
-import { LEVELS, type Level } from "../envelope/schema.ts";
+import { recordNamed } from "../delivery/named.ts";
+import { DeliveryId, type Envelope, LEVELS, type Level } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { AsOfSchema } from "../memory/as-of.ts";
 import { holdingOf } from "../memory/holding.ts";
@@ -24,6 +25,8 @@ const ReadingSchema = z.strictObject({
   freshest: z.boolean().default(false),
   /** How much of it; then also its `text`. */
   level: LevelSchema.optional(),
+  /** The delivery in whose views it has a short id. */
+  of: DeliveryId.optional(),
 });
 
 export type ReadOptions = z.input<typeof ReadingSchema>;
@@ -46,19 +49,20 @@ export async function readAsked(
   workspace: Workspace,
   id: string,
   options: ReadOptions = {},
-  /** What the sender of a handoff said of it. */
-  sent?: string,
+  /** What the sender of a handoff said of what it refers to. */
+  refs: Envelope["refs"] = [],
 ): Promise<ReadMemory> {
-  const { asOf, freshest, level } = parseOr(ReadingSchema, options, {
+  const { asOf, freshest, level, of } = parseOr(ReadingSchema, options, {
     code: "invalid_input",
     what: "The options",
   });
-  const asked = await readMemory(workspace, id, { asOf });
+  const whole = of === undefined ? id : await recordNamed(workspace, of, id);
+  const asked = await readMemory(workspace, whole, { asOf });
   const memory = freshest ? await freshestOf(workspace, asked, asOf) : asked;
   if (level === undefined) return memory;
   // What the sender said of it, it said of the record that was sent.
-  const own = memory.id === asked.id ? sent : undefined;
-  return { ...memory, level, ...(await textAt(workspace, memory, level, own)) };
+  const sent = refs.find((ref) => ref.id === memory.id)?.summary;
+  return { ...memory, level, ...(await textAt(workspace, memory, level, sent)) };
 }
 
 /** What holds in its place; the record itself where nothing does, with what became of it. */

@@ -9,19 +9,27 @@ import { readOpen } from "../memory/read.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { summariesIn } from "./candidates.ts";
 import { headOf, partsOf } from "./parts.ts";
 import { expanded } from "./ranges.ts";
-import { blockOf, render } from "./render.ts";
-import type { ShownMemory, View } from "./view.ts";
+import { blockOf, type Page, render } from "./render.ts";
+import { namesAmong } from "./short-ids.ts";
+import type { CheckedArtifact, ShownMemory, View } from "./view.ts";
 
-export type Recipe = Omit<View, "text">;
+/** Of files only how they were: their paths are the envelope's, and go when that is taken away. */
+export type Recipe = Omit<View, "artifacts" | "text"> & {
+  readonly artifacts: readonly CheckedArtifact["freshness"][];
+};
 
-export function recipeOf({ text: _text, ...recipe }: View): Recipe {
-  return recipe;
+export function recipeOf({ text: _text, artifacts, ...recipe }: View): Recipe {
+  return { ...recipe, artifacts: artifacts.map(({ freshness }) => freshness) };
 }
 
 /** The text again, from the records; where something was taken away since, it begins by saying so. */
-export async function rerender(workspace: Workspace, recipe: Recipe): Promise<string> {
+export async function rerender(
+  workspace: Workspace,
+  recipe: Recipe,
+): Promise<Pick<View, "artifacts" | "text">> {
   const { store, name } = workspace;
   const found = await store.findEnvelope(name, recipe.envelope);
   if (found === undefined) throw unknownEnvelope(recipe.envelope);
@@ -31,33 +39,40 @@ export async function rerender(workspace: Workspace, recipe: Recipe): Promise<st
     (await readOpen(workspace, ids)).map((row) => [row.id, memoryOf(row)] as const),
   );
   const omitted = new Set(recipe.omitted.flatMap(({ id }) => expanded(id)));
-  const summaries = new Map(envelope.refs.map(({ id, summary }) => [id, summary]));
+  // As when it was composed: all that was considered, shown or not.
+  const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)];
+  const page: Page = { task: envelope.task, nameOf: namesAmong(considered) };
+  const summaries = summariesIn(envelope);
+  const artifacts = envelope.artifacts.map(({ path }, i) => ({
+    path,
+    freshness: recipe.artifacts[i] ?? "unchecked",
+  }));
   const blocks = [
-    ...partsOf(envelope, recipe).filter(({ id }) => !omitted.has(id)),
+    ...partsOf(envelope, { artifacts, gaps: recipe.gaps }).filter(({ id }) => !omitted.has(id)),
     ...recipe.shown.map((shown) => ({
       section: shown.section,
       text: shownBlock(shown, records.get(shown.id), {
         summary: isNamed(shown) ? summaries.get(shown.id) : undefined,
-        task: envelope.task,
+        page,
       }),
     })),
   ];
   const head = headOf(envelope, recipe.receiver);
   const text = render({ head, blocks, omitted: omitted.size });
-  return sha256(text) === recipe.digest ? text : `${differs(recipe, records)}${text}`;
+  if (sha256(text) === recipe.digest) return { artifacts, text };
+  return { artifacts, text: `${differs(recipe, records)}${text}` };
 }
 
-/** The sender's summary is of what it named, not of what holds in its place. */
-const isNamed = ({ section, insteadOf }: ShownMemory): boolean =>
-  insteadOf === undefined && (section === "references" || section === "task");
+const isNamed = ({ section }: ShownMemory): boolean =>
+  section === "references" || section === "task";
 
 function shownBlock(
   { id, level, freshness, insteadOf }: ShownMemory,
   memory: Memory | undefined,
-  { summary, task }: { readonly summary: string | undefined; readonly task: string },
+  { summary, page }: { readonly summary: string | undefined; readonly page: Page },
 ): string {
   if (memory === undefined || memory.redacted !== undefined) return `- ${id}: taken away since\n`;
-  return blockOf({ memory, freshness, insteadOf, summary }, level, { task });
+  return blockOf({ memory, freshness, insteadOf, summary }, level, page);
 }
 
 function differs({ shown }: Recipe, records: ReadonlyMap<string, Memory>): string {

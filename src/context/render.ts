@@ -4,11 +4,10 @@
  * count the same together. Nothing in it depends on when it is rendered.
  */
 import { sha256 } from "../canonical.ts";
-import type { Envelope, Level } from "../envelope/schema.ts";
+import type { Level } from "../envelope/schema.ts";
 import type { Candidate } from "./candidates.ts";
 import { atLevel, LEVEL_LENGTH } from "./detail.ts";
-import { fenced, fencedLine } from "./fence.ts";
-import { instantOf } from "./parts.ts";
+import { fencedLine, quoted } from "./fence.ts";
 import { countBlock, type Tokenizer } from "./tokens.ts";
 import { SECTIONS, type Section } from "./view.ts";
 
@@ -36,52 +35,41 @@ export type Marks = Pick<Candidate, "freshness" | "insteadOf" | "summary">;
 
 /** A record that is shown, and what is known of it. */
 type Shown = Pick<Candidate, "memory"> & Marks;
-type OfTask = Pick<Envelope, "task">;
 
-/** A record as a block. */
-export function blockOf(shown: Shown, level: Level, envelope: OfTask): string {
-  const head = headerOf(shown, envelope);
-  if (level !== "reference") return `${head}\n${bodyOf(shown, level)}`;
-  return `${head}: ${fencedLine(atLevel(shown.memory, level, shown.summary))}\n`;
+/** What a record is shown within. */
+export interface Page {
+  readonly task: string;
+  /** What a record is called here. */
+  readonly nameOf: (id: string) => string;
+}
+
+/** A record as a block: one line, unless its text has several. */
+export function blockOf(shown: Shown, level: Level, page: Page): string {
+  const text = atLevel(shown.memory, level, shown.summary);
+  const said = level === "reference" ? fencedLine(text) : quoted(text);
+  return `${headerOf(shown, page)}${level === "full" ? "" : ` (${level})`}: ${said}\n`;
 }
 
 /** Its author's time is told, which is part of what the digest covers. */
-function headerOf({ memory, freshness, insteadOf }: Shown, envelope: OfTask): string {
+function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
   const { id, type, agent, createdAt, task } = memory;
-  const about = task === undefined || task === envelope.task ? "" : `, on ${task}`;
-  const stale = freshness === "stale" ? ", STALE" : "";
-  const instead = insteadOf === undefined ? "" : `, instead of ${insteadOf}`;
-  return `- [${type}] ${id} by ${agent}, ${instantOf(createdAt)}${about}${stale}${instead}`;
+  const about = task === undefined || task === page.task ? "" : `, on ${quoted(task)}`;
+  // What was referred to is stale; this is what holds.
+  const stale = freshness === "stale" ? "STALE " : "";
+  const instead = insteadOf === undefined ? "" : `, holds instead of ${stale}${insteadOf}`;
+  return `- [${type}] ${page.nameOf(id)} by ${agent}, ${dayOf(createdAt)}${about}${instead}`;
 }
 
-function bodyOf({ memory, summary }: Shown, level: Level): string {
-  const text = fenced(atLevel(memory, level, summary));
-  return level === "full" ? `${text}\n` : `(${level})\n${text}\n`;
-}
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/**
- * What a record's block takes, remembered by what it is made of. Head and body meet at the end of a line
- * and are counted apart: the head is the same at every level.
- */
-export function blockTokens(
-  tokenizer: Tokenizer,
-  shown: Shown,
-  level: Level,
-  envelope: OfTask,
-): number {
+/** What a record's block takes, remembered by what it is made of. */
+export function blockTokens(tokenizer: Tokenizer, shown: Shown, level: Level, page: Page): number {
   const { memory, freshness, insteadOf, summary } = shown;
-  const about = memory.task === undefined || memory.task === envelope.task ? "" : "elsewhere";
+  const about = memory.task === undefined || memory.task === page.task ? "" : "elsewhere";
   const said = summary === undefined || level === "full" ? "" : sha256(summary);
-  const head = [memory.digest, freshness, insteadOf, about];
-  if (level === "reference") {
-    const key = [level, ...head, said].join(" ");
-    return countBlock(tokenizer, key, () => blockOf(shown, level, envelope));
-  }
-  const body = [level, memory.digest, said].join(" ");
-  return (
-    countBlock(tokenizer, head.join(" "), () => `${headerOf(shown, envelope)}\n`) +
-    countBlock(tokenizer, body, () => bodyOf(shown, level))
-  );
+  const name = page.nameOf(memory.id);
+  const key = [level, memory.digest, name, freshness, insteadOf, about, said].join(" ");
+  return countBlock(tokenizer, key, () => blockOf(shown, level, page));
 }
 
 /** Where a summary would leave out so little, there is none. */

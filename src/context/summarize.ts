@@ -66,11 +66,14 @@ export function httpSummarizer(options: HttpSummarizerOptions): Summarizer {
         { role: "user", content: fenced(text) },
       ];
       const asked = count(messages.map(({ content }) => content).join("\n"));
-      const paid = purse.take(asked + tokens);
+      let settle = (_really: number): void => {};
+      const paying = (): void => {
+        settle = purse.take(asked + tokens);
+      };
       const body = { messages, max_tokens: tokens, temperature: 0, stream: false };
-      const answer = await request(server, { body, patience, signal });
+      const answer = await request(server, { body, patience, signal, paying });
       const said = summaryIn(answer);
-      purse.settle(paid, spentIn(answer) ?? asked + count(said));
+      settle(spentIn(answer) ?? asked + count(said));
       return said;
     },
   };
@@ -110,24 +113,20 @@ class Purse {
     this.#allowed = allowed;
   }
 
-  take(tokens: number): number {
+  /** Gives what it is settled with: what it came to instead. A question that failed counts as it was meant. */
+  take(tokens: number): (really: number) => void {
     const { spend, spendPerDay = Number.POSITIVE_INFINITY, clock } = this.#allowed;
     const day = Math.floor(clock.now() / DAY_MS);
     if (this.#today.day !== day) this.#today = { day, spent: 0 };
     if (this.#spent + tokens > spend) throw overspent("spend", spend);
     if (this.#today.spent + tokens > spendPerDay) throw overspent("spendPerDay", spendPerDay);
-    this.#add(tokens);
-    return tokens;
-  }
-
-  /** What it came to instead; a question that failed counts as it was meant. */
-  settle(taken: number, really: number): void {
-    this.#add(really - taken);
-  }
-
-  #add(tokens: number): void {
-    this.#spent += tokens;
-    this.#today.spent += tokens;
+    const today = this.#today;
+    const add = (more: number): void => {
+      this.#spent += more;
+      today.spent += more;
+    };
+    add(tokens);
+    return (really) => add(really - tokens);
   }
 }
 

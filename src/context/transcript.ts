@@ -5,12 +5,13 @@
 
 /** Who speaks, at the beginning of a line, as chat logs write it. */
 const TURN =
-  /^\s*(?:[*_#>[<"-]+\s*)?(user|human|assistant|ai|system|tool|function|model|developer|bot|claude|chatgpt|agent)(?:\s*\([^)\n]{0,40}\))?\s*(?:[*_\]>"]+)?\s*[:>]/iu;
-/** There is talk where both sides speak; settings have a user too. */
+  /^\s*(?:[[(]?\d[\d:.,/ TZ-]{3,24}[\])]?\s*)?(?:[*_#>[<"-]+\s*)?(user|human|assistant|ai|system|tool|function|model|developer|bot|claude|chatgpt|agent)(?:\s*\([^)\n]{0,40}\))?\s*(?:[*_\]>"]+)?\s*[:>]/iu;
+/** There is talk where both sides speak, one of them again or a tool between them; settings have a user too. */
 const PEOPLE: ReadonlySet<string> = new Set(["user", "human"]);
 const MACHINES: ReadonlySet<string> = new Set(
   "assistant ai model bot claude chatgpt agent".split(" "),
 );
+const TOOLS: ReadonlySet<string> = new Set(["tool", "function"]);
 /** One exchange, and the beginning of the next. */
 const FEWEST_TURNS = 3;
 /** Of the lines that say something: a text that quotes a few turns is no log. */
@@ -25,14 +26,13 @@ export function isTranscript(text: string): boolean {
 function isTalk(text: string): boolean {
   if (!text.includes("\n")) return false;
   const lines = text.split("\n", LINES_LOOKED_AT).filter((line) => line.trim() !== "");
-  const turns = lines.flatMap(
-    (line) =>
-      TURN.exec(line)?.[0]
-        .toLowerCase()
-        .match(/[a-z]+/) ?? [],
-  );
+  const turns = lines.flatMap((line) => TURN.exec(line)?.[1]?.toLowerCase() ?? []);
   if (turns.length < FEWEST_TURNS || turns.length / lines.length < SHARE) return false;
-  return turns.some((who) => PEOPLE.has(who)) && turns.some((who) => MACHINES.has(who));
+  const speakers = [...new Set(turns)];
+  const goesOn = speakers.length < turns.length || speakers.some((who) => TOOLS.has(who));
+  return (
+    goesOn && speakers.some((who) => PEOPLE.has(who)) && speakers.some((who) => MACHINES.has(who))
+  );
 }
 
 /** A JSON array of messages, an object that holds one, or one message a line. */

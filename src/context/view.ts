@@ -47,7 +47,7 @@ export interface ShownMemory {
   readonly freshness?: Freshness;
 }
 
-export const OMITTED_WHY = ["budget", "limit", "log"] as const;
+export const OMITTED_WHY = ["budget", "limit", "log", "said"] as const;
 
 /** Something that was considered and is not in the view. */
 export interface OmittedMemory {
@@ -57,8 +57,8 @@ export interface OmittedMemory {
   /** What it would take to show it in full. */
   readonly tokens: number;
   /**
-   * There was no room; the role's profile gives it no weight; or it is a conversation as it went, or
-   * reasoning that is settled, which nobody has named.
+   * There was no room; the role's profile gives it no weight; it is a conversation as it went, or
+   * reasoning that is settled, which nobody has named; or the envelope says it word for word.
    */
   readonly why: (typeof OMITTED_WHY)[number];
 }

@@ -14,6 +14,8 @@ import type { Workspace } from "../store/workspace.ts";
 import { leaseLost } from "./lease.ts";
 import { lookOut } from "./lookout.ts";
 import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
+import { isUnreadable, readableIn } from "./unreadable.ts";
+import { inboxesOf } from "./waiting.ts";
 import type { Worker } from "./worker.ts";
 
 const AcceptSchema = z.strictObject({
@@ -83,7 +85,22 @@ export async function acceptNext(
     unwritten: "signal",
   });
   const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken, receipt);
-  return lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
+  try {
+    return await lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
+  } catch (error) {
+    if (delivery !== undefined || !isUnreadable(error)) throw error;
+    // The first in line cannot be read here: what comes after it does not wait for that.
+    for (const next of await readableIn(workspace, inboxesOf(receiver), task)) {
+      const taken = await lookOut(
+        workspace,
+        receiver,
+        { delivery: next, task, accept },
+        { wait: false },
+      );
+      if (taken !== undefined) return taken;
+    }
+    throw error;
+  }
 }
 
 function acceptRecord(

@@ -148,7 +148,7 @@ interface Sides<Item, Given> {
   readonly before: readonly Added<Item>[];
   readonly given: readonly Given[];
   readonly releases: readonly Releasing[];
-  readonly released: readonly Pick<KeptRelease, "id" | "kind" | "said">[];
+  readonly released: readonly Pick<KeptRelease, "id" | "kind" | "reason" | "said">[];
 }
 
 interface Merged<Item> {
@@ -163,67 +163,90 @@ function merge<Item extends { readonly id: string }, Given>(
   { live, before, given, releases, released }: Sides<Item, Given>,
 ): Merged<Item> {
   const now = releases.filter(({ kind }) => kind === how.kind);
-  const isOff = (item: Item): boolean =>
-    [...released, ...now].some(
-      ({ kind, id, said }) => kind === how.kind && id === item.id && said === how.textOf(item),
-    );
+  const off = [...released, ...now].filter(({ kind }) => kind === how.kind);
+  const releaseOf = (item: Item) =>
+    off.findLast(({ id, said }) => id === item.id && said === how.textOf(item));
   const carried = new Map(
     live
       .filter(({ id }) => !now.some((each) => each.id === id))
       .map((item) => [item.id, { ...asBefore(item), ...item }]),
   );
-  const added = before.filter((item) => how.travels(item) && !isOff(item) && !carried.has(item.id));
+  const added = before.filter(
+    (item) => how.travels(item) && releaseOf(item) === undefined && !carried.has(item.id),
+  );
   for (const { said: _, ...item } of added) carried.set(item.id, item as unknown as Item);
   const all = new Map<string, Item>();
-  const mine: Item[] = [];
+  const mine = new Map<string, Item>();
   const widened: Item[] = [];
   const flags: Flag[] = [];
   for (const [i, each] of given.entries()) {
     const said = how.read(each);
-    const kept = carried.get(said.id) ?? (isNamed(each) ? undefined : sameText(carried, said));
+    const path = `${how.path}[${i}]`;
+    const kept = isNamed(each) ? carried.get(said.id) : sameText(said);
     if (kept !== undefined) {
       const { item, why } = how.again(all.get(kept.id) ?? kept, said);
       all.set(item.id, item);
-      if (isOff(said)) continue; // Copied from before it was released, and set anew.
+      if (releaseOf(said) !== undefined) continue; // Copied from before it was released, and set anew.
       if (how.isWider(item, kept)) widened.push(item);
-      if (why !== undefined) flags.push({ about: kept.id, path: `${how.path}[${i}]`, why });
+      if (why !== undefined) flags.push({ about: kept.id, path, why });
       continue;
     }
-    if (how.travels(said) && (isOff(said) || isOld(said.id))) continue; // From before its release.
-    const twin = all.get(said.id);
-    if (twin !== undefined && how.textOf(twin) === how.textOf(said)) continue;
-    // Two that a hop calls by one id stay two.
-    const item = twin === undefined ? said : { ...said, id: how.idOf(said) };
+    const release = how.travels(said) ? (releaseOf(said) ?? releaseSince(said.id)) : undefined;
+    if (release !== undefined) {
+      // A copy of what was handed over stays off; who sets it again is told how.
+      if (copyIn(said) === undefined)
+        flags.push({ about: said.id, path, why: wasReleased(release) });
+      continue;
+    }
+    const item = besides(said);
     all.set(item.id, item);
-    if (how.travels(item)) mine.push(item);
+    if (how.travels(item)) mine.set(item.id, item);
   }
   for (const item of carried.values()) if (!all.has(item.id)) all.set(item.id, item);
-  return { all: [...all.values()], added: [...added, ...mine], widened, flags };
+  return { all: [...all.values()], added: [...added, ...mine.values()], widened, flags };
+
+  /** Two that a hop calls by one id stay two; said twice it is one, with all that was said. */
+  function besides(said: Item): Item {
+    let item = said;
+    for (let n = 1; ; n++) {
+      const twin = all.get(item.id) ?? carried.get(item.id);
+      if (twin === undefined) return item;
+      if (how.textOf(twin) === how.textOf(said)) {
+        const isStronger = how.travels(said) && !how.travels(twin);
+        return isStronger ? { ...twin, ...item } : how.again(twin, item).item;
+      }
+      item = { ...said, id: n === 1 ? how.idOf(said) : `${how.idOf(said)}-${n}` };
+    }
+  }
 
   /** What it was handed under this id was released since: in other words it is still a copy. */
-  function isOld(id: string): boolean {
-    return before.some(
-      (each) =>
-        each.id === id &&
-        released.some(
-          (off) => off.kind === how.kind && off.id === id && off.said === how.textOf(each),
-        ),
+  function releaseSince(id: string) {
+    const handed = before.filter((each) => each.id === id).map(how.textOf);
+    return released.findLast(
+      (each) => each.kind === how.kind && each.id === id && handed.includes(each.said),
     );
+  }
+
+  function copyIn(item: Item): Added<Item> | undefined {
+    return before.find((each) => each.id === item.id && how.textOf(each) === how.textOf(item));
   }
 
   /** With what a later version says of it, and nobody here knows. */
   function asBefore(item: Item): object {
-    const same = before.find(
-      (each) => each.id === item.id && how.textOf(each) === how.textOf(item),
-    );
-    const { said: _, ...known } = same ?? {};
+    const { said: _, ...known } = copyIn(item) ?? {};
     return known;
   }
 
-  function sameText(items: ReadonlyMap<string, Item>, said: Item): Item | undefined {
-    return [...items.values()].find((item) => how.textOf(item) === how.textOf(said));
+  function sameText(said: Item): Item | undefined {
+    return [...carried.values()].find((item) => how.textOf(item) === how.textOf(said));
   }
 }
+
+const wasReleased = ({ reason }: Pick<KeptRelease, "reason">): string =>
+  clip(
+    `left out: it was released; under a new id it holds again. ${reason}`,
+    FORMAT_LIMITS.lineLength,
+  );
 
 const isNamed = (given: unknown): boolean =>
   typeof given === "object" && given !== null && "id" in given && given.id !== undefined;

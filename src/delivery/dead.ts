@@ -1,6 +1,7 @@
 /** Dead letters: what was given up, with every try; tried again, tried with another envelope, dropped. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
+import { refuseBrokenIn } from "../context/lint-rules.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";
@@ -117,6 +118,7 @@ interface Edited {
 async function edited(workspace: Workspace, from: Envelope, edits: Edits): Promise<Edited> {
   const { changes, entry } = await carriedWith(workspace, from, edits);
   const sealed = sealAgain(workspace, from, { ...edits, ...changes });
+  await refuseBrokenIn(workspace, sealed.envelope, Object.keys(edits));
   const { id: envelope, metadata } = sealed.envelope;
   return {
     sealed,
@@ -132,7 +134,9 @@ async function overdue(workspace: Workspace, from: Envelope): Promise<Edited> {
     decisions = from.decisions,
     ...rest
   } = await carriedNow(workspace, from);
-  const isSame = isDeepStrictEqual([constraints, decisions], [from.constraints, from.decisions]);
+  const isSame =
+    rest.flags === undefined &&
+    isDeepStrictEqual([constraints, decisions], [from.constraints, from.decisions]);
   return isSame ? {} : { sealed: sealAgain(workspace, from, { ...rest, constraints, decisions }) };
 }
 

@@ -35,7 +35,9 @@ export async function escalate(
       state: `${envelope.from.agent} → ${addressOf(envelope.to)}: ${reason}`,
       next: [`Decide about ${delivery.id}: redrive it, discard it, or hand the task to another.`],
       parents: [envelope.id],
-      constraints: envelope.constraints,
+      // What it only should do is for who has the work: news must not fail for want of room.
+      constraints: envelope.constraints.filter(({ level }) => level === "must"),
+      decisions: envelope.decisions,
       policy: {},
     },
     { passesOn: envelope },

@@ -141,7 +141,8 @@ async function openWith(
 
 /** What nobody here knows of the lines goes on in what they come to; where they differ, the first's. */
 function withUnknown(from: Envelope, lines: readonly Envelope[]): Envelope {
-  return Object.assign({}, ...lines.toReversed().map(unknownFields), from) as Envelope;
+  const unknown = lines.toReversed().flatMap((line) => Object.entries(unknownFields(line)));
+  return { ...Object.fromEntries(unknown), ...from };
 }
 
 type JoinedResult = NonNullable<Envelope["results"]>[number];

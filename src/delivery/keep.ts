@@ -52,15 +52,18 @@ export function originOf(intents: readonly LedgerIntent[], said: string): string
   const others = [...new Map(intents.map((each) => [each.intent, each])).values()].filter(
     ({ intent }) => intent !== said && intent !== "",
   );
-  const [first, ...rest] = others;
-  if (first === undefined) return undefined;
-  return rest.reduce((text, { intent, task }) => {
-    const longer = `${text}\n\n${intent}`;
-    if (longer.length <= FORMAT_LIMITS.textLength) return longer;
-    const named = `${text}\n\n(See also the ledger of "${task}".)`;
-    return named.length <= FORMAT_LIMITS.textLength ? named : text;
-  }, first.intent);
+  const texts = others.map(({ intent }) => intent);
+  const whole = texts.join("\n\n");
+  if (texts.length === 0 || whole.length <= FORMAT_LIMITS.textLength) return whole || undefined;
+  const room = FORMAT_LIMITS.textLength - MORE.length;
+  let fits = texts.length;
+  while (fits > 1 && texts.slice(0, fits).join("\n\n").length > room) fits--;
+  const first = texts.slice(0, fits).join("\n\n");
+  return first.length > room ? first : `${first}${MORE}`;
 }
+
+/** Where there is no room for all of them. */
+const MORE = "\n\n(There are more: see `origins` of the task's ledger.)";
 
 export interface Keeping {
   readonly family: Family;

@@ -13,9 +13,7 @@ const Share = z.number().min(0);
 const FRESHNESS = ["fresh", "stale", "gone"] as const;
 
 const PackedSchema = z.object({
-  artifacts: z.array(
-    z.object({ path: z.string(), freshness: z.enum([...FRESHNESS, "unchecked"]) }),
-  ),
+  artifacts: z.array(z.enum([...FRESHNESS, "unchecked"])),
   budget: z.object({
     tokens: z.int().positive(),
     from: z.enum(["call", "envelope", "profile", "window", "default"]),
@@ -28,6 +26,7 @@ const PackedSchema = z.object({
   digest: z.string(),
   envelope: EnvelopeId,
   gaps: z.array(z.object({ id: MemoryId, reason: z.string() })),
+  /** A part of the envelope by its place alone: #done[0-11]. */
   omitted: z.array(z.tuple([z.string(), SectionName, Count, z.enum(OMITTED_WHY)])),
   receiver: z.string(),
   role: z.string(),
@@ -64,6 +63,9 @@ type Packed = z.output<typeof PackedSchema>;
 
 export function packed({ shown, omitted, ...rest }: Recipe, refs: readonly string[]): Packed {
   const places = new Map(refs.map((id, i) => [id, i]));
+  const { envelope } = rest;
+  const nameOf = (id: string): string =>
+    id.startsWith(`${envelope}#`) ? id.slice(envelope.length) : id;
   return {
     ...rest,
     artifacts: [...rest.artifacts],
@@ -79,7 +81,7 @@ export function packed({ shown, omitted, ...rest }: Recipe, refs: readonly strin
         insteadOf,
       ],
     ),
-    omitted: omitted.map(({ id, section, tokens, why }) => [id, section, tokens, why]),
+    omitted: omitted.map(({ id, section, tokens, why }) => [nameOf(id), section, tokens, why]),
   };
 }
 
@@ -91,6 +93,11 @@ export function unpacked({ shown, omitted, ...rest }: Packed, refs: readonly str
       ...(insteadOf === "" ? {} : { insteadOf }),
       ...(freshness === "" ? {} : { freshness }),
     })),
-    omitted: omitted.map(([id, section, tokens, why]) => ({ id, section, tokens, why })),
+    omitted: omitted.map(([id, section, tokens, why]) => ({
+      id: id.startsWith("#") ? `${rest.envelope}${id}` : id,
+      section,
+      tokens,
+      why,
+    })),
   };
 }

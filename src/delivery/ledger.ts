@@ -102,100 +102,137 @@ export async function readFamily(
   }
   const kept = found.get(task)?.kept;
   const from = [...new Set([...(kept?.from ?? []), ...others])];
-  const inherited = from.map((parent) =>
-    holding(parent, (name) => found.get(name)?.kept, new Set([task])),
-  );
-  return {
+  const kin: Kin = {
     task,
-    kept,
-    revision: found.get(task)?.revision ?? 0,
-    from,
-    ...together(task, kept, inherited),
+    ledgerOf: (name) => found.get(name)?.kept,
+    parentsOf: (name) => (name === task ? from : (found.get(name)?.kept.from ?? [])),
   };
+  return { task, kept, revision: found.get(task)?.revision ?? 0, from, ...holding(kin) };
+}
+
+/** A task, and what is kept of it and of those it inherits from. */
+interface Kin {
+  readonly task: string;
+  readonly ledgerOf: (task: string) => KeptLedger | undefined;
+  readonly parentsOf: (task: string) => readonly string[];
 }
 
 type Holding = Pick<Family, "constraints" | "decisions" | "origins" | "released">;
 
-/** What holds for a task of the family; `below` are those on the way here: a circle ends there. */
-function holding(
-  task: string,
-  ledgerIn: (task: string) => KeptLedger | undefined,
-  below: ReadonlySet<string>,
-): Holding {
-  if (below.has(task)) return NOTHING;
-  const kept = ledgerIn(task);
-  const way = new Set([...below, task]);
-  const inherited = (kept?.from ?? []).map((parent) => holding(parent, ledgerIn, way));
-  const held = together(task, kept, inherited);
-  if (held.origins.length > 0 || kept === undefined) return held;
-  const { intent, brief } = kept;
-  return { ...held, origins: [{ task, intent, ...(brief && { brief }) }] };
-}
-
 const NOTHING: Holding = { constraints: [], decisions: [], origins: [], released: [] };
 
-/** What a task keeps itself, and what it inherits and was not released from. */
-function together(
-  task: string,
-  kept: KeptLedger | undefined,
-  inherited: readonly Holding[],
-): Holding {
-  const mine = <T>(items: readonly T[] = []): (T & Of)[] =>
-    items.map((item) => ({ ...item, task }));
-  const all = <T>(pick: (held: Holding) => readonly T[]): T[] => inherited.flatMap(pick);
-  const released = [...all((held) => held.released), ...mine(kept?.released)];
-  const one = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => [
-    ...new Map(items.map((item) => [keyOf(item), item])).values(),
-  ];
+/** What holds for a task. Each one above it is looked at once, however many ways lead there. */
+function holding(kin: Kin): Holding {
+  const all = [...above(kin), kin.task].map((task) => ({ task, kept: kin.ledgerOf(task) }));
+  const each = <T>(pick: (kept: KeptLedger) => readonly T[]): (T & Of)[] =>
+    all.flatMap(({ task, kept }) => (kept ? pick(kept) : []).map((item) => ({ ...item, task })));
+  const released = each((kept) => kept.released);
+  const on = <T extends Of & { readonly id: string }>(
+    items: readonly T[],
+    kind: KeptRelease["kind"],
+    textOf: (item: T) => string,
+  ): T[] => {
+    const isOn = (item: T): boolean => reaches(kin, item, released.filter(isOf(item)));
+    const isOf = (item: T) => (off: LedgerRelease) =>
+      off.kind === kind && off.said === textOf(item) && isNameOf(item.id, off.id);
+    return eachByItsName(items.filter(isOn), kin.task, textOf);
+  };
   return {
-    constraints: [
-      ...stillOn(
-        all((held) => held.constraints),
-        kept,
-        ({ rule }) => rule,
-      ),
-      ...mine(kept?.constraints),
-    ],
-    decisions: [
-      ...stillOn(
-        all((held) => held.decisions),
-        kept,
-        ({ question }) => question,
-      ),
-      ...mine(kept?.decisions),
-    ],
-    origins: one(
-      all((held) => held.origins),
-      (origin) => origin.task,
+    constraints: on(
+      each((kept) => kept.constraints),
+      "constraint",
+      ({ rule }) => rule,
     ),
-    released: one(released, (each) => JSON.stringify([each.task, each.record, each.id])),
+    decisions: on(
+      each((kept) => kept.decisions),
+      "decision",
+      ({ question }) => question,
+    ),
+    origins: originsOf(kin),
+    released,
   };
 }
 
-/**
- * One of each that the task was not released from: two parents may have one from the same grandparent.
- * Where two mean different things by one id, the second goes by another: neither may be lost.
- */
-function stillOn<T extends { readonly id: string }>(
-  items: readonly T[],
-  kept: KeptLedger | undefined,
-  said: (item: T) => string,
-): T[] {
-  const off = new Set(kept?.released.map((each) => JSON.stringify([each.id, each.said])));
-  const on = new Map<string, T>();
-  const seen = new Set<string>();
-  for (const item of items) {
-    const text = said(item);
-    const other = `${item.id.slice(0, 100)}-${sha256(text).slice(0, 8)}`;
-    const isOff = [item.id, other].some((id) => off.has(JSON.stringify([id, text])));
-    const key = JSON.stringify([item.id, text]);
-    if (isOff || seen.has(key)) continue;
-    seen.add(key);
-    const id = on.has(item.id) ? other : item.id;
-    on.set(id, { ...item, id });
-  }
-  return [...on.values()];
+/** The tasks it inherits from, the eldest first; a circle ends where it comes round. */
+function above({ task, parentsOf }: Kin): readonly string[] {
+  const seen = new Set([task]);
+  const order: string[] = [];
+  const visit = (name: string): void => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    parentsOf(name).forEach(visit);
+    order.push(name);
+  };
+  parentsOf(task).forEach(visit);
+  return order;
 }
+
+/** Whether it comes down to the task on some way on which nobody was released from it. */
+function reaches(
+  { task, parentsOf }: Kin,
+  { task: setIn }: Of,
+  released: readonly LedgerRelease[],
+): boolean {
+  const off = new Set(released.map((each) => each.task));
+  const seen = new Set<string>();
+  const leads = (name: string): boolean => {
+    if (name === setIn) return true;
+    if (off.has(name) || seen.has(name)) return false;
+    seen.add(name);
+    return parentsOf(name).some(leads);
+  };
+  return off.size === 0 || leads(task);
+}
+
+/** The tops of the family: who inherits from nobody, or only from who was begun below it. */
+function originsOf({ task, ledgerOf: keptOf, parentsOf }: Kin): LedgerIntent[] {
+  const found = new Map<string, readonly string[]>([[task, []]]);
+  const topsOf = (name: string): readonly string[] => {
+    const before = found.get(name);
+    if (before !== undefined) return before;
+    found.set(name, []);
+    const further = parentsOf(name).flatMap(topsOf);
+    const tops = further.length > 0 || keptOf(name) === undefined ? further : [name];
+    found.set(name, [...new Set(tops)]);
+    return tops;
+  };
+  return [...new Set(parentsOf(task).flatMap(topsOf))].flatMap((top) => {
+    const { intent, brief } = keptOf(top) ?? {};
+    return intent === undefined ? [] : [{ task: top, intent, ...(brief && { brief }) }];
+  });
+}
+
+/**
+ * One of each: two parents may have one from the same grandparent. Where two mean different things by
+ * one id, the one that is not the task's own, or comes later, goes by another: neither may be lost.
+ */
+function eachByItsName<T extends Of & { readonly id: string }>(
+  items: readonly T[],
+  task: string,
+  textOf: (item: T) => string,
+): T[] {
+  const own = items.filter((item) => item.task === task);
+  const taken = new Map(own.map((item) => [item.id, textOf(item)]));
+  const seen = new Set<string>();
+  return items.flatMap((item) => {
+    const text = textOf(item);
+    const key = JSON.stringify([item.id, text]);
+    if (seen.has(key)) return [];
+    seen.add(key);
+    const isTaken = (id: string): boolean => (taken.get(id) ?? text) !== text;
+    let id = item.id;
+    for (let length = 8; isTaken(id); length++) id = otherName(item.id, text, length);
+    taken.set(id, text);
+    return [{ ...item, id }];
+  });
+}
+
+const otherName = (id: string, text: string, length: number): string =>
+  `${id.slice(0, 100)}-${sha256(text).slice(0, length)}`;
+
+/** Whether something that says the same goes by this name for the other, here or further down. */
+const isNameOf = (id: string, name: string): boolean =>
+  name === id || name.startsWith(`${id.slice(0, 100)}-`);
 
 /** What was redacted can have become too long, or no id any more; it travels all the same. */
 function tidy(kept: KeptLedger): KeptLedger {

@@ -28,11 +28,13 @@ export async function carriedNow(
   if (family.kept === undefined && family.from.length === 0) return {};
   const { constraints, decisions } = envelope;
   const carried = carry(family, { constraints, decisions, releases: [] }, undefined);
-  // Nobody is here to choose: with more than it has room for, it stays as it was sent.
-  const isTooMuch = [carried.constraints, carried.decisions].some(
-    ({ length }) => length > FORMAT_LIMITS.listItems,
+  // Nobody is here to choose: with more than it has room for, it stays as it was sent, and says so.
+  const flags = (["constraints", "decisions"] as const).flatMap((path) =>
+    leftOut(carried[path], envelope, path),
   );
-  if (isTooMuch) return {};
+  if (flags.length > 0) {
+    return { flags: [...(envelope.flags ?? []), ...flags].slice(-FORMAT_LIMITS.listItems) };
+  }
   const origin = originOf(intentsOf(family), envelope.intent);
   return {
     constraints: carried.constraints,
@@ -40,6 +42,19 @@ export async function carriedNow(
     ...(origin === undefined ? {} : { origin }),
     ...releasedSince(envelope, family),
   };
+}
+
+/** Of more than a list has room for: the first that the envelope has not, and how many there are. */
+function leftOut(
+  carried: readonly { readonly id: string }[],
+  envelope: Envelope,
+  path: "constraints" | "decisions",
+): NonNullable<Envelope["flags"]> {
+  if (carried.length <= FORMAT_LIMITS.listItems) return [];
+  const said = new Set(envelope[path].map(({ id }) => id));
+  const missing = carried.filter(({ id }) => !said.has(id));
+  const why = `no room for ${missing.length} that the line carries: see the ledger of "${envelope.task}"`;
+  return missing.slice(0, 1).map(({ id: about }) => ({ about, path, why }));
 }
 
 function releasedSince(

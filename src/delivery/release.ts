@@ -33,7 +33,7 @@ export const taskName = (task: unknown): string =>
 /** The ledger as it is afterwards. */
 export async function release(
   workspace: Workspace,
-  by: Author & { readonly role: string },
+  by: Author,
   task: string,
   asked: ReleaseInput,
 ): Promise<Ledger> {
@@ -51,7 +51,7 @@ export async function release(
 
 async function releaseOnce(
   workspace: Workspace,
-  by: Author & { readonly role: string },
+  by: Author,
   task: string,
   asked: ReleaseInput,
 ): Promise<readonly Memory[] | undefined> {

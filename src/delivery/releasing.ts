@@ -20,7 +20,6 @@ export interface ReleaseInput {
 
 export interface Releaser {
   readonly agent: string;
-  readonly role: string;
   /** It is handing on work of this task. */
   readonly isOnLine: boolean;
   /** Where a release is said. */
@@ -73,7 +72,9 @@ async function requireRight(
   const entitled = item.kind === "constraint" ? item.of.by : item.of.owner;
   if (entitled !== undefined && (await isSame(workspace, releaser.agent, entitled))) return;
   const roles = await releasers(workspace);
-  if (roles.includes(releaser.role)) return;
+  // The role it has now, not the one it had when it began.
+  const registered = await workspace.store.findAgent(workspace.name, releaser.agent);
+  if (registered !== undefined && roles.includes(registered.role)) return;
   if (entitled === undefined) {
     if (releaser.isOnLine || (await hasPart(workspace, family.task, releaser.agent))) return;
     throw notPermitted(item, path, "an agent that has sent or received the task", roles);

@@ -147,9 +147,9 @@ function keptIn(memory: Memory): KeptView | undefined {
 }
 
 async function again(workspace: Workspace, { memory, recipe }: KeptView): Promise<ShownView> {
-  const text = await rerender(workspace, recipe);
+  const { artifacts, text } = await rerender(workspace, recipe);
   const matches = sha256(text) === recipe.digest;
-  return { ...recipe, text, memory: memory.id, at: memory.storedAt, matches };
+  return { ...recipe, artifacts, text, memory: memory.id, at: memory.storedAt, matches };
 }
 
 /** What every holder of a delivery saw, rendered again, oldest first. */
@@ -162,6 +162,19 @@ export async function viewsOf(workspace: Workspace, id: string): Promise<ShownVi
     if (isOpenTo(each.memory, workspace.reader)) views.push(await again(workspace, each));
   }
   return views;
+}
+
+/** The records that the envelope of a delivery and the views of its holders name. */
+export async function consideredIn(workspace: Workspace, id: string): Promise<string[]> {
+  const found = await workspace.store.findDelivery(workspace.name, id);
+  if (found === undefined) throw unknownDelivery(id);
+  const kept = await keptViews(workspace, await acceptancesOf(workspace, found));
+  const inViews = kept.flatMap(({ recipe }) => [
+    ...recipe.shown,
+    ...recipe.omitted,
+    ...recipe.gaps,
+  ]);
+  return [...parseEnvelope(workspace, found.envelope).refs, ...inViews].map((each) => each.id);
 }
 
 /** What the holder of a delivery was shown so far: the records, and what was missing. */

@@ -6,6 +6,7 @@ import { checkLimit } from "../limits.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, OPEN_STATES, roleInbox } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { readableOf } from "./unreadable.ts";
 
 /** A delivery, or what of it says where it stands in line. */
 export const InboxCursor = z.object({ id: DeliveryId, place: z.int() });
@@ -54,7 +55,7 @@ export async function waitingFor(
     ...(after === undefined ? {} : { after }),
     ...(task === undefined ? {} : { task }),
   });
-  return listed.map(({ delivery, envelope }) => ({
+  return readableOf(workspace, listed).map(({ delivery, envelope }) => ({
     delivery,
     envelope: parseEnvelope(workspace, envelope),
   }));

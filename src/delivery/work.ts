@@ -227,14 +227,13 @@ export class Work<T = unknown> implements AsyncDisposable {
   }
 
   /**
-   * A record the handoff refers to, or any other of the workspace: the freshest, which says so when it
+   * A record the handoff refers to, one by its short id in a view, or any other of the workspace: the freshest, which says so when it
    * superseded the one that was asked for. With a level also its text, as short as that.
    */
   async read(id: string, level?: Level): Promise<ReadMemory> {
-    const sent = this.envelope.refs.find((ref) => ref.id === id)?.summary;
-    const options = { freshest: true, ...(level === undefined ? {} : { level }) };
+    const options = { freshest: true, of: this.id, ...(level === undefined ? {} : { level }) };
     const here = forWork(this.#workspace, this.#sealed);
-    const memory = await readAsked(here, id, options, sent);
+    const memory = await readAsked(here, id, options, this.envelope.refs);
     await this.renew();
     return memory;
   }

@@ -111,10 +111,13 @@ const PLACEHOLDER =
   /example|placeholder|change-?me|redacted|replace|insert|dummy|sample|your|here$|\.\.\.|…|xxx|\*\*|^[$%<{[]|[$%]\{|^(?:null|none|undefined|true|false|string|number|boolean|unknown)\b/i;
 /** `process.env.TOKEN`, `options.apiKey`, `config->password`: says where it is, not what. */
 const EXPRESSION = /^[a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+$/i;
+/** Where one is kept: in a vault, by a cloud's name for it. */
+const KEPT = /^(?:arn|https?|op|ssm|vault):/i;
 /** Ids of this library's own, which look drawn because they are. */
 const OWN_ID = /^[a-z]{3}_[0-9a-f-]{36}/;
 
-const stands = (value: string): boolean => !PLACEHOLDER.test(value) && !EXPRESSION.test(value);
+const stands = (value: string): boolean =>
+  ![PLACEHOLDER, EXPRESSION, KEPT].some((pattern) => pattern.test(value));
 
 /** The part of a provider's key that is drawn by chance. */
 const isDrawn = (value: string): boolean =>

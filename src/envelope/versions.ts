@@ -112,9 +112,10 @@ export class Versions {
   /** The envelope in the form of a major version. */
   inMajor(form: Form, major: number, id: string): Form {
     const { forms, ...newest } = form ?? {};
-    const older = Array.isArray(forms) ? (forms as FormChange[]) : [];
+    const older = (Array.isArray(forms) ? forms : []).filter(isChange);
     // Its own form says all of it; another one will do where that is not known here.
     for (const known of [newest, ...older.map((change) => changed(newest, change))]) {
+      if (movedIn(newest, known) !== undefined) continue; // No form of this envelope.
       const from = majorOf(known["version"]);
       if (from !== undefined && this.#leads(from, major)) return this.#convert(known, from, major);
     }
@@ -125,7 +126,8 @@ export class Versions {
   write(envelope: Envelope): Form {
     if (this.writesOwnShape) return envelope as unknown as Form;
     const major = majorOf(this.writes) ?? ENVELOPE_MAJOR;
-    const own = this.#convert(envelope as unknown as Form, ENVELOPE_MAJOR, major);
+    const { forms: _, ...said } = envelope as unknown as Form; // Those are written here alone.
+    const own = this.#convert(said, ENVELOPE_MAJOR, major);
     const newest = { ...own, version: this.writes };
     const forms = this.#older.map((version): FormChange => {
       const older = this.#convert(newest, major, majorOf(version) ?? ENVELOPE_MAJOR);
@@ -199,8 +201,20 @@ function changed(newest: Form, { with: said, without }: FormChange): Form {
   return { ...Object.fromEntries(left), ...said };
 }
 
+const isObject = (value: unknown): value is Form =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Anybody may have written it. */
+function isChange(value: unknown): value is FormChange {
+  return isObject(value) && isObject(value["with"]) && Array.isArray(value["without"]);
+}
+
+/** The first field that says something else in the other form, although no version may change it. */
+const movedIn = (before: Form, after: Form): string | undefined =>
+  FRAME.find((field) => !isSame(before[field], after[field]));
+
 function requireFrame(before: Form, after: Form): void {
-  const moved = FRAME.find((field) => !isSame(before[field], after[field]));
+  const moved = movedIn(before, after);
   if (moved !== undefined) throw new Error(`a converter changed ${moved}, which no version may`);
 }
 

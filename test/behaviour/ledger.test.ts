@@ -254,6 +254,17 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await refusal(hub.releasers([""]))).code).toBe("invalid_input");
   });
 
+  it("who has a releasing role no more may not release [ENV-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const lead = await hub.agent("lena", { role: "lead" });
+    await planner.handoff(BEGIN);
+    await hub.agent("lena", { role: "coder" });
+    const release = { id: "no-fixtures", reason: "Done with it" };
+    expect((await refusal(lead.release("auth", release))).code).toBe("not_permitted");
+    await hub.agent("coder", { role: "lead" });
+    expect((await coder.release("auth", release)).constraints).toEqual([]);
+  });
+
   it("the same key sends a release once [ENV-10 DLV-9]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(BEGIN);
@@ -358,6 +369,115 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       "Do it by hand",
     ]);
   });
+
+  it("a child and its parent that mean different things by one id lose neither [ENV-10]", async () => {
+    const { hub, planner, coder, tester, reviewer } = await team();
+    const of = (rule: string) => [{ id: "deps", rule }];
+    await planner.handoff({ to: "coder", task: "p", intent: "Build it" });
+    await pass(coder, tester, { task: "c", constraints: of("Only what is there") });
+    await planner.handoff({ to: "coder", task: "p", intent: "x", constraints: of("Ask before") });
+    const envelope = await pass(tester, reviewer);
+    expect(musts(envelope)).toEqual(["Ask before", "Only what is there"]);
+    const [inherited, own] = idsOf(envelope.constraints);
+    expect(own).toBe("deps");
+    // Who set the one may not take off the other.
+    const release = { id: inherited ?? "", reason: "Done" };
+    expect((await refusal(coder.release("c", release))).code).toBe("not_permitted");
+    await planner.release("c", release);
+    expect((await hub.ledger("c"))?.constraints).toMatchObject([{ id: "deps", by: "coder" }]);
+    expect((await hub.ledger("p"))?.constraints).toMatchObject([{ rule: "Ask before" }]);
+  });
+
+  it("what it was released from on one way still comes down the other [ENV-10]", async () => {
+    const { hub, planner } = await team();
+    const begin = async (task: string, parents: string[] = []): Promise<string> =>
+      (await planner.handoff({ to: "coder", task, intent: task, parents })).envelope.id;
+    const top = await planner.handoff({ ...BEGIN, task: "top" });
+    const [a, b] = [await begin("a", [top.envelope.id]), await begin("b", [top.envelope.id])];
+    await planner.release("a", { id: "no-fixtures", reason: "Not here" });
+    await begin("both", [a, b]);
+    expect(idsOf((await hub.ledger("both"))?.constraints ?? [])).toEqual(["no-fixtures"]);
+    expect((await hub.ledger("both"))?.origins).toEqual([{ task: "top", intent: INTENT }]);
+    await planner.release("b", { id: "no-fixtures", reason: "Not here either" });
+    expect((await hub.ledger("both"))?.constraints).toEqual([]);
+    expect(idsOf((await hub.ledger("top"))?.constraints ?? [])).toEqual(["no-fixtures"]);
+  });
+
+  it("looks at each task of a family once, however many ways lead there [ENV-10]", async () => {
+    const { hub, planner } = await team();
+    let parents = [(await planner.handoff({ ...BEGIN, task: "top" })).envelope.id];
+    for (let layer = 0; layer < 40; layer++) {
+      const sent = ["a", "b"].map((name) =>
+        planner.handoff({ to: "coder", task: `${name}${layer}`, intent: "On", parents }),
+      );
+      parents = (await Promise.all(sent)).map(({ envelope }) => envelope.id);
+    }
+    expect(await hub.ledger("a39")).toMatchObject({
+      constraints: [{ id: "no-fixtures", task: "top" }],
+      origins: [{ task: "top" }],
+    });
+  });
+
+  it("what one hop calls by one id, or says twice, is all there [ENV-10]", async () => {
+    const { hub, planner } = await team();
+    const [taken] = idsOf(
+      (await planner.handoff({ ...BEGIN, task: "x", constraints: ["B"] })).envelope.constraints,
+    );
+    const id = taken ?? "";
+    const send = async (task: string, draft: object): Promise<Envelope> =>
+      (await planner.handoff({ to: "coder", intent: "Go", task, ...draft })).envelope as Envelope;
+    const named = await send("one", { constraints: [{ id, rule: "A" }, "B"] });
+    expect(musts(named)).toEqual(["A", "B"]);
+    const twins = [
+      { id, rule: "A" },
+      { id: "t", rule: "C" },
+      { id: "t", rule: "B" },
+    ];
+    expect(musts(await send("two", { constraints: twins }))).toEqual(["A", "C", "B"]);
+    await send("three", { constraints: [{ id, rule: "A" }] });
+    expect(musts(await send("three", { to: "tester", constraints: ["B"] }))).toEqual(["B", "A"]);
+    for (const [task, count] of [
+      ["one", 2],
+      ["two", 3],
+      ["three", 2],
+    ] as const) {
+      const rules = (await hub.ledger(task))?.constraints ?? [];
+      expect(new Set(idsOf(rules)).size).toBe(count);
+    }
+    const weak = { id: "w", rule: "Short lines", level: "should" };
+    const again = await send("four", {
+      constraints: [weak, { ...weak, level: "must" }],
+      decisions: [CACHE, { ...CACHE, options: ["Valkey"] }],
+    });
+    expect(musts(again)).toEqual(["Short lines"]);
+    expect(again.decisions).toEqual([{ ...CACHE, options: [...CACHE.options, "Valkey"] }]);
+    expect(await hub.ledger("four")).toMatchObject({
+      constraints: [{ id: "w" }],
+      decisions: [{ options: [...CACHE.options, "Valkey"] }],
+    });
+  });
+
+  it("who sets again what was released is told how [ENV-10]", async () => {
+    const { planner } = await team();
+    await planner.handoff(BEGIN);
+    await planner.release("auth", { id: "no-fixtures", reason: "They are generated" });
+    const { envelope } = await planner.handoff({ ...BEGIN, to: "tester" });
+    expect(musts(envelope as Envelope)).toEqual([]);
+    expect(envelope.flags).toMatchObject([{ about: "no-fixtures", path: "constraints[0]" }]);
+    expect(envelope.flags?.[0]?.why).toMatch(/released.*new id.*They are generated/);
+  });
+
+  it("more original intents than there is room for are told of [ENV-10]", async () => {
+    const { planner } = await team();
+    const parts = Array.from({ length: 5 }, (_, i) =>
+      planner.handoff({ to: "coder", task: `part ${i}`, intent: `${i}`.repeat(3_999) }),
+    );
+    const whole = { to: "reviewer", task: "whole", intent: "All of it" };
+    const { envelope } = await planner.join(await Promise.all(parts), whole);
+    expect(envelope.origin?.length).toBeLessThanOrEqual(FORMAT_LIMITS.textLength);
+    expect(envelope.origin).toContain("2".repeat(3_999));
+    expect(envelope.origin).toMatch(/There are more: see `origins` of the task's ledger\.\)$/);
+  });
 });
 
 describe.each(STORES)("whatever seals an envelope on %s", (store) => {
@@ -461,6 +581,31 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     const line = (await hub.line("auth")).map(({ envelope }) => envelope);
     const [, news] = line.filter(({ to }) => to.kind === "channel");
     expect(news && musts(news)).toEqual([FIXTURES.rule, LATE.rule, "Measure it"]);
+  });
+
+  it("what an envelope that is sealed again has no room for is told of [ENV-10]", async () => {
+    const { hub, planner, coder } = await teamOn(await openFresh(store));
+    await hub.agent("boss", { role: "coordinator" });
+    const weak = Array.from({ length: 150 }, (_, i) => ({
+      rule: `Nice ${i}`,
+      level: "may" as const,
+    }));
+    const policy = { attempts: 1, exhausted: "escalate" as const };
+    await planner.handoff({ ...BEGIN, policy, constraints: [FIXTURES, ...weak] });
+    const strong = Array.from({ length: 100 }, (_, i) => `Rule ${i}`);
+    await planner.handoff({ ...BEGIN, to: "tester", constraints: strong });
+    await (await take(coder)).clarify("Which?");
+    const [asked] = await planner.questions();
+    await planner.answer(asked?.delivery.id ?? "", "That one");
+    const work = await take(coder);
+    expect(work.envelope.constraints).toHaveLength(151);
+    expect(work.envelope.flags?.[0]).toMatchObject({ path: "constraints" });
+    expect(work.envelope.flags?.[0]?.why).toContain("no room for 100 that the line carries");
+    await work.fail({ message: "No", class: "permanent" });
+    // The coordinator gets every must, and hears of it whatever else was said.
+    const news = await take(await hub.agent("boss"));
+    expect(musts(envelopeOf(news))).toHaveLength(101);
+    expect(idsOf(news.envelope.decisions)).toEqual(["which-cache"]);
   });
 
   it("an escalation carries what the line does [ENV-10]", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Versions } from "../../src/envelope/versions.ts";
 import type { Agent, Draft, Finding, Hub } from "../../src/index.ts";
-import { openFresh, openTwo, refusal, STORES, take } from "./support.ts";
+import { contents, openFresh, openTwo, refusal, STORES, take } from "./support.ts";
 
 /** A handoff that leaves nothing to wish for. */
 const GOOD = {
@@ -305,7 +305,8 @@ describe.each(STORES)("on a %s store", (store) => {
       ada.publish("news", { intent: "Done" }),
       ada.join([sent], { to: "ben", intent: "Merge both patches of login" }),
     ];
-    for (const attempt of refused) expect((await refusal(attempt)).code).toBe("lint_refused");
+    for (const { code } of await Promise.all(refused.map(refusal)))
+      expect(code).toBe("lint_refused");
     const work = await take(ben);
     expect((await refusal(work.handoff({ to: "ada" }))).code).toBe("lint_refused");
     // The work is still held, and goes on; past the last hop the hub tells the coordinator.
@@ -314,6 +315,21 @@ describe.each(STORES)("on a %s store", (store) => {
     const review = await take(ada);
     await review.handoff({ to: "ben", next: ["Merge the patch"] });
     expect((await take(carl)).envelope.action).toBe("escalated");
+  });
+
+  it("holds what is said anew of a dead letter, and nothing that was sent before [ENV-12]", async () => {
+    const hub = await openFresh(store, { limits: { attempts: 1 } });
+    const { ada, ben } = await team(hub);
+    const { id } = await ada.handoff({ to: "ben", intent: "Fix it", task: "login" });
+    await (await take(ben)).fail({ message: "cannot" });
+    await hub.lintRules({ secret: "refuse", vague_intent: "refuse", no_next_step: "refuse" });
+    const before = await contents(hub);
+    for (const changes of [{ state: "password=Zx9!kfj2LLq" }, { next: [] }]) {
+      const error = await refusal(ada.redrive(id, changes));
+      expect(error).toMatchObject({ code: "lint_refused", path: Object.keys(changes)[0] });
+    }
+    expect(await contents(hub)).toEqual(before);
+    expect((await ada.redrive(id, { state: "It is in the vault." })).state).toBe("ready");
   });
 
   it("a rule made binding by one hub binds the other within a second [ENV-12]", async () => {

@@ -2,8 +2,9 @@
  * A major step, proven with a version 2.0 that exists in tests only: what is sent in the migration period
  * is read by old and new hubs, and a line between them loses nothing.
  */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { deprecationsIn } from "../../src/envelope/deprecations.ts";
 import { type Form, SHIPPED, Versions } from "../../src/envelope/versions.ts";
 import {
@@ -224,6 +225,26 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     expect(work.envelope).toMatchObject({ intent: DRAFT.intent, state: DRAFT.state });
     expect((await old.verify()).problems).toEqual([]);
   });
+
+  it("what an old hub cannot read holds up nothing that comes after it [ENV-7]", async () => {
+    const [newer, old] = (await hubs(store, MIGRATED, SHIPPED)) as [Hub, Hub];
+    const ada = await newer.agent("ada", {});
+    const eve = await old.agent("eve", {});
+    const ben = await old.agent("ben", {});
+    const unread = await ada.handoff({ to: "ben", task: "new", intent: "In 2.0" });
+    const sent = await eve.handoff({ to: "ben", task: "old", intent: "In 1.1" });
+    const told: unknown[] = [];
+    const listen = (message: unknown): void => void told.push(message);
+    subscribe("batonpass:envelope:unread", listen);
+    onTestFinished(() => void unsubscribe("batonpass:envelope:unread", listen));
+    expect((await ben.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect(told).toMatchObject([{ delivery: unread.id, error: { code: "unsupported_version" } }]);
+    const work = await take(ben);
+    expect(work.id).toBe(sent.id);
+    await work.complete();
+    expect(await refusal(ben.accept())).toMatchObject({ code: "unsupported_version" });
+    expect((await take(await newer.agent("ben"))).id).toBe(unread.id);
+  });
 });
 
 describe("what can be read", () => {
@@ -238,6 +259,36 @@ describe("what can be read", () => {
 
   it("is any minor of a known major [ENV-7]", () => {
     for (const version of ["1.0", "1.1", "1.999"]) expect(read({ version })()).toEqual({ version });
+  });
+
+  it.each([null, 1, {}, { with: {} }, { with: null, without: [] }, { with: {}, without: 5 }])(
+    "is no form that says nothing, such as %j [ENV-7]",
+    (form) => {
+      expect(read({ version: "2.0", forms: [form] })).toThrow(
+        expect.objectContaining({ code: "unsupported_version" }),
+      );
+    },
+  );
+
+  it("is no form that is of another task, or for somebody else [ENV-7]", () => {
+    const older = { version: "1.1", intent: "Go" };
+    const form = (said: object) => ({
+      ...{ version: "2.0", id: "env_1", task: "t" },
+      forms: [{ version: "1.1", with: { ...older, ...said }, without: [] }],
+    });
+    expect(SHIPPED.inMajor(form({}), 1, "env_1")).toMatchObject({ ...older, task: "t" });
+    for (const said of [{ task: "u" }, { to: { kind: "agent", agent: "eve" } }, { hop: 9 }]) {
+      expect(() => SHIPPED.inMajor(form(said), 1, "env_1")).toThrow(
+        expect.objectContaining({ code: "unsupported_version" }),
+      );
+    }
+  });
+
+  it("has no forms but those that its writer has made [ENV-7]", () => {
+    const forms = [{ version: "1.1", with: { intent: "Stop" }, without: [] }];
+    const sent = { version: "1.1", intent: "Go", id: "env_1", forms } as unknown as Envelope;
+    expect(MIGRATED.write(sent)).not.toHaveProperty("forms");
+    expect(SHIPPED.inMajor(MIGRATING.write(sent), 1, "env_1")).toMatchObject({ intent: "Go" });
   });
 
   it("is no form that a known version could not have [ENV-7]", () => {

@@ -67,7 +67,7 @@ describe("the primer", () => {
     );
     expect(primer).toContain("««\nNobody can log in!!\n»»");
     expect(primer).toContain("## Do now\n««\n- Review PR 12\n- Run the browser tests\n»»\n");
-    expect(primer).toContain("- verdict (approval); tests are green");
+    expect(primer).toContain("- verdict (approval): tests are green");
     expect(primer).toContain("## Do not redo\n««\n- Reproducing it\n- A failing test\n»»\n");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
@@ -117,7 +117,7 @@ describe("the primer", () => {
       }),
       BEN,
     );
-    expect(primer).toContain("1 of what it refers to could not be found");
+    expect(primer).toContain("1 record it refers to could not be found");
     expect(primer).toContain("eve had it before and fell silent");
   });
 

@@ -71,6 +71,25 @@ describe.each(STORES)("a view on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("names records by short ids, and whoever holds the work reads them so, also later [CTX-6]", async () => {
+    const [hub, other] = await openTwo(store);
+    const { ada, fact, other: recent, sent, work } = await handed(hub);
+    const { text } = await work.view();
+    const short = recent.id.slice(-6);
+    expect(text).toContain(`] ${short} by ada, `);
+    expect(text).not.toContain(recent.id);
+    expect((await work.read(short)).id).toBe(recent.id);
+    expect((await work.read(fact.id.slice(-6), "summary")).text).toBe("The cookie is not sent.");
+    const resumed = await (await other.agent("ben")).resume(work.handle);
+    expect((await resumed.read(short)).id).toBe(recent.id);
+    expect((await ada.read(short, { of: sent.id })).id).toBe(recent.id);
+    const unseen = await ada.remember({ content: "Nobody was shown this." });
+    expect(await refusal(work.read(unseen.id.slice(-6)))).toMatchObject({
+      code: "unknown_memory",
+      path: "id",
+    });
+  });
+
   it("is the same when it is asked for again, also in another process [CTX-1]", async () => {
     const [hub, other] = await openTwo(store);
     const { ada, fact, sent, work } = await handed(hub);
@@ -114,6 +133,44 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(seen).toMatchObject({ matches: false, digest: view.digest, memory: view.memory });
     expect(seen?.text).not.toContain("The cookie is not sent.");
     expect(idsOf(seen?.shown ?? [])).toContain(fact.id);
+  });
+
+  it("is the same again where the sender names a record, and one that it replaced [CTX-1 CTX-8]", async () => {
+    const hub = await openFresh(store);
+    const { ada, ben } = await team(hub);
+    const old = await ada.remember({ content: `Old: ${"the cookie is not sent. ".repeat(40)}` });
+    const fresh = await ada.remember({
+      content: `New: ${"the cookie is not sent. ".repeat(40)}`,
+      relations: [{ kind: "supersedes", to: old.id }],
+    });
+    const said = { id: fresh.id, summary: "Safari drops the cookie." };
+    for (const refs of [
+      [said, old.id],
+      [old.id, said],
+      [said, { ...said, summary: "Twice." }],
+    ]) {
+      const sent = await ada.handoff({ to: "ben", intent: "Fix it", refs, strategy: "summary" });
+      const work = await take(ben);
+      const view = await work.view();
+      expect(view.text).toMatch(/Safari drops the cookie\.|Twice\./);
+      const instead = refs.includes(old.id) ? { freshness: "stale", insteadOf: old.id } : {};
+      expect(view.shown).toContainEqual(expect.objectContaining({ id: fresh.id, ...instead }));
+      expect(await hub.view(sent.id)).toEqual([view]);
+      await work.complete();
+    }
+  });
+
+  it("is kept without the paths of its files, however long they are [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const artifacts = Array.from({ length: 100 }, (_, i) => ({
+      kind: "url",
+      path: `https://files.test/${i}/${"deeper/".repeat(250)}`,
+    }));
+    const { sent, work } = await handed(hub, { artifacts });
+    const view = await work.view();
+    expect(view.artifacts.map(({ path }) => path)).toEqual(artifacts.map(({ path }) => path));
+    expect(await hub.view(sent.id)).toEqual([view]);
+    expect(JSON.stringify(await hub.read(view.memory))).not.toContain("files.test");
   });
 
   it("of every holder is kept, and only of those who held it [CTX-1]", async () => {
@@ -402,7 +459,7 @@ describe.each(STORES)("gaps on %s", (store) => {
       { id: unwritten(1), reason: "missing: no record has this id" },
     ]);
     const work = await take(ben);
-    expect(work.primer).toContain("3 of what it refers to could not be found");
+    expect(work.primer).toContain("3 records it refers to could not be found");
     expect((await work.view()).text).toContain(`GONE ${unwritten(1)}`);
   });
 

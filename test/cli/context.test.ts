@@ -59,7 +59,7 @@ describe("baton handoff send --preview", () => {
     expect(stdout).toMatch(/\d+ of 500 tokens, \d+ % \(as its sender says; o200k_base; strategy/);
     expect(stdout).toMatch(new RegExp(`pins +full +\\d+ +${decision} +decision: Sessions`));
     expect(stdout).toMatch(new RegExp(`references +full +\\d+ +${plan} +plan: Split, then test`));
-    expect(stdout).toMatch(/Left out\n( +recent +\d+ +mem_\S+ +no room\n)+/);
+    expect(stdout).toMatch(/Left out\n( +recent +no room +\d+ +mem_\S+ +finding: Finding.*\n)+/);
     expect(stdout).toContain('--next "Extract validateToken()"');
     expect(stdout).not.toContain("\u001b[");
     await using hub = await store.open();
@@ -96,6 +96,33 @@ describe("baton handoff send --preview", () => {
     expect(state).toBe("ready");
   });
 
+  it("tells what was superseded, what is missing, also of work that is handed on [CTX-8 CTX-9]", async () => {
+    using store = testStore();
+    const { plan } = await withMemories(store);
+    await using hub = await store.open();
+    const ada = await hub.agent("ada");
+    const now = await ada.remember({
+      type: "plan",
+      task: "auth",
+      content: "Test, then split.",
+      relations: [{ kind: "supersedes", to: plan }],
+    });
+    const missing = "mem_00000000-0000-7000-8000-000000000000";
+    const handle = await accepted(store, {
+      constraints: [{ id: "fixtures", rule: "Do not touch the test fixtures" }],
+      refs: [plan, { id: missing, optional: true }],
+    });
+    const seen = await store.baton("view", handle);
+    expect(seen.stdout).toContain(`, holds instead of STALE ${plan}: «Test, then split.»`);
+    expect(seen.stdout).toContain(`Superseded: ${plan}; shown is what holds instead, ${now.id}`);
+    const words = ["handoff", "send", "--continue", handle, "--to", "cyd"];
+    const shown = await store.baton(...words, "--next", "Review it", "--preview");
+    expect(shown.stdout).toContain(`Missing: ${missing}, no record has this id`);
+    const sent = await store.baton(...words, "--next", "Touch the test fixtures");
+    expect(sent.stdout).toMatch(/next\[0\]: speaks against "Do not touch .*\(fixtures\)/);
+    expect(sent.stdout).toContain(`Missing: ${missing}`);
+  });
+
   it("names what must travel and does not fit [CTX-2]", async () => {
     using store = testStore();
     await withMemories(store);
@@ -103,6 +130,7 @@ describe("baton handoff send --preview", () => {
     expect(code).toBe(ERROR_CODES.budget_too_small.exit);
     expect(stderr).toMatch(/What must travel takes \d+ tokens, \d+ more/);
     expect(stderr).toMatch(/\d+ {2}pins: Sessions are stored in Redis/);
+    expect(stderr).toMatch(/at budget\.tokens\n hint .*baton pin <memory> --off/);
   });
 });
 
@@ -149,6 +177,33 @@ describe("baton handoff send", () => {
       constraints: [],
       released: [{ id, by: "ada", reason: "The fixtures are gone" }],
     });
+  });
+});
+
+describe("baton pin", () => {
+  it("shows what is pinned, pins a memory, and takes the pin off [CTX-1]", async () => {
+    using store = testStore();
+    const { decision, plan } = await withMemories(store);
+    const list = async (...args: string[]) =>
+      (await data<{ id: string }[]>(store, "pin", ...args, "--as", "ada")).map(({ id }) => id);
+    expect(await list()).toEqual([decision]);
+    expect((await list(plan)).sort()).toEqual([decision, plan].sort());
+    const preview = await store.baton(...SEND, "--preview");
+    expect(preview.stdout).toMatch(new RegExp(`pins +full +\\d+ +${plan}`));
+    expect(await list(decision, "--off")).toEqual([plan]);
+    const shown = await store.baton("pin", plan, "--off", "--as", "ben");
+    expect(shown.stdout).toBe("Nothing is pinned.\n");
+  });
+});
+
+describe("baton agent add", () => {
+  it("takes model and window, which the budget of a view comes from [CTX-2]", async () => {
+    using store = testStore();
+    await team(store);
+    await store.baton("agent", "add", "ben", "--model", "gpt-4o", "--window", "10000");
+    expect((await store.baton("agents")).stdout).toMatch(/ben +coder +gpt-4o, 10,000 tokens/);
+    const { stdout } = await store.baton(...SEND, "--preview");
+    expect(stdout).toMatch(/of 3,000 tokens, \d+ % \(of the receiver's window/);
   });
 });
 
@@ -316,6 +371,7 @@ describe("baton read --level", () => {
     expect(fresh.stdout).toContain("gRPC it is.");
     const wrong = await store.baton("read", old.id, "--level", "most");
     expect(wrong.stderr).toContain("reference, summary, detail");
+    expect((await store.baton("read", "0a1b2c")).stderr).toContain("baton read 0a1b2c --of dlv_…");
   });
 
   it("asks a model that the environment names, once [CTX-6]", async () => {
@@ -382,7 +438,9 @@ describe("baton profile", () => {
     const form = await store.baton("profile", "coder", "--set", "tokens");
     expect(form.stderr).toContain("no setting and value");
     const unknown = await store.baton("profile", "coder", "--set", "colour=red");
-    expect(unknown.stderr).toContain("colour");
+    expect(unknown.stderr).toContain("A profile has no colour.");
+    const near = await store.baton("profile", "coder", "--set", "sections.recnt=0");
+    expect(near.stderr).toContain("Did you mean recent?");
     const word = await store.baton("profile", "coder", "--set", "tokens=many");
     expect(word.code).toBe(64);
     const both = await store.baton("profile", "coder", "--set", "tokens=1", "--reset");

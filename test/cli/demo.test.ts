@@ -40,6 +40,7 @@ describe("baton demo", () => {
     const { stdout } = await store.baton("demo");
     expect(stdout).toMatch(/must +Do not touch the test fixtures/);
     expect(stdout).toMatch(/accepts +attempt 2/);
+    expect(stdout).toMatch(/primer +\d+ bytes, ready to paste/);
     expect(stdout).toMatch(/left behind +validateToken\(\) is extracted/);
     expect(stdout).toMatch(/verified +.*: 0 problems/);
     expect(stdout.split("\n").length).toBeLessThan(50);

@@ -78,6 +78,7 @@ describe("a conversation as it went", () => {
     ["a chat", "User: fix the login\nAssistant: I will look.\nUser: and?\nAssistant: done."],
     ["in Markdown", "**Human:** hi\n\n**Assistant:** hello\n\n**Human:** go on\n\nplease"],
     ["with tools", "user: run it\ntool: exit 1\nassistant: it failed\n"],
+    ["with times", "[10:02] user: hi\n[10:03] assistant: hello\n2026-11-15 10:04 user: go"],
     [
       "messages",
       JSON.stringify([
@@ -105,6 +106,9 @@ describe("a conversation as it went", () => {
     ["a list", "- user: may read\n- admin: may write\n- guest: nothing\n- owner: everything"],
     ["settings", "host: localhost\nuser: postgres\nport: 5432\nsystem: linux\n".repeat(3)],
     ["JSON", JSON.stringify([1, 2, 3, { role: "admin" }])],
+    ["roles", "User: can read\nAdmin: can write\nAgent: acts for a user\nSystem: runs jobs"],
+    ["a configuration", "user: app\nmodel: gpt-4o\nsystem: prod\nagent: coder"],
+    ["who was asked", "- User: could log in\n- Bot: was blocked\n- Human: passed the captcha"],
     ["one turn", "User: wants to log in with a phone number"],
     [
       "a quotation in a report",

@@ -152,6 +152,35 @@ describe("a summarizing server", () => {
     expect(asked).toHaveLength(4);
   });
 
+  it("pays for a question each time it asks it [CTX-6]", async () => {
+    const { url, asked } = await serverThat((response) => send(response, {}, 503));
+    const price = (await tokenCounter())(LONG) + 300;
+    const summarizer = summarizerAt(url, { spend: price * 3, retries: 5 });
+    const error = await refusalOf(summarizer.summarize(LONG, { tokens: 50 }));
+    expect(error.path).toBe("summarizer.spend");
+    expect(asked.length).toBeLessThanOrEqual(4);
+  });
+
+  it("pays on the day it asks, whenever the answer comes [CTX-6]", async () => {
+    const clock = new VirtualClock(Date.UTC(2026, 2, 1, 23));
+    const held = Promise.withResolvers<ServerResponse>();
+    const costing = (tokens: number) => saying(SHORT, { usage: { total_tokens: tokens } });
+    const { url } = await serverThat((response, n) => {
+      if (n === 1) held.resolve(response);
+      else send(response, costing(500));
+    });
+    const price = (await tokenCounter())(LONG) + 300;
+    const summarizer = summarizerAt(url, { spendPerDay: price, clock });
+    const ask = () => summarizer.summarize(LONG, { tokens: 50 });
+    const first = ask();
+    const late = await held.promise;
+    clock.advance(2 * 3_600_000);
+    await ask();
+    send(late, costing(1));
+    await first;
+    expect((await refusalOf(ask())).path).toBe("summarizer.spendPerDay");
+  });
+
   it("cannot be overdrawn by many questions at once [CTX-6]", async () => {
     const { url, asked } = await serverThat((response) => send(response, saying(SHORT)));
     const count = await tokenCounter();

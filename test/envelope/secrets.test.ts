@@ -129,6 +129,14 @@ describe("secrets in a text", () => {
     expect(JSON.stringify(found)).not.toContain(key);
   });
 
+  it.each([
+    "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf",
+    "token: https://vault.internal:8200/v1/kv/data/ci-7/deploy",
+    "api_key: op://Prod/Stripe2/api-key",
+  ])("are not where it is said where one is kept: %s [ENV-12]", (text) => {
+    expect(secretsIn(text)).toEqual([]);
+  });
+
   it("are hardly ever missed, and what is none is hardly ever taken for one [ENV-12]", () => {
     const rounds = 40;
     let [hit, missed, wrong] = [0, 0, 0];

@@ -18,6 +18,7 @@ const LEAVES: Readonly<Record<string, Partial<Record<DeliveryState, number>>>> =
   breaker: { completed: 2, dead: 3 },
   broadcast: { completed: 3 },
   choreography: { completed: 10, dead: 1 },
+  context: { completed: 2 },
   "dead-letter": { completed: 1 },
   "dead-man": { completed: 1 },
   direct: { completed: 1 },
@@ -189,6 +190,28 @@ describe("examples", () => {
       const { path: walked, ...why } = JSON.parse(stopped?.attempts[0]?.reason ?? "{}");
       expect(why).toEqual({ reason: "hop_limit", hop: 5, limit: 4 });
       expect(walked.at(-1)).toMatchObject({ from: "critic", to: "coder" });
+    });
+  });
+
+  it("context: the coder was shown what was previewed, and the rule travelled until it was released", async () => {
+    await afterRunning("context", async (hub, { stdout }) => {
+      expect(stdout).toMatch(
+        /^\d+ of 220 tokens, left out: 1\n pins as full\n references as summary/,
+      );
+      expect(stdout).toMatch(
+        /You are coder[\s\S]*# «auth»: handed to coder[\s\S]*still: Do not touch/,
+      );
+      const [toCoder, toPlanner, ...more] = await hub.line("auth");
+      expect(more).toEqual([]);
+      const [shown] = await hub.view(toCoder?.deliveries[0]?.id ?? "");
+      expect(shown?.matches).toBe(true);
+      expect(stdout).toContain(shown?.text);
+      expect(shown?.tokens).toBeLessThanOrEqual(220);
+      expect(toPlanner?.envelope.constraints).toEqual(toCoder?.envelope.constraints);
+      expect(await hub.ledger("auth")).toMatchObject({
+        constraints: [],
+        released: [{ id: "no-fixtures", by: "planner" }],
+      });
     });
   });
 

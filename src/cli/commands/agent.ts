@@ -17,15 +17,25 @@ const add = command({
     alias: { type: "texts", value: "<name>", help: "a name it is also known by" },
     person: { type: "flag", help: "a person, who answers when it suits" },
     description: { type: "text", value: "<text>", help: "what it does" },
+    model: {
+      type: "text",
+      value: "<model>",
+      help: "its model, as in gpt-4o: how its tokens are counted",
+    },
+    window: {
+      type: "number",
+      value: "<tokens>",
+      help: "its context window, which views leave room in",
+    },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [name = ""], options }) {
-    const { role, alias, person, description, json, ...choice } = options;
+    const { role, alias, person, description, model, window, json, ...choice } = options;
     await using hub = await openStore(choice);
     const kind = person ? ("person" as const) : undefined;
-    const profile = given({ role, aliases: alias?.slice(), kind, description });
+    const profile = given({ role, aliases: alias?.slice(), kind, description, model, window });
     sayAgent((await hub.agent(name, profile)).info, json);
     return OK;
   },

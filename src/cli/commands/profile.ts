@@ -1,10 +1,11 @@
-import type { RoleProfile } from "../../context/profiles.ts";
+import { NEUTRAL, type RoleProfile } from "../../context/profiles.ts";
 import type { RoleProfileInfo } from "../../context/roles.ts";
 import type { Hub } from "../../hub.ts";
+import { nearestNames } from "../../nearest.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
-import { mistake } from "../mistake.ts";
+import { didYouMean, mistake } from "../mistake.ts";
 import { openStore } from "../store.ts";
 import { bold, dim, say, sayJson, table } from "../terminal.ts";
 
@@ -90,7 +91,24 @@ const weights = (weighed: Weights): string =>
     .map((name) => `${name} ${weighed[name]}`)
     .join(", ");
 
-/** `types.decision=2` and such; the library says what is wrong with a setting that does not exist. */
+const { sections, parts, reserve } = NEUTRAL;
+/** Types and tags may be any; all else has names that are known. */
+const NAMED: Readonly<Record<string, object>> = { sections, parts, reserve };
+const GROUPS = ["types", "tags", ...Object.keys(NAMED), "tokens", "strategy"];
+
+function requireKnown(group: string, name: string | undefined): void {
+  const isNamed = name !== undefined && Object.hasOwn(NAMED, group);
+  const [wanted, known] = isNamed ? [name, Object.keys(NAMED[group] ?? {})] : [group, GROUPS];
+  if (known.includes(wanted)) return;
+  const place = isNamed ? `${group}.${name}` : group;
+  throw mistake(
+    `--set ${place}`,
+    `A profile has no ${place}.`,
+    didYouMean(nearestNames(wanted, known)) ?? `Known: ${known.join(", ")}.`,
+  );
+}
+
+/** `types.decision=2` and such; the library says what is wrong with a value. */
 function settingsOf(settings: readonly string[]): RoleProfile {
   const profile: Record<string, unknown> = {};
   for (const text of settings) {
@@ -102,6 +120,7 @@ function settingsOf(settings: readonly string[]): RoleProfile {
         "Write --set types.decision=2, --set tokens=4000 or --set strategy=lazy.",
       );
     }
+    requireKnown(group, name);
     const said = Number.isNaN(Number(value)) ? value : Number(value);
     profile[group] = name === undefined ? said : { ...(profile[group] as object), [name]: said };
   }

@@ -1,9 +1,11 @@
 import type { ReadMemory } from "../../context/reading.ts";
+import { isShortId } from "../../context/short-ids.ts";
 import type { Level } from "../../envelope/schema.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { LEVELS } from "../draft.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
+import { mistake } from "../mistake.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../reader.ts";
 import { openExisting } from "../store.ts";
 import { bold, dim, localTime, printable, say, sayJson } from "../terminal.ts";
@@ -11,7 +13,7 @@ import { bold, dim, localTime, printable, say, sayJson } from "../terminal.ts";
 export const read = command({
   name: "read",
   summary: "one memory by its id, on whatever branch it is",
-  args: [{ name: "memory", help: "the memory's id (mem_…)" }],
+  args: [{ name: "memory", help: "the memory's id (mem_…), or with --of its short one" }],
   options: {
     as: READER_OPTIONS.as,
     "as-of": READER_OPTIONS["as-of"],
@@ -21,24 +23,29 @@ export const read = command({
       help: `how much of it: ${LEVELS.join(", ")}; else all`,
       choices: LEVELS,
     },
+    of: { type: "text", value: "<delivery>", help: "the delivery in whose view it has a short id" },
     freshest: { type: "flag", help: "what holds in its place, where it was superseded" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [id = ""], options }) {
-    const { as, "as-of": asOf, level, freshest, json, ...choice } = options;
+    const { as, "as-of": asOf, level, freshest, of, json, ...choice } = options;
+    if (isShortId(id) && of === undefined) throw whichView(id);
     await using hub = await openExisting(choice);
     const reader = await readerOf(hub, as, undefined);
     const memory = await reader.read(
       id,
-      given({ asOf: momentOf(asOf), level: level as Level | undefined, freshest }),
+      given({ asOf: momentOf(asOf), level: level as Level | undefined, freshest, of }),
     );
     if (json) sayJson(memory);
     else sayMemory(memory);
     return OK;
   },
 });
+
+const whichView = (id: string) =>
+  mistake("--of", `${id} is a short id, of one view.`, `Say of which: baton read ${id} --of dlv_…`);
 
 const WORDS_OF: Readonly<Record<Exclude<ReadMemory["textBy"], "record" | undefined>, string>> = {
   sender: "in its sender's words",

@@ -41,10 +41,11 @@ export const recent = command({
 /** Oldest first: the newest stands where the eye is, at the end. */
 function sayMemories(memories: readonly Memory[], limit: number): void {
   if (memories.length === 0) say(dim("Nothing remembered that fits."));
-  for (const { seq, type, agent, task, storedAt, content, redacted } of memories.toReversed()) {
+  for (const memory of memories.toReversed()) {
+    const { id, seq, type, agent, task, storedAt, content, redacted } = memory;
     const about = task === undefined ? "" : ` on ${task}`;
     say(
-      `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}`)}`,
+      `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}, ${id}`)}`,
     );
     const told = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
     say(`      ${oneLine(told ?? content, 6)}`);

@@ -116,6 +116,10 @@ async function takeOverAndHandOn({ executor, task }: Stage, plan: string): Promi
     await using work = await offer.accept();
     const waited = ((performance.now() - killedAt) / 1000).toFixed(1);
     field("accepts", `attempt ${work.attempt}, ${waited} s after the kill`);
+    field(
+      "primer",
+      `${Buffer.byteLength(work.primer)} bytes, ready to paste into any model. In it:`,
+    );
     field("intent", work.envelope.intent);
     field("next", work.envelope.next.join("; "));
     field("must", mustOf(work), bold);
