@@ -13,7 +13,7 @@ const WHY: Readonly<Record<View["omitted"][number]["why"], string>> = {
   budget: "no room",
   limit: "of no weight for the role",
   log: "a conversation, or settled",
-  said: "the handoff itself says it",
+  said: "said already",
 };
 
 /** `reader`: may see the records that the view names. */

@@ -40,6 +40,8 @@ export interface Gathered {
   /** Each record once, in the order of the sections. */
   readonly candidates: readonly Candidate[];
   readonly gaps: readonly ViewGap[];
+  /** Stale references in whose place stands a record that is told of as another's. */
+  readonly replaced: readonly string[];
   readonly artifacts: readonly CheckedArtifact[];
   readonly requested: number;
   readonly resolved: number;
@@ -67,9 +69,12 @@ export async function gather(
   const all = distinct([...pins, ...named.candidates, ...fresh, ...recalled]).filter(
     ({ memory }) => !missing.has(memory.id),
   );
+  const told = new Set(all.map(({ insteadOf }) => insteadOf));
+  const stale = named.candidates.flatMap(({ insteadOf }) => insteadOf ?? []);
   return {
     candidates: await withLogs(team, sight, all),
     gaps,
+    replaced: [...new Set(stale)].filter((id) => !told.has(id)),
     artifacts,
     requested,
     resolved,

@@ -32,11 +32,13 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
     nameOf: namesAmong([
       ...gathered.candidates.map(({ memory }) => memory.id),
       ...gathered.gaps.map(({ id }) => id),
+      ...gathered.replaced,
     ]),
   };
   const pieces = [
     ...partsOf(pricing.envelope, gathered).map((part) => partPiece(part, pricing)),
     ...gathered.candidates.map((candidate) => memoryPiece(candidate, page, pricing)),
+    ...gathered.replaced.map(replacedPiece),
   ];
   return SECTIONS.flatMap((section) => pieces.filter((piece) => piece.section === section));
 }
@@ -55,6 +57,18 @@ function partPiece(part: Part, { profile, tokenizer }: Pricing): Piece {
     why: value === 0 ? "limit" : "budget",
   };
 }
+
+/** What holds in its place is shown for another: it is named in the manifest, and takes nothing. */
+const replacedPiece = (id: string): Piece => ({
+  id,
+  section: "references",
+  value: 0,
+  must: false,
+  forms: [{ level: "reference", fits: "reference", tokens: 0 }],
+  candidate: undefined,
+  textAt: () => "",
+  why: "said",
+});
 
 /** What the envelope says word for word needs no second telling. */
 function isSaid({ memory, section }: Candidate, { constraints, decisions }: Envelope): boolean {

@@ -58,7 +58,8 @@ export interface OmittedMemory {
   readonly tokens: number;
   /**
    * There was no room; the role's profile gives it no weight; it is a conversation as it went, or
-   * reasoning that is settled, which nobody has named; or the envelope says it word for word.
+   * reasoning that is settled, which nobody has named; or it is said already: by the envelope word for
+   * word, or by what holds in its place and is shown for another.
    */
   readonly why: (typeof OMITTED_WHY)[number];
 }

@@ -51,6 +51,14 @@ export class Matcher {
     this.#times = new Float64Array(query.terms.length);
   }
 
+  /** What a passage of usual length is worth that says every word of the question once. */
+  get asked(): number {
+    return this.#query.terms.reduce(
+      (sum, { weight }, place) => (weight < 1 ? sum : sum + (this.#termWeights[place] as number)),
+      0,
+    );
+  }
+
   /** A few microseconds: loops by index over the packed terms, and nothing made that is not kept. */
   match(record: Found): Match {
     const { packed } = record;

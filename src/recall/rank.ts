@@ -6,7 +6,7 @@
  *   match      each of them exactly, by its best passage                match.ts
  *   spread     what is said beside it in its session counts here too
  *   connect    records it is related to; what supersedes it takes its place
- *   mean       likeness in meaning, a small part
+ *   mean       likeness in meaning: a small part, unless words say little of what was asked
  *   weigh      importance, confidence, recency
  */
 import { type Gathered, gather } from "./gather.ts";
@@ -114,7 +114,8 @@ export async function rank(sources: Sources, ranking: Ranking): Promise<readonly
   await look(meant.map(({ pos }) => pos));
   await spread(sources, { standings, look, weights, most: Math.max(SPREADING, want) });
   addSessions(standings, weights);
-  await mean(sources, standings, { weights, meant: meant.map(({ pos }) => pos), want });
+  const { asked } = matcher;
+  await mean(sources, standings, { weights, meant: meant.map(({ pos }) => pos), want, asked });
   await connect(sources, { standings, look, ranking });
   return inOrder(standings, ranking);
 }
@@ -254,11 +255,18 @@ const isReplaced = ({ supersededBy }: Standing): boolean => supersededBy.length 
 
 const byWords = ({ match, near, session }: Standing): number => match.own + near + session;
 
-/** Scaled by the best score, so that it neither drowns many words nor vanishes beside few. */
+interface Meaning {
+  readonly weights: Weights;
+  readonly meant: readonly number[];
+  readonly want: number;
+  /** What a record is worth that says every word of the question. */
+  readonly asked: number;
+}
+
 async function mean(
   sources: Sources,
   standings: Standings,
-  { weights, meant, want }: { weights: Weights; meant: readonly number[]; want: number },
+  { weights, meant, want, asked }: Meaning,
 ): Promise<void> {
   if (weights.meaning === 0 || meant.length === 0) return;
   const first = best(standings, Math.max(LIKENED, want));
@@ -266,13 +274,30 @@ async function mean(
     const found = standings.get(pos);
     return found === undefined ? most : Math.max(most, byWords(found));
   }, 1);
+  const scale = meaningScale(top, asked);
   const positions = [...new Set([...first, ...meant])];
   for (const { pos, similarity } of await sources.similarities(positions)) {
     const found = standings.get(pos);
     if (found === undefined || similarity <= 0) continue;
     found.similarity = similarity;
-    found.meaning = weights.meaning * top * similarity;
+    found.meaning = weights.meaning * scale * similarity;
   }
+}
+
+/** Where the best by words has less than this part of what was asked, words explain it badly. */
+const EXPLAINED = 0.6;
+/** So many times what was asked, at most: by then meaning leads, and scores stay in their units. */
+const MOST_MEANING = 3;
+
+/**
+ * Scaled by the best score by words, so that meaning neither drowns many words nor vanishes beside
+ * few. A question in quite other words finds only chance hits of frequent ones: the less of it the best
+ * explains, the more meaning counts, until it leads. That finds seven more of a hundred such records, and
+ * costs questions that share words at most a fifth of a point; 0.5 to 0.67 and a fourth power do much the same.
+ */
+function meaningScale(top: number, asked: number): number {
+  const missed = Math.max(1, (EXPLAINED * asked) / top);
+  return Math.max(top, Math.min(top * missed ** 3, MOST_MEANING * asked));
 }
 
 /** How much of its worth goes along an edge. What replaces a record is what was looked for. */
@@ -351,15 +376,21 @@ function passOn(
   return reached;
 }
 
-/** Any two texts are a little alike: less than this alone is no reason to show one. */
+/**
+ * Any two texts are a little alike: where none is more so than this, likeness alone is no reason to
+ * show one. Where one is, the question is about something here, and what answers may be less alike.
+ */
 const ALIKE = 0.3;
+const LEAST_ALIKE = 0.2;
 
 function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
+  const isAbout = [...standings.values()].some(({ similarity = 0 }) => similarity >= ALIKE);
+  const alike = isAbout ? LEAST_ALIKE : ALIKE;
   const ranked = [...standings.values()].flatMap((each): Ranked[] => {
     const factor = factorOf(each, ranking);
     const sum = byWords(each) + each.graph + each.meaning;
     const isFound = each.match.own + each.near + each.graph > 0;
-    if (!isFound && (each.similarity ?? 0) < ALIKE) return [];
+    if (!isFound && (each.similarity ?? 0) < alike) return [];
     if (ranking.shown.has(each.match.record.pos)) return [];
     if (each.supersededBy.length > 0 && ranking.superseded === "left-out") return [];
     return [resultOf(each, sum * factor, factor)];

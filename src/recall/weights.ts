@@ -19,7 +19,7 @@ export interface Weights {
   readonly session: number;
   /** A connected record, one step away; each step further counts half. */
   readonly graph: number;
-  /** Meaning, for a perfect likeness, as a part of the best score by words. */
+  /** Meaning, for a perfect likeness, as a part of the best score by words; of more where words say little. */
   readonly meaning: number;
   /** Words near in meaning to those asked. */
   readonly expansion: number;

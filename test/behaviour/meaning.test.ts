@@ -51,6 +51,20 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect(words.meaning).toBe("not asked for");
   });
 
+  it("follows meaning where words say little of what was asked, and words where they say it [MEM-8]", async () => {
+    const hub = await openFresh(store, { embedder: topical("topics 1") });
+    const agent = await hub.agent("writer", {});
+    const chance = "Usually the window at the back is left open.";
+    await agent.remember(
+      [...contents, chance].map((content, n) => ({ content, session: `s${n}` })),
+    );
+    const first = async (question: string) => (await hub.recall(question)).hits[0]?.memory.content;
+    expect(await first("Whereabouts does our youngest kitten usually spend evenings?")).toBe(
+      contents[0],
+    );
+    expect(await first("Does the kitten usually leave by the window at the back?")).toBe(chance);
+  });
+
   it("works offline with the words that come with the package [MEM-8]", async () => {
     const hub = await openFresh(store);
     const agent = await hub.agent("writer", {});

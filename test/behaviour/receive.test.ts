@@ -160,6 +160,25 @@ describe.each(STORES)("a view on %s", (store) => {
     }
   });
 
+  it("tells of each of several stale references in whose place one record stands [CTX-4 CTX-10]", async () => {
+    const hub = await openFresh(store);
+    const { ada, ben } = await team(hub);
+    const old = await ada.remember([{ content: "Port 1." }, { content: "Port 2." }]);
+    const now = await ada.remember({
+      content: "Port 3.",
+      relations: old.map(({ id }) => ({ kind: "supersedes", to: id })),
+    });
+    const sent = await ada.handoff({ to: "ben", intent: "Fix it", refs: idsOf(old) });
+    const work = await take(ben);
+    const view = await work.view();
+    expect(view.shown).toEqual([expect.objectContaining({ id: now.id, insteadOf: old[0]?.id })]);
+    expect(view.omitted).toEqual([
+      { id: old[1]?.id, section: "references", tokens: 0, why: "said" },
+    ]);
+    expect(view.completeness).toBe(1);
+    expect(await hub.view(sent.id)).toEqual([view]);
+  });
+
   it("is kept without the paths of its files, however long they are [CTX-1]", async () => {
     const hub = await openFresh(store);
     const artifacts = Array.from({ length: 100 }, (_, i) => ({

@@ -150,7 +150,9 @@ export function randomGathered(random: Random): Gathered {
   const gaps = times(random, 3, () => ({ id: id(random, "mem"), reason: line(random) }));
   const candidates = times(random, 14, () => randomCandidate(random));
   const resolved = candidates.filter(({ freshness }) => freshness !== undefined).length;
-  return { candidates, gaps, artifacts: [], requested: resolved + gaps.length, resolved };
+  const replaced = times(random, 2, () => id(random, "mem"));
+  const requested = resolved + gaps.length;
+  return { candidates, gaps, replaced, artifacts: [], requested, resolved };
 }
 
 export const randomProfile = (random: Random) =>
