@@ -129,7 +129,7 @@ describe("catching up with handoffs longer than the budget", () => {
     const { hub, coder, send } = await team(freshAddress());
     await send("long", "word ".repeat(3_000));
     const { text, tokens } = await coder.catchUp({ tokens: 500 });
-    expect(text).toContain("long, from planner, ready");
+    expect(text).toContain("«long», from planner, ready");
     expect(tokens).toBeLessThanOrEqual(500);
     await hub.close();
   });

@@ -34,6 +34,7 @@ describe("the table of errors", () => {
       "store_full",
       "store_unavailable",
       "embedder_unavailable",
+      "summarizer_unavailable",
     ]);
     // Other people's doing: a pause, and a receiver with too much to do. The rest is the hub's side.
     const others = ["channel_paused", "inbox_full"];
