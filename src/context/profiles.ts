@@ -67,7 +67,7 @@ export const NEUTRAL: FullProfile = {
     gaps: 8,
     constraints: 7,
     artifacts: 5,
-    done: 5,
+    done: 9,
     reconstructed: 5,
     history: 4,
     payload: 4,
@@ -129,7 +129,7 @@ export const ROLE_PROFILES: Readonly<Record<string, RoleProfile>> = {
     tags: { api: 1.5, code: 1.5, style: 1.5 },
   },
   reviewer: {
-    parts: { artifacts: 8, done: 8, history: 6 },
+    parts: { artifacts: 8, history: 6 },
     types: {
       decision: 2.2,
       constraint: 2,
@@ -147,7 +147,7 @@ export const ROLE_PROFILES: Readonly<Record<string, RoleProfile>> = {
     tags: { review: 1.5, security: 1.7, style: 1.3 },
   },
   tester: {
-    parts: { artifacts: 7, done: 7, expects: 10 },
+    parts: { artifacts: 7, expects: 10 },
     types: {
       mistake: 2.4,
       finding: 1.7,
