@@ -44,11 +44,8 @@ export interface Page {
 }
 
 /** A record as a block: one line, unless its text has several. */
-export function blockOf(shown: Shown, level: Level, page: Page): string {
-  const text = atLevel(shown.memory, level, shown.summary);
-  const said = level === "reference" ? fencedLine(text) : quoted(text);
-  return `${headerOf(shown, page)}${level === "full" ? "" : ` (${level})`}: ${said}\n`;
-}
+export const blockOf = (shown: Shown, level: Level, page: Page): string =>
+  `${headerOf(shown, page)}${bodyOf(shown, level)}`;
 
 /** Its author's time is told, which is part of what the digest covers. */
 function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
@@ -57,19 +54,32 @@ function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
   // What was referred to is stale; this is what holds.
   const stale = freshness === "stale" ? "STALE " : "";
   const instead = insteadOf === undefined ? "" : `, holds instead of ${stale}${insteadOf}`;
-  return `- [${type}] ${page.nameOf(id)} by ${agent}, ${dayOf(createdAt)}${about}${instead}`;
+  return `- [${type}] ${page.nameOf(id)} by ${agent}, ${dayOf(createdAt)}${about}${instead}:`;
 }
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** What a record's block takes, remembered by what it is made of. */
+function bodyOf({ memory, summary }: Shown, level: Level): string {
+  const text = atLevel(memory, level, summary);
+  const said = level === "reference" ? fencedLine(text) : quoted(text);
+  const much = level === "summary" || level === "detail" ? `(${level}) ` : "";
+  return ` ${much}${said}\n`;
+}
+
+/**
+ * What a record's block takes, remembered by what it is made of. Head and body meet between a colon and
+ * a space, which no token reaches over, and are counted apart: the head is the same at every level.
+ */
 export function blockTokens(tokenizer: Tokenizer, shown: Shown, level: Level, page: Page): number {
   const { memory, freshness, insteadOf, summary } = shown;
   const about = memory.task === undefined || memory.task === page.task ? "" : "elsewhere";
   const said = summary === undefined || level === "full" ? "" : sha256(summary);
-  const name = page.nameOf(memory.id);
-  const key = [level, memory.digest, name, freshness, insteadOf, about, said].join(" ");
-  return countBlock(tokenizer, key, () => blockOf(shown, level, page));
+  const head = [memory.digest, page.nameOf(memory.id), freshness, insteadOf, about].join(" ");
+  const body = [level, memory.digest, said].join(" ");
+  return (
+    countBlock(tokenizer, head, () => headerOf(shown, page)) +
+    countBlock(tokenizer, body, () => bodyOf(shown, level))
+  );
 }
 
 /** Where a summary would leave out so little, there is none. */
