@@ -170,7 +170,9 @@ describe("rows touched on PostgreSQL", () => {
       young.set(name, await rowsTouchedBy(act));
     }
     await makeHistory();
-    await rowsTouchedBy(({ ada }) => ada.remember({ content: "what was left to index is indexed" }));
+    await rowsTouchedBy(({ ada }) =>
+      ada.remember({ content: "what was left to index is indexed" }),
+    );
     await schema.query(
       `vacuum analyze ${["memories", "relations", "envelopes", "deliveries", "attempts", "events", "facets", "postings", "found"].map((table) => `${schema.schema}.${table}`).join(", ")}`,
     );
