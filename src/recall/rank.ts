@@ -376,21 +376,15 @@ function passOn(
   return reached;
 }
 
-/**
- * Any two texts are a little alike: where none is more so than this, likeness alone is no reason to
- * show one. Where one is, the question is about something here, and what answers may be less alike.
- */
+/** Any two texts are a little alike; less than this is no reason to show one. */
 const ALIKE = 0.3;
-const LEAST_ALIKE = 0.2;
 
 function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
-  const isAbout = [...standings.values()].some(({ similarity = 0 }) => similarity >= ALIKE);
-  const alike = isAbout ? LEAST_ALIKE : ALIKE;
   const ranked = [...standings.values()].flatMap((each): Ranked[] => {
     const factor = factorOf(each, ranking);
     const sum = byWords(each) + each.graph + each.meaning;
     const isFound = each.match.own + each.near + each.graph > 0;
-    if (!isFound && (each.similarity ?? 0) < alike) return [];
+    if (!isFound && (each.similarity ?? 0) < ALIKE) return [];
     if (ranking.shown.has(each.match.record.pos)) return [];
     if (each.supersededBy.length > 0 && ranking.superseded === "left-out") return [];
     return [resultOf(each, sum * factor, factor)];

@@ -92,8 +92,25 @@ describe(`ranked search, seed ${seed}`, () => {
     alike(ask, "postgres"),
   );
 
-  it.each(questions)("%s is answered alike by SQLite [MEM-8]", (_text, ask) =>
-    alike(ask, "sqlite"),
+  it.each(questions.filter(([text]) => !isMeant(text)))(
+    "%s is answered alike by SQLite [MEM-8]",
+    (_text, ask) => alike(ask, "sqlite"),
+  );
+
+  // SQLite finds what is nearest by signatures first: at the margin it may find another.
+  it.each(questions.filter(([text]) => isMeant(text)))(
+    "%s is answered by SQLite with nearly the same first ten [MEM-8]",
+    async (_text, ask) => {
+      const [expected, answer] = await Promise.all(
+        ["reference", "sqlite"].map(async (name) => {
+          const scene = scenes.get(name) as Scene;
+          const { hits } = await scene.store.search(ask(scene));
+          return hits.slice(0, 10).map(({ row }) => row.id);
+        }),
+      );
+      const missed = (expected ?? []).filter((id) => !answer?.includes(id));
+      expect(missed.length).toBeLessThanOrEqual(2);
+    },
   );
 
   it("and the questions are good for something", async () => {
@@ -112,6 +129,10 @@ describe(`ranked search, seed ${seed}`, () => {
     expect(has(({ row }) => row.branch.startsWith("trace/"))).toBeGreaterThan(0);
     expect(has(({ row }) => row.text.includes('"scope":"agent"'))).toBeGreaterThan(0);
   });
+
+  function isMeant(text: string): boolean {
+    return text.endsWith('"with meaning"]');
+  }
 
   function question(from: Random): [text: string, ask: (scene: Scene) => SearchMemories] {
     const text = sentence(from, 1 + from.below(5));
