@@ -13,6 +13,8 @@ import { type Binding, type LintRules, lintRules, setLintRules } from "./context
 import type { RoleProfile } from "./context/profiles.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
 import { profiles, type RoleProfileInfo, setProfile } from "./context/roles.ts";
+import { type Ledger, ledgerOf } from "./coordination/ledger.ts";
+import { releasers, setReleasers } from "./coordination/releasers.ts";
 import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
 import {
   type ChannelInfo,
@@ -24,12 +26,10 @@ import {
 } from "./delivery/channels.ts";
 import { type DeadLetter, type DeadQuery, deadLetters } from "./delivery/dead.ts";
 import { carryOut } from "./delivery/due.ts";
-import { type Ledger, ledgerOf } from "./delivery/ledger.ts";
 import { type LineStep, lineOf } from "./delivery/line.ts";
 import { checkPolicy } from "./delivery/policy.ts";
 import { primerFor } from "./delivery/prime.ts";
 import { systemProcesses } from "./delivery/process.ts";
-import { releasers, setReleasers } from "./delivery/releasers.ts";
 import { holderOf } from "./delivery/resume.ts";
 import { dropRoute, type Route, type RouteInfo, routes, setRoute } from "./delivery/routes.ts";
 import type { WaitOptions } from "./delivery/sent.ts";

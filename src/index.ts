@@ -24,19 +24,20 @@ export type {
   ViewBudget,
   ViewGap,
 } from "./context/view.ts";
-export type { AcceptOptions } from "./delivery/accept.ts";
-export type { Asked } from "./delivery/ask.ts";
-export type { BreakerInfo } from "./delivery/breaker.ts";
-export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
-export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
-export type { InboxOptions } from "./delivery/inbox.ts";
 export type {
   Ledger,
   LedgerConstraint,
   LedgerDecision,
   LedgerIntent,
   LedgerRelease,
-} from "./delivery/ledger.ts";
+} from "./coordination/ledger.ts";
+export type { ReleaseInput } from "./coordination/releasing.ts";
+export type { AcceptOptions } from "./delivery/accept.ts";
+export type { Asked } from "./delivery/ask.ts";
+export type { BreakerInfo } from "./delivery/breaker.ts";
+export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
+export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
+export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
 export { Offer } from "./delivery/offer.ts";
@@ -45,7 +46,6 @@ export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts"
 export type { Approval, Edit } from "./delivery/person.ts";
 export type { FailureClass } from "./delivery/policy.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
-export type { ReleaseInput } from "./delivery/releasing.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
 export {

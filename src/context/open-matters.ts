@@ -2,8 +2,9 @@
  * What is open where an agent has worked: questions that wait for its answer, and decisions that nobody has
  * made yet. For whoever wakes without a handoff: others may be waiting all the same.
  */
+
+import { ledgerOf } from "../coordination/ledger.ts";
 import { questionsTo } from "../delivery/ask.ts";
-import { ledgerOf } from "../delivery/ledger.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { fenced, quoted } from "./fence.ts";
 

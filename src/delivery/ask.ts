@@ -1,5 +1,6 @@
 /** Questions of receivers to their senders, and the answers, which go along with the work. */
 import { clip } from "../clip.ts";
+import { carriedNow } from "../coordination/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";
@@ -13,7 +14,6 @@ import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts"
 import { endedAs } from "./outcome.ts";
 import { lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
-import { carriedNow } from "./recarry.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 
 /** A question that waits for an answer. */

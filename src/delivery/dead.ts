@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { refuseBrokenIn } from "../context/lint-rules.ts";
+import { carriedNow, carriedWith } from "../coordination/recarry.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";
@@ -16,7 +17,6 @@ import type { Workspace } from "../store/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { FOREVER_MS, lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
-import { carriedNow, carriedWith } from "./recarry.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { InboxCursor } from "./waiting.ts";
 

@@ -7,6 +7,7 @@
 
 import { canonicalJson } from "../canonical.ts";
 import { clip } from "../clip.ts";
+import { carriedNow } from "../coordination/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { unknownFields } from "../envelope/unknown.ts";
@@ -21,7 +22,6 @@ import type { Workspace } from "../store/workspace.ts";
 import { endOfLine } from "./line-end.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { lapse } from "./policy.ts";
-import { carriedNow } from "./recarry.ts";
 import { systemAuthor } from "./system.ts";
 
 /** A join that waits is looked at in case nobody called: soon, and the longer it waits the less. */

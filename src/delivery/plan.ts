@@ -5,13 +5,13 @@
 import { canonicalJson, sha256 } from "../canonical.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
+import { type Family, newFamily, readFamily } from "../coordination/ledger.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import type { Author } from "../memory/record.ts";
 import type { Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { checkDraft } from "./check-draft.ts";
-import { type Family, newFamily, readFamily } from "./ledger.ts";
 import { type PinnedReferences, pinReferences } from "./pin-references.ts";
 import { resolvePolicy } from "./policy.ts";
 import { type Addressed, addressed, resolveFallbacks } from "./receivers.ts";

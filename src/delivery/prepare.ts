@@ -1,4 +1,6 @@
 /** Preparing a handoff: sealed, with its record and deliveries, as one operation of the store. */
+
+import { burdenOf, keptOf, type Line } from "../coordination/ledger-line.ts";
 import { addressOf, type Envelope, type Priority } from "../envelope/schema.ts";
 import { type SealedEnvelope, seal } from "../envelope/seal.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
@@ -15,7 +17,6 @@ import type { Workspace } from "../store/workspace.ts";
 import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { keyEntry } from "./key.ts";
-import { burdenOf, keptOf, type Line } from "./ledger-line.ts";
 import { cycleIn, hopOf, type Path } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { FOREVER_MS, lapse } from "./policy.ts";

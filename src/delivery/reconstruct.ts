@@ -5,6 +5,7 @@
  */
 import { clip } from "../clip.ts";
 import { gapReason } from "../context/freshness.ts";
+import { carriedNow } from "../coordination/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { isBatonError } from "../errors.ts";
@@ -15,7 +16,6 @@ import { branchOf, parseEnvelope } from "../store/parse-envelope.ts";
 import { everybodyOn, traceBranch } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { carriedNow } from "./recarry.ts";
 
 /** What of a note is told in the history; all of it stands in the record it refers to. */
 const TOLD = 400;

@@ -3,6 +3,7 @@
  * of the envelope that names the original as its parent; the original and who got it stay as they were.
  */
 
+import { carriedNow } from "../coordination/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
@@ -15,7 +16,6 @@ import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { decisionRecord, rowOf } from "./moves.ts";
 import { lapse } from "./policy.ts";
-import { carriedNow } from "./recarry.ts";
 import { receiverError } from "./receivers.ts";
 import { systemAuthor } from "./system.ts";
 

@@ -4,6 +4,8 @@
  * same key again is the same handoff.
  */
 import { refuseBroken } from "../context/lint-rules.ts";
+import { readFamily } from "../coordination/ledger.ts";
+import { type Line, lineFor } from "../coordination/ledger-line.ts";
 import type { DraftOf, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { refusalError } from "../memory/refusals.ts";
@@ -12,8 +14,6 @@ import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { circuitOpen, pass } from "./breaker.ts";
 import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
-import { readFamily } from "./ledger.ts";
-import { type Line, lineFor } from "./ledger-line.ts";
 import { type Plan, planHandoff, type Sender, type Sending } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";

@@ -2,6 +2,8 @@
  * Keeping the ledger: what is read of it when a handoff is planned, and what is written of it with the
  * handoff. Only what changes is written, so a hop that adds nothing and releases nothing writes nothing.
  */
+
+import { writtenValue } from "../delivery/entries.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
@@ -16,7 +18,6 @@ import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Added, Carried, Releasing } from "./carry.ts";
-import { writtenValue } from "./entries.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
 
 /** What a task began with. */

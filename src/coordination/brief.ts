@@ -3,6 +3,8 @@
  * its beginning, says so, and names the record. Nothing of what was wanted is cut away. The same brief
  * again is the same record.
  */
+
+import type { Plan, Sender } from "../delivery/plan.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { unmarked } from "../memory/quarantine-mark.ts";
@@ -11,7 +13,6 @@ import { type Memory, memoryOf } from "../memory/record.ts";
 import { remember } from "../memory/remember.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { LedgerIntent } from "./ledger.ts";
-import type { Plan, Sender } from "./plan.ts";
 
 /** The type of such a record. */
 const BRIEF = "brief";

@@ -2,6 +2,8 @@
  * The ledger and one handoff: what the handoff has to know of it before it is sealed, and what it then
  * says and adds. Read again whenever somebody else on the task was quicker to change it.
  */
+
+import type { Plan, Sender } from "../delivery/plan.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import type { Saying } from "../memory/ledger.ts";
@@ -12,7 +14,6 @@ import { type Carried, carry, type Releasing, refuseTooMany } from "./carry.ts";
 import { flagsOf } from "./flags.ts";
 import { type Beginning, beginningOf, intentsOf, ledgerEntry, originOf } from "./keep.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
-import type { Plan, Sender } from "./plan.ts";
 import { releasingOf } from "./releasing.ts";
 
 /** What a handoff knows of its task's ledger. */
