@@ -13,8 +13,8 @@ import { type Binding, type LintRules, lintRules, setLintRules } from "./context
 import type { RoleProfile } from "./context/profiles.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
 import { profiles, type RoleProfileInfo, setProfile } from "./context/roles.ts";
-import { type Ledger, ledgerOf } from "./coordination/ledger.ts";
-import { releasers, setReleasers } from "./coordination/releasers.ts";
+import { type Ledger, ledgerOf } from "./coordination/ledger/ledger.ts";
+import { releasers, setReleasers } from "./coordination/ledger/releasers.ts";
 import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
 import {
   type ChannelInfo,

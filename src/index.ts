@@ -30,8 +30,8 @@ export type {
   LedgerDecision,
   LedgerIntent,
   LedgerRelease,
-} from "./coordination/ledger.ts";
-export type { ReleaseInput } from "./coordination/releasing.ts";
+} from "./coordination/ledger/ledger.ts";
+export type { ReleaseInput } from "./coordination/ledger/releasing.ts";
 export type { AcceptOptions } from "./delivery/accept.ts";
 export type { Asked } from "./delivery/ask.ts";
 export type { BreakerInfo } from "./delivery/breaker.ts";

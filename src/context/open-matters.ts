@@ -3,7 +3,7 @@
  * made yet. For whoever wakes without a handoff: others may be waiting all the same.
  */
 
-import { ledgerOf } from "../coordination/ledger.ts";
+import { ledgerOf } from "../coordination/ledger/ledger.ts";
 import { questionsTo } from "../delivery/ask.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { fenced, quoted } from "./fence.ts";

@@ -3,8 +3,8 @@
  * sending or writing anything. For a role it is composed by the role's profile: who will take it is not
  * known yet.
  */
-import { beginningOf } from "../coordination/brief.ts";
-import { lineFor } from "../coordination/ledger-line.ts";
+import { beginningOf } from "../coordination/ledger/brief.ts";
+import { lineFor } from "../coordination/ledger/ledger-line.ts";
 import { type Plan, planHandoff, type Sender } from "../delivery/plan.ts";
 import { prepare } from "../delivery/prepare.ts";
 import { addressOf, type DraftOf, type EnvelopeOf } from "../envelope/schema.ts";

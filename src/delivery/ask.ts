@@ -1,6 +1,6 @@
 /** Questions of receivers to their senders, and the answers, which go along with the work. */
 import { clip } from "../clip.ts";
-import { carriedNow } from "../coordination/recarry.ts";
+import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";

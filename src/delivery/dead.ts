@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { refuseBrokenIn } from "../context/lint-rules.ts";
-import { carriedNow, carriedWith } from "../coordination/recarry.ts";
+import { carriedNow, carriedWith } from "../coordination/ledger/recarry.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { parseOr } from "../envelope/violations.ts";

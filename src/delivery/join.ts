@@ -7,7 +7,7 @@
 
 import { canonicalJson } from "../canonical.ts";
 import { clip } from "../clip.ts";
-import { carriedNow } from "../coordination/recarry.ts";
+import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { unknownFields } from "../envelope/unknown.ts";

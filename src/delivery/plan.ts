@@ -5,7 +5,7 @@
 import { canonicalJson, sha256 } from "../canonical.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
-import { type Family, newFamily, readFamily } from "../coordination/ledger.ts";
+import { type Family, newFamily, readFamily } from "../coordination/ledger/ledger.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import type { Author } from "../memory/record.ts";

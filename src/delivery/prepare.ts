@@ -1,6 +1,6 @@
 /** Preparing a handoff: sealed, with its record and deliveries, as one operation of the store. */
 
-import { burdenOf, keptOf, type Line } from "../coordination/ledger-line.ts";
+import { burdenOf, keptOf, type Line } from "../coordination/ledger/ledger-line.ts";
 import { addressOf, type Envelope, type Priority } from "../envelope/schema.ts";
 import { type SealedEnvelope, seal } from "../envelope/seal.ts";
 import { FORMAT_LIMITS } from "../limits.ts";

@@ -5,7 +5,7 @@
  */
 import { clip } from "../clip.ts";
 import { gapReason } from "../context/freshness.ts";
-import { carriedNow } from "../coordination/recarry.ts";
+import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { isBatonError } from "../errors.ts";

@@ -3,7 +3,7 @@
  * of the envelope that names the original as its parent; the original and who got it stay as they were.
  */
 
-import { carriedNow } from "../coordination/recarry.ts";
+import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";

@@ -4,8 +4,8 @@
  * same key again is the same handoff.
  */
 import { refuseBroken } from "../context/lint-rules.ts";
-import { readFamily } from "../coordination/ledger.ts";
-import { type Line, lineFor } from "../coordination/ledger-line.ts";
+import { readFamily } from "../coordination/ledger/ledger.ts";
+import { type Line, lineFor } from "../coordination/ledger/ledger-line.ts";
 import type { DraftOf, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { refusalError } from "../memory/refusals.ts";

@@ -4,7 +4,7 @@
  * better; against it somebody has to decide anew first. By words alone (recall/likeness.ts), and in
  * doubt neither.
  */
-import { ledgerOf } from "../../coordination/ledger.ts";
+import { ledgerOf } from "../../coordination/ledger/ledger.ts";
 import { judgeRecords, type Known, knownOf } from "../../memory/known.ts";
 import { statementsOf } from "../../recall/statement.ts";
 import type { PlacedText } from "./letter.ts";

@@ -4,11 +4,11 @@
  * for each task it is a child of. A child has what its parents have now, but for what it was released
  * from itself; what it adds is its own.
  */
-import { sha256 } from "../canonical.ts";
-import { clip } from "../clip.ts";
-import { AgentName, Slug } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { sha256 } from "../../canonical.ts";
+import { clip } from "../../clip.ts";
+import { AgentName, Slug } from "../../envelope/schema.ts";
+import { BatonError } from "../../errors.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
 import {
   type KeptConstraint,
   type KeptDecision,
@@ -17,8 +17,8 @@ import {
   keptLedger,
   LEDGER,
   type Saying,
-} from "../memory/ledger.ts";
-import type { Workspace } from "../store/workspace.ts";
+} from "../../memory/ledger.ts";
+import type { Workspace } from "../../store/workspace.ts";
 
 /** Kept in the ledger of this task: the one that was asked for, or one it inherits from. */
 interface Of {

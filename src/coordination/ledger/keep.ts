@@ -3,20 +3,20 @@
  * handoff. Only what changes is written, so a hop that adds nothing and releases nothing writes nothing.
  */
 
-import { writtenValue } from "../delivery/entries.ts";
-import type { Envelope } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { writtenValue } from "../../delivery/entries.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { BatonError } from "../../errors.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
 import {
   type KeptConstraint,
   type KeptDecision,
   type KeptLedger,
   LEDGER,
   type Saying,
-} from "../memory/ledger.ts";
-import { parseEnvelope } from "../store/parse-envelope.ts";
-import type { PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+} from "../../memory/ledger.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import type { PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../store/workspace.ts";
 import type { Added, Carried, Releasing } from "./carry.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
 

@@ -3,13 +3,13 @@
  * without a handoff. A record says who did it and why, linked to the handoff that set it; record and
  * ledger are written together.
  */
-import { DraftSchema, Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { unmarked } from "../memory/quarantine-mark.ts";
-import type { Author, Memory } from "../memory/record.ts";
-import { rememberWith } from "../memory/remember.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { DraftSchema, Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { BatonError } from "../../errors.ts";
+import { unmarked } from "../../memory/quarantine-mark.ts";
+import type { Author, Memory } from "../../memory/record.ts";
+import { rememberWith } from "../../memory/remember.ts";
+import type { Workspace } from "../../store/workspace.ts";
 import type { Carried } from "./carry.ts";
 import { ledgerEntry } from "./keep.ts";
 import { type Family, type Ledger, ledgerOf, readFamily } from "./ledger.ts";

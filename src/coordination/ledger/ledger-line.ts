@@ -3,12 +3,12 @@
  * says and adds. Read again whenever somebody else on the task was quicker to change it.
  */
 
-import type { Plan, Sender } from "../delivery/plan.ts";
-import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Saying } from "../memory/ledger.ts";
-import type { PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Plan, Sender } from "../../delivery/plan.ts";
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import type { Saying } from "../../memory/ledger.ts";
+import type { PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../store/workspace.ts";
 import { type Briefed, briefed } from "./brief.ts";
 import { type Carried, carry, type Releasing, refuseTooMany } from "./carry.ts";
 import { flagsOf } from "./flags.ts";

@@ -3,11 +3,11 @@
  * copy for a late subscriber, what a holder left behind, a dead letter that is tried again. It gets what
  * its task carries now; what was released since is off, and it says so.
  */
-import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Saying } from "../memory/ledger.ts";
-import type { PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import type { Saying } from "../../memory/ledger.ts";
+import type { PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../store/workspace.ts";
 import { carry } from "./carry.ts";
 import { flagsOf } from "./flags.ts";
 import { beginningOf, intentsOf, ledgerEntry, originOf } from "./keep.ts";

@@ -3,11 +3,11 @@
  * workspace; whoever set a constraint may always release it.
  */
 import * as z from "zod";
-import { changeEntry, entryValue } from "../delivery/entries.ts";
-import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { changeEntry, entryValue } from "../../delivery/entries.ts";
+import { Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import type { Workspace } from "../../store/workspace.ts";
 
 const RELEASERS = { kind: "setting", name: "releasers" } as const;
 

@@ -3,12 +3,12 @@
  * order it was written; then whatever it left out. What it says in other words travels as it was set,
  * and what it copies from before a release stays off. Pure: who may release was looked at before.
  */
-import { clip } from "../clip.ts";
-import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { constraintOf, decisionOf } from "../envelope/seal.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { KeptRelease, Saying } from "../memory/ledger.ts";
+import { clip } from "../../clip.ts";
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import { constraintOf, decisionOf } from "../../envelope/seal.ts";
+import { BatonError } from "../../errors.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import type { KeptRelease, Saying } from "../../memory/ledger.ts";
 import type { Family } from "./ledger.ts";
 
 type Constraint = Envelope["constraints"][number];

@@ -4,14 +4,14 @@
  * again is the same record.
  */
 
-import type { Plan, Sender } from "../delivery/plan.ts";
-import type { Envelope } from "../envelope/schema.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { unmarked } from "../memory/quarantine-mark.ts";
-import { recentMemories } from "../memory/read.ts";
-import { type Memory, memoryOf } from "../memory/record.ts";
-import { remember } from "../memory/remember.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Plan, Sender } from "../../delivery/plan.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import { unmarked } from "../../memory/quarantine-mark.ts";
+import { recentMemories } from "../../memory/read.ts";
+import { type Memory, memoryOf } from "../../memory/record.ts";
+import { remember } from "../../memory/remember.ts";
+import type { Workspace } from "../../store/workspace.ts";
 import type { LedgerIntent } from "./ledger.ts";
 
 /** The type of such a record. */

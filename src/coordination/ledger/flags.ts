@@ -3,12 +3,12 @@
  * wrong and the hop may be right, but the next receiver is told. Only what the hop says anew is looked
  * at, and only beside what shares words with it: a line without musts and decisions costs nothing.
  */
-import { clip } from "../clip.ts";
-import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { Generations } from "../generations.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { judgeRecords } from "../memory/known.ts";
-import { LIGHT_WEIGHT, statementOf } from "../recall/statement.ts";
+import { clip } from "../../clip.ts";
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import { Generations } from "../../generations.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import { judgeRecords } from "../../memory/known.ts";
+import { LIGHT_WEIGHT, statementOf } from "../../recall/statement.ts";
 import type { Carried } from "./carry.ts";
 import type { Family } from "./ledger.ts";
 

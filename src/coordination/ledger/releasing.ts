@@ -3,10 +3,10 @@
  * the one who set it (of a decision: who is to decide it), or have a role that may. A decision that is
  * nobody's may be settled by anybody on the line. A reason is always given.
  */
-import { BatonError } from "../errors.ts";
-import { findAddressee } from "../memory/agents.ts";
-import { nearestNames } from "../nearest.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { BatonError } from "../../errors.ts";
+import { findAddressee } from "../../memory/agents.ts";
+import { nearestNames } from "../../nearest.ts";
+import type { Workspace } from "../../store/workspace.ts";
 import type { Releasing } from "./carry.ts";
 import type { Family, LedgerConstraint, LedgerDecision } from "./ledger.ts";
 import { releasers } from "./releasers.ts";
