@@ -6,6 +6,7 @@
  *   growth                   what delivery costs with a long history, a long inbox, many receivers
  *   recall                   what recalling costs, by the size of the store
  *   context                  what composing a receiver's view costs, and where the time goes
+ *   shared                   what reading the shared context costs, with a long history behind it
  *   driver                   drivers for PostgreSQL
  */
 import { runContext } from "./context/main.ts";
@@ -14,6 +15,7 @@ import { runDriver } from "./driver.ts";
 import { runFoundation } from "./foundation.ts";
 import { runGrowth } from "./growth.ts";
 import { runRecall } from "./recall/main.ts";
+import { runShared } from "./shared/main.ts";
 
 const args = process.argv.slice(2);
 const at = args.findIndex((arg) => arg === "--only" || arg.startsWith("--only="));
@@ -23,5 +25,6 @@ if (at >= 0 && only === "delivery") await runDelivery(args);
 else if (at >= 0 && only === "growth") await runGrowth(args);
 else if (at >= 0 && only === "recall") await runRecall(args);
 else if (at >= 0 && only === "context") await runContext(args);
+else if (at >= 0 && only === "shared") await runShared(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
 else await runFoundation(args);

@@ -1,4 +1,7 @@
-/** `npm run build`: a fresh dist/ with the compiled sources, the JSON Schemas and the word vectors. */
+/**
+ * `npm run build`: a fresh dist/ with the compiled sources, the JSON Schemas, the word vectors, and the
+ * example that `baton demo team` plays.
+ */
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -20,6 +23,8 @@ export const BUILD: Readonly<Record<string, Step>> = {
     }
     return 0;
   },
+  // After the sources: it is compiled against the package as it was built.
+  examples: tool("tsc", "-p", "tsconfig.examples.json"),
 };
 
 if (import.meta.main) process.exitCode = await runSteps(BUILD);

@@ -1,7 +1,7 @@
 /** `npm run check:package`: builds and packs the package, then looks at it as its users will. */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUILD, WORD_VECTORS } from "./build.ts";
@@ -38,6 +38,7 @@ try {
       for (const file of missing) console.error(`missing from the package: ${file}`);
       return missing.length === 0 ? 0 : 1;
     },
+    "the package plays the team's exercise": async () => (playsTheExercise() ? 0 : 1),
     publint: quietTool("publint", "run", tarball, "--strict"),
     "are the types wrong": quietTool(
       "attw",
@@ -60,6 +61,20 @@ function pack(): ReadonlySet<string> {
   });
   const [result] = JSON.parse(output) as [{ readonly files: readonly { readonly path: string }[] }];
   return new Set(result.files.map((file) => file.path));
+}
+
+/**
+ * Unpacked beside the dependencies, its command line plays the example it came with, on Node alone:
+ * whatever it needs of sources or development tools would be missing.
+ */
+function playsTheExercise(): boolean {
+  execFileSync("tar", ["-xzf", tarball, "-C", folder]);
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"), "junction");
+  const baton = join(folder, "package", "dist", "cli", "main.js");
+  const args = [baton, "demo", "team", "--json", "--store", `sqlite:${join(folder, "hub.db")}`];
+  const said = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+  const { messages } = JSON.parse(said) as { readonly messages: readonly unknown[] };
+  return messages.length > 0;
 }
 
 function filesOf(targets: readonly Targets[]): string[] {

@@ -75,7 +75,7 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   priority: "How urgent it is: what is urgent goes ahead in the receiver's inbox",
   reconstructed: "Made by the hub from the notes of a holder that fell silent: who, which try, why",
   to: "Whom it is for: an agent, one agent of a role, or everybody on a channel",
-  version: "The version of this format, such as 1.1",
+  version: "The version of this format, such as 1.2",
   workspace: "The tenant",
 };
 
@@ -143,6 +143,7 @@ const FORMAT_MEANINGS: Record<keyof typeof FORMAT_LIMITS, string> = {
   contentLength: "characters of a memory's content; longer documents are artifacts",
   listItems: "entries in one list of an envelope; pins in a workspace",
   ledgerItems: "constraints, open decisions and releases on one task's ledger",
+  contextItems: "items of the shared context that hold",
   references: "references of one envelope or memory",
   parents: "parents of one envelope",
   tags: "tags, or concepts, of one memory; aliases of an agent",
@@ -167,6 +168,10 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   inbox: "open handoffs of one receiver; more are refused as inbox_full",
   breakerStrikes: "deliveries in a row that a receiver loses before its breaker opens",
   breakerMs: "milliseconds a breaker stays open before one probe may pass",
+  coordinatorMs: "milliseconds a coordinator has to decide about a failure; then the hub decides",
+  personMs: "the same, where every coordinator is a person, and for whoever is asked",
+  redrives: "times the hub has one delivery that was given up tried again, before it aborts",
+  taskTree: "tasks in one board or tree",
   receivers: "receivers of one publication",
   mergedLines: "branches merged into one branch, with all that had been merged into them",
   impactDepth: "steps that what came of a memory is followed",

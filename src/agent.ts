@@ -7,9 +7,14 @@ import type { ViewOptions } from "./context/compose.ts";
 import { type LintReport, lintDraft } from "./context/lint.ts";
 import { type Preview, preview } from "./context/preview.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
+import { Failures } from "./coordination/failures/failures.ts";
 import { type Ledger, ledgerOf } from "./coordination/ledger/ledger.ts";
 import { release, taskName } from "./coordination/ledger/release.ts";
 import type { ReleaseInput } from "./coordination/ledger/releasing.ts";
+import { type ReservationsQuery, reservations } from "./coordination/reservations/list.ts";
+import type { Reservation } from "./coordination/reservations/reservation.ts";
+import { SharedContext } from "./coordination/shared/shared-context.ts";
+import { TaskQueue } from "./coordination/tasks/queue.ts";
 import { type AcceptOptions, acceptNext } from "./delivery/accept.ts";
 import { type Asked, answer, questionsTo } from "./delivery/ask.ts";
 import { cancel } from "./delivery/cancel.ts";
@@ -96,6 +101,12 @@ export class Agent {
   readonly #identity: Identity;
   readonly #self: Worker;
   readonly info: AgentInfo;
+  /** What the whole team shares: read for this agent's role; written, or proposed. */
+  readonly context: SharedContext;
+  /** The task queue: what is open, blocked, in progress and closed; added to, closed, reopened. */
+  readonly tasks: TaskQueue;
+  /** What failed, and deciding about it. */
+  readonly failures: Failures;
 
   constructor(
     workspace: Workspace,
@@ -107,6 +118,12 @@ export class Agent {
     const { id: agent, role, owner } = identity.agent;
     this.#workspace = { ...workspace, reader: readerOf(identity, session.instance) };
     this.#self = { agent, owner, role, signer: identity.signer, ...session };
+    this.context = new SharedContext(this.#workspace, this.#self, {
+      model: identity.agent.model,
+      call: (run) => this.#call(run),
+    });
+    this.tasks = new TaskQueue(this.#workspace, this.#self, (run) => this.#call(run));
+    this.failures = new Failures(this.#workspace, this.#self, (run) => this.#call(run));
   }
 
   /** The canonical id, whatever alias was used to get here. */
@@ -275,7 +292,9 @@ export class Agent {
 
   #onBranch(branch: string): Agent {
     const { instance, lease } = this.#self;
-    return new Agent({ ...this.#workspace, branch }, this.#identity, { instance, lease });
+    const agent = new Agent({ ...this.#workspace, branch }, this.#identity, { instance, lease });
+    agent.context.sawUpTo(this.context.seen); // The same session has read it.
+    return agent;
   }
 
   /** What was written on a branch, what that replaces, and what stands in the way of merging it. */
@@ -293,11 +312,14 @@ export class Agent {
     return this.#call(() => abandonBranch(this.#workspace, this.#self, branch, reason));
   }
 
-  /** What to know after waking up: open handoffs, pins and recent records, within a budget. */
+  /** What to know after waking up: open handoffs, pins, the shared context and recent records, within a budget. */
   catchUp(query: CatchUpQuery = {}): Promise<CatchUp> {
-    return this.#call(() =>
-      catchUp(this.#workspace, { ...this.#self, model: this.info.model }, query),
-    );
+    return this.#call(async () => {
+      const waking = { ...this.#self, model: this.info.model };
+      const caughtUp = await catchUp(this.#workspace, waking, query);
+      this.context.sawUpTo(caughtUp.context);
+      return caughtUp;
+    });
   }
 
   /** Memories that this agent may see, as lines of text, for reading: not for importing. */
@@ -398,6 +420,11 @@ export class Agent {
     return this.#call(() => release(this.#workspace, this.#self, task, released));
   }
 
+  /** What is reserved now, and by whom; with `touching` only what stands in the way of that. */
+  reservations(query: ReservationsQuery = {}): Promise<readonly Reservation[]> {
+    return this.#call(() => reservations(this.#workspace, query));
+  }
+
   /** Answers a question: the work is offered again, with the answer. */
   answer(delivery: string, text: string): Promise<DeliveryRow> {
     return this.#call(() => answer(this.#workspace, this.#self, delivery, text));
@@ -439,7 +466,7 @@ export class Agent {
   accept<T = unknown>(options: AcceptOptions = {}): Promise<Work<T> | undefined> {
     return this.#call(async () => {
       const claimed = await acceptNext(this.#workspace, this.#self, options);
-      return claimed && new Work<T>(this.#workspace, this.#self, claimed);
+      return claimed && Work.begin<T>(this.#workspace, this.#self, claimed);
     });
   }
 

@@ -13,8 +13,16 @@ import { type Binding, type LintRules, lintRules, setLintRules } from "./context
 import type { RoleProfile } from "./context/profiles.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
 import { profiles, type RoleProfileInfo, setProfile } from "./context/roles.ts";
+import { dutiesWith } from "./coordination/duties.ts";
+import { HubFailures } from "./coordination/failures/failures.ts";
+import type { CoordinateFunction } from "./coordination/failures/proposals.ts";
 import { type Ledger, ledgerOf } from "./coordination/ledger/ledger.ts";
 import { releasers, setReleasers } from "./coordination/ledger/releasers.ts";
+import { type ReservationsQuery, reservations } from "./coordination/reservations/list.ts";
+import type { Reservation } from "./coordination/reservations/reservation.ts";
+import { HubContext } from "./coordination/shared/shared-context.ts";
+import { TaskBoard } from "./coordination/tasks/queue.ts";
+import { type Timeline, type TimelineQuery, timelineOf } from "./coordination/timeline.ts";
 import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
 import {
   type ChannelInfo,
@@ -119,6 +127,8 @@ export interface HubOptions {
   readonly policy?: PolicyInput;
   /** Computes the receiver of a handoff that names none. */
   readonly route?: RouteFunction;
+  /** Decides about failures that nobody else decides about; undefined leaves it to the rules. */
+  readonly coordinate?: CoordinateFunction;
   /**
    * What compares memories by meaning: the bundled table of words unless told, a server through
    * `httpEmbedder()`, or false for words only.
@@ -198,6 +208,12 @@ export function workspaceName(options: HubOptions): string {
 export class Hub implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #meaning: Meaning;
+  /** What the whole team shares: for looking, and for who may change it. */
+  readonly context: HubContext;
+  /** The task queue, for looking. */
+  readonly tasks: TaskBoard;
+  /** What failed, what was decided about it, and the rules by which the hub does. */
+  readonly failures: HubFailures;
 
   constructor(store: Store, options: HubOptions = {}) {
     this.#meaning = new Meaning(embedderOf(options));
@@ -217,11 +233,15 @@ export class Hub implements AsyncDisposable {
       versions: options.versions ?? SHIPPED,
       policy: options.policy === undefined ? undefined : checkPolicy(options.policy, "policy"),
       route: options.route,
+      duties: dutiesWith(options.coordinate),
       meaning: this.#meaning,
       known: knownMode(options),
       files: filesFolder(options),
       summarizer: options.summarizer,
     };
+    this.context = new HubContext(this.#workspace);
+    this.tasks = new TaskBoard(this.#workspace);
+    this.failures = new HubFailures(this.#workspace);
   }
 
   /** Where everything is kept. */
@@ -329,6 +349,11 @@ export class Hub implements AsyncDisposable {
     return lineOf(this.#workspace, parseOr(Name, task, invalid("The task", "task")));
   }
 
+  /** What happened to a task, in order: who did what, with whom and why, also what nobody wrote down. */
+  async timeline(task: string, query: TimelineQuery = {}): Promise<Timeline> {
+    return timelineOf(this.#workspace, task, query);
+  }
+
   /** One delivery as it stands, with its envelope, every try, and what came of it. */
   async delivery(id: string): Promise<Shown> {
     return showDelivery(this.#workspace, deliveryId(id));
@@ -413,6 +438,11 @@ export class Hub implements AsyncDisposable {
   /** The roles that may release what others have set; with an argument, from now on these. */
   releasers(roles?: readonly string[]): Promise<readonly string[]> {
     return roles === undefined ? releasers(this.#workspace) : setReleasers(this.#workspace, roles);
+  }
+
+  /** What is reserved now, and by whom; a page at a time. */
+  async reservations(query: ReservationsQuery = {}): Promise<readonly Reservation[]> {
+    return reservations(this.#workspace, query);
   }
 
   /** What could be better about a handoff that was sent, by what holds now. */

@@ -24,6 +24,12 @@ export type {
   ViewBudget,
   ViewGap,
 } from "./context/view.ts";
+export type { Decision, DecisionAnswer } from "./coordination/failures/decision.ts";
+export { Failures, HubFailures } from "./coordination/failures/failures.ts";
+export type { FailureInfo } from "./coordination/failures/info.ts";
+export type { FailuresQuery, ListedFailure } from "./coordination/failures/list.ts";
+export type { CoordinateFunction, Proposal } from "./coordination/failures/proposals.ts";
+export type { FailureRule, FailureRuleInfo } from "./coordination/failures/rules.ts";
 export type {
   Ledger,
   LedgerConstraint,
@@ -32,11 +38,62 @@ export type {
   LedgerRelease,
 } from "./coordination/ledger/ledger.ts";
 export type { ReleaseInput } from "./coordination/ledger/releasing.ts";
+export type { ReservationConflict } from "./coordination/reservations/conflicts.ts";
+export type { ReservationsQuery } from "./coordination/reservations/list.ts";
+export type { Reservation, ReservationMode } from "./coordination/reservations/reservation.ts";
+export type { Reserved, ReserveOptions } from "./coordination/reservations/reserve.ts";
+export type { Adopted, AdoptOptions } from "./coordination/shared/adopt.ts";
+export type {
+  ContextChange,
+  ContextChanges,
+  ContextChangesQuery,
+} from "./coordination/shared/changes.ts";
+export type { Contradiction } from "./coordination/shared/contradictions.ts";
+export { projectFromGit } from "./coordination/shared/git.ts";
+export {
+  CONTEXT_SECTIONS,
+  type ContextInput,
+  type ContextItem,
+  type ContextSection,
+  contextJsonSchema,
+} from "./coordination/shared/items.ts";
+export type {
+  ContextProposal,
+  ProposalSent,
+  ProposeOptions,
+} from "./coordination/shared/propose.ts";
+export type {
+  ContextOmitted,
+  ContextQuery,
+  SharedContextText,
+} from "./coordination/shared/read.ts";
+export {
+  type ContextRetireOptions,
+  type ContextWriteOptions,
+  type DecisionInput,
+  HubContext,
+  SharedContext,
+} from "./coordination/shared/shared-context.ts";
+export type { NewTask } from "./coordination/tasks/add.ts";
+export type { Board, BoardQuery } from "./coordination/tasks/board.ts";
+export type { CloseOptions } from "./coordination/tasks/close.ts";
+export type { ClosedQuery, ClosedTasks } from "./coordination/tasks/closed.ts";
+export type { TaskDelivery, TaskInfo } from "./coordination/tasks/info.ts";
+export { type AddedTask, TaskBoard, TaskQueue } from "./coordination/tasks/queue.ts";
+export type { OpenTaskState, TaskState } from "./coordination/tasks/state.ts";
+export type { TaskTree } from "./coordination/tasks/tree.ts";
+export type { Timeline, TimelineQuery } from "./coordination/timeline.ts";
+export type {
+  TimelineDecision,
+  TimelineKind,
+  TimelineStep,
+} from "./coordination/timeline-step.ts";
 export type { AcceptOptions } from "./delivery/accept.ts";
 export type { Asked } from "./delivery/ask.ts";
 export type { BreakerInfo } from "./delivery/breaker.ts";
 export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
 export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
+export type { KeptDecision } from "./delivery/decided.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
@@ -44,7 +101,6 @@ export { Offer } from "./delivery/offer.ts";
 export type { Once } from "./delivery/once.ts";
 export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
 export type { Approval, Edit } from "./delivery/person.ts";
-export type { FailureClass } from "./delivery/policy.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";

@@ -21,6 +21,8 @@ export const FORMAT_LIMITS = {
   listItems: 200,
   /** What a task's ledger holds: constraints, open decisions and releases. */
   ledgerItems: 1_000,
+  /** What the shared context holds at a time: every session begins by reading it. */
+  contextItems: 1_000,
   references: 500,
   parents: 64,
   tags: 32,
@@ -62,6 +64,13 @@ export const DEFAULT_LIMITS = {
   /** Deliveries in a row that a receiver may lose before its breaker opens, and for how long. */
   breakerStrikes: 3,
   breakerMs: 60_000,
+  /** How long a coordinator has to accept a failure, and then to decide; a person has longer. */
+  coordinatorMs: 600_000,
+  personMs: 24 * 3_600_000,
+  /** How often one delivery that was given up is tried again before it is given up for good. */
+  redrives: 5,
+  /** Tasks of one board or tree. */
+  taskTree: 1_000,
   /** Receivers of one publication. */
   receivers: 1_000,
   /** Branches merged into one, with all that had been merged into them: each look walks them. */

@@ -1,6 +1,8 @@
 /** A workspace on a store whose operations, and whose tokenizer, say how long they took. */
+
 import { systemClock } from "../../src/clock.ts";
 import type { Tokenizer } from "../../src/context/tokens.ts";
+import { dutiesWith } from "../../src/coordination/duties.ts";
 import { systemProcesses } from "../../src/delivery/process.ts";
 import { PayloadTypes } from "../../src/envelope/payload.ts";
 import { SHIPPED } from "../../src/envelope/versions.ts";
@@ -49,6 +51,7 @@ export function timedWorkspace(store: Store, times: Times): Workspace {
     versions: SHIPPED,
     policy: undefined,
     route: undefined,
+    duties: dutiesWith(),
     meaning: new Meaning(async () => bundledWords()),
     known: "ignore",
     files: undefined,

@@ -19,6 +19,7 @@ export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
   sayField("intent", [envelope.intent]);
   sayField("origin", envelope.origin === undefined ? [] : [envelope.origin]);
   sayField("stands", envelope.state === undefined ? [] : [envelope.state]);
+  sayField("failed", envelope.failure ? failureOf(envelope.failure) : []);
   sayField("done", envelope.done);
   sayField("next", envelope.next);
   for (const level of new Set(constraints.map((constraint) => constraint.level))) {
@@ -41,12 +42,18 @@ export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
     "flagged",
     (envelope.flags ?? []).map(({ about, path, why }) => `${about}, ${path}: ${why}`),
   );
+  sayField("touches", envelope.touches ?? []);
   sayField("asks for", envelope.expects.map(expectedOf));
   sayField("payload", payload ? [`${payload.type}: ${JSON.stringify(payload.data)}`] : []);
   sayField("history", envelope.history.map(historyOf));
   sayField("results", (envelope.results ?? []).map(resultOf));
   sayField("refers to", await referencesOf(hub, envelope));
   sayField("made", reconstructed ? [reconstructionOf(reconstructed)] : []);
+}
+
+/** What went wrong, then what might mend it. */
+function failureOf({ type, class: kind, message, hints }: NonNullable<Envelope["failure"]>) {
+  return [`${type} (${kind}): ${message}`, ...hints.map((hint) => `might mend it: ${hint}`)];
 }
 
 const reconstructionOf = ({ notes, holder, attempt }: NonNullable<Envelope["reconstructed"]>) =>

@@ -48,6 +48,12 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
     envelope === undefined
       ? `Where it stands: baton handoff show ${delivery}`
       : `Read it (baton handoff show ${delivery}), then do it again with --seen ${envelope}`,
+  task_closed: ({ task }) =>
+    `Begin a task of its own that continues it, or: baton task reopen ${JSON.stringify(task)} --as <agent> --reason <text>`,
+  task_open: ({ task, deliveries }) =>
+    deliveries === undefined
+      ? undefined
+      : `Let them end, or take it all back: baton task cancel ${JSON.stringify(task)} --as <agent> --reason <text>`,
   lease_lost: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
   cancelled: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
 };

@@ -60,7 +60,7 @@ export async function composeView(
     asked.tokenizer === undefined
       ? tokenizerFor(asked.model ?? receiver.model)
       : exactly(asked.tokenizer),
-    gather(workspace, envelope, asked.recent ?? envelope.recent),
+    gather(workspace, envelope, { recent: asked.recent ?? envelope.recent, role }),
   ]);
   const budget = budgetOf({
     tokens: asked.tokens,

@@ -1,6 +1,6 @@
 /**
- * Gathering what a view is chosen from: pins, what the handoff names as it holds now, what is connected
- * with that, the task's recent records, and what the team knows that answers the task. Only what
+ * Gathering what a view is chosen from: pins, the shared context, what the handoff names as it holds now,
+ * what is connected with that, the task's recent records, and what the team knows that answers the task. Only what
  * everybody in the team may see, so that a view never shows its receiver what its sender could not have
  * meant; what was quarantined, superseded or taken away is not there, and what only makes other records
  * work says nothing to anybody.
@@ -9,6 +9,7 @@
  * on the way out, and asked for many at once on the way in.
  */
 import { clip } from "../clip.ts";
+import { offeredMemories } from "../coordination/shared/offered.ts";
 import { afterClosing } from "../delivery/work-branch.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { holdingOf } from "../memory/holding.ts";
@@ -47,18 +48,26 @@ export interface Gathered {
   readonly resolved: number;
 }
 
+/** For whom, and how far back. */
+export interface Gathering {
+  /** Recent records of the task that are considered. */
+  readonly recent?: number | undefined;
+  readonly role?: string | undefined;
+}
+
 export async function gather(
   workspace: Workspace,
   envelope: Envelope,
-  recent: number = RECENT,
+  { recent = RECENT, role = "" }: Gathering = {},
 ): Promise<Gathered> {
   const team = await teamOf(workspace, envelope);
   const looking = sightOf(team);
   const referring = referred(team, envelope);
   // Searching takes longest, in a thread of its own: everything else happens meanwhile.
-  const [sight, pins, named, fresh, recalled, artifacts] = await Promise.all([
+  const [sight, pins, shared, named, fresh, recalled, artifacts] = await Promise.all([
     looking,
     pinned(team),
+    agreed(team, role),
     referring,
     surroundings(team, looking, referring, { task: envelope.task, recent }),
     answering(team, envelope),
@@ -66,7 +75,7 @@ export async function gather(
   ]);
   const { requested, resolved, gaps } = named;
   const missing = new Set(gaps.map(({ id }) => id));
-  const all = distinct([...pins, ...named.candidates, ...fresh, ...recalled]).filter(
+  const all = distinct([...pins, ...shared, ...named.candidates, ...fresh, ...recalled]).filter(
     ({ memory }) => !missing.has(memory.id),
   );
   const told = new Set(all.map(({ insteadOf }) => insteadOf));
@@ -93,6 +102,15 @@ async function pinned(team: Workspace): Promise<Candidate[]> {
     section: "pins",
     relevance: 1,
     insteadOf,
+  }));
+}
+
+/** What the team agreed on: what must hold always travels, the rest takes its turn. */
+async function agreed(team: Workspace, role: string): Promise<Candidate[]> {
+  return (await offeredMemories(team, role)).map(({ memory, must }, i, all) => ({
+    memory,
+    section: must ? "pins" : "recalled",
+    relevance: must ? 1 : 1 - (0.5 * i) / all.length,
   }));
 }
 

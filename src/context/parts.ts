@@ -16,6 +16,7 @@ export const PARTS = [
   "doNotRedo",
   "done",
   "expects",
+  "failure",
   "flags",
   "gaps",
   "history",
@@ -128,6 +129,7 @@ function task(envelope: Envelope, artifacts: readonly CheckedArtifact[]): Part[]
         ],
   );
   return [
+    ...failed(id, envelope.failure),
     ...(state === undefined ? [] : [one("state", `- state: ${quoted(state)}\n`)]),
     ...many(id, "next", envelope.next, (step) => `- next: ${quoted(step)}\n`),
     ...many(id, "doNotRedo", envelope.doNotRedo, (step) => `- do not redo: ${quoted(step)}\n`),
@@ -147,6 +149,23 @@ function task(envelope: Envelope, artifacts: readonly CheckedArtifact[]): Part[]
       : [one("reconstructed", reconstructedText(reconstructed))]),
     ...soft,
   ];
+}
+
+/** What failed, then what might mend it: one by one, as far as there is room. */
+function failed(envelope: string, failure: Envelope["failure"]): Part[] {
+  if (failure === undefined) return [];
+  const { attempted, hints } = failure;
+  const texts = [
+    failureText(failure),
+    ...hints.map((hint) => `- might mend it: ${quoted(hint)}\n`),
+    ...(attempted === undefined ? [] : [`- was attempted: ${quoted(attempted)}\n`]),
+  ];
+  return many(envelope, "failure", texts, (text) => text);
+}
+
+function failureText({ type, class: kind, by, delivery, retries, message }: Of<"failure">): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  return `- failed: ${quoted(type)} (${kind})${who}, ${delivery}, retries ${retries}: ${quoted(message)}\n`;
 }
 
 function many<Item>(

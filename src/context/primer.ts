@@ -72,7 +72,7 @@ interface Part {
 }
 
 function partsOf(envelope: Envelope): Part[] {
-  const { intent, origin, next, state, expects, doNotRedo, done, decisions } = envelope;
+  const { intent, origin, next, state, expects, failure, doNotRedo, done, decisions } = envelope;
   const musts = envelope.constraints.filter(({ level }) => level === "must");
   const others = envelope.constraints.length - musts.length;
   const outputs = expects.map(({ name, type, criteria }) =>
@@ -82,6 +82,9 @@ function partsOf(envelope: Envelope): Part[] {
     textPart("", intent, 4),
     ...(origin === undefined ? [] : [textPart("Asked for at first, in these words:", origin, 3)]),
     ...(state === undefined ? [] : [textPart("Where it stands:", state, 2)]),
+    ...(failure === undefined
+      ? []
+      : [listPart("What failed", failureLines(failure), { weight: 4 })]),
     listPart("Do now", next, { weight: 4, none: noStep(envelope) }),
     ...(outputs.length === 0 ? [] : [listPart("Hand in", outputs, { weight: 2 })]),
     listPart("Do not redo", [...doNotRedo, ...done], {
@@ -92,6 +95,23 @@ function partsOf(envelope: Envelope): Part[] {
     ...(decisions.length === 0
       ? []
       : [listPart("Still to be decided", decisions.map(decisionLine), { weight: 2 })]),
+  ];
+}
+
+function failureLines({
+  type,
+  class: kind,
+  by,
+  retries,
+  message,
+  hints,
+  attempted,
+}: NonNullable<Envelope["failure"]>): string[] {
+  const who = by === undefined ? "" : ` by ${by}`;
+  return [
+    `${type} (${kind})${who}, retries ${retries}: ${message}`,
+    ...hints.map((hint) => `might mend it: ${hint}`),
+    ...(attempted === undefined ? [] : [`was attempted: ${attempted}`]),
   ];
 }
 

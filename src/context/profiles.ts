@@ -58,6 +58,7 @@ export interface FullProfile {
 export const NEUTRAL: FullProfile = {
   parts: {
     next: 10,
+    failure: 10,
     expects: 9,
     doNotRedo: 9,
     results: 9,

@@ -4,6 +4,7 @@ import { canonicalJson } from "../canonical.ts";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Author } from "../memory/record.ts";
+import { isQueued } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
 import type { Claimed, Move } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -30,7 +31,7 @@ export async function cancel(
   const how = { code: "invalid_input", what: "What is cancelled" } as const;
   checkedReason(reason);
   if (Object.hasOwn(Object(what), "task")) {
-    return cancelTask(workspace, by, parseOr(WholeTask, what, how).task, reason);
+    return cancelTask(workspace, by, parseOr(WholeTask, what, how), reason);
   }
   const { delivery } = parseOr(OneDelivery, what, how);
   return cancelDeliveries(workspace, by, [delivery], reason);
@@ -52,9 +53,18 @@ export async function cancelDeliveries(
     for (const delivery of moved) {
       await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
     }
+    for (const { delivery } of endOfTasks(open)) {
+      await followUp(`task ${delivery.task}`, () => workspace.duties.ended(workspace, delivery));
+    }
     return moved;
   }
   throw overtaken("The cancellation", ROUNDS);
+}
+
+/** One for each task of the queue: it may be over with this. */
+function endOfTasks(ended: readonly Claimed[]): Iterable<Claimed> {
+  const queued = ended.filter(({ envelope }) => isQueued(envelope));
+  return new Map(queued.map((each) => [each.delivery.task, each])).values();
 }
 
 async function requireDelivery({ store, name }: Workspace, id: string): Promise<Claimed> {
@@ -64,10 +74,10 @@ async function requireDelivery({ store, name }: Workspace, id: string): Promise<
 }
 
 /** Everything of a task that is open; also what was handed on while it was being cancelled. */
-async function cancelTask(
+export async function cancelTask(
   workspace: Workspace,
   by: Author,
-  task: string,
+  { task, except = [] }: { readonly task: string; readonly except?: readonly string[] },
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
   const name = parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
@@ -75,7 +85,9 @@ async function cancelTask(
   for (let round = 0; round < ROUNDS; round++) {
     const line = await workspace.store.readLine(workspace.name, name);
     const rows = line.flatMap(({ deliveries }) => deliveries);
-    const open = rows.filter(({ state }) => isOpen(state)).map(({ id }) => id);
+    const open = rows
+      .filter(({ state, id }) => isOpen(state) && !except.includes(id))
+      .map(({ id }) => id);
     if (open.length === 0) return cancelled;
     for (let from = 0; from < open.length; from += BATCH) {
       const batch = open.slice(from, from + BATCH);

@@ -3,6 +3,7 @@
  * those may have fields of a later version: what was not said here but copied is no mistake.
  */
 import { isDeepStrictEqual } from "node:util";
+import { parseGlobs } from "../coordination/reservations/globs.ts";
 import { type CheckedDraft, CompiledDraft, type Envelope, ReadDraft } from "../envelope/schema.ts";
 import { knownOf } from "../envelope/unknown.ts";
 import { parseOr } from "../envelope/violations.ts";
@@ -10,6 +11,12 @@ import { parseOr } from "../envelope/violations.ts";
 const REFUSAL = { code: "invalid_envelope", what: "The handoff" } as const;
 
 export function checkDraft(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
+  const checked = checkForm(draft, passedOn);
+  if (checked.touches) parseGlobs(checked.touches, { code: "invalid_envelope", path: "touches" });
+  return checked;
+}
+
+function checkForm(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
   const strict = CompiledDraft.safeParse(draft);
   if (strict.success) return strict.data;
   const said = passedOn === undefined ? draft : withoutCopied(draft, passedOn);

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { refuseBrokenIn } from "../context/lint-rules.ts";
+import { openAgain } from "../coordination/ledger/closed.ts";
 import { carriedNow, carriedWith } from "../coordination/ledger/recarry.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
@@ -9,13 +10,13 @@ import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
 import { findAddressee } from "../memory/agents.ts";
-import type { Author } from "../memory/record.ts";
+import type { Author, MemoryInput } from "../memory/record.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { AttemptRow, DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
-import { FOREVER_MS, lapse } from "./policy.ts";
+import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { InboxCursor } from "./waiting.ts";
@@ -84,21 +85,27 @@ export async function redrive(
   id: string,
   changes: RedriveChanges = {},
 ): Promise<DeliveryRow> {
+  const again = await againWith(workspace, changes);
+  return decide(workspace, id, GIVEN_UP, (dead) => redriveOne(workspace, by, dead, again));
+}
+
+/** What was given up, and can be tried again. */
+export const GIVEN_UP: readonly DeliveryRow["state"][] = ["dead", "expired"];
+
+/** How it is tried again, checked. */
+export interface Again {
+  readonly receiver: string | undefined;
+  readonly edits: Edits;
+}
+
+export async function againWith(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
   const { to, payload, ...rest } = parseOr(ChangesSchema, changes, {
     code: "invalid_input",
     what: "The changes",
   });
   const receiver = to === undefined ? undefined : await inboxOf(workspace, to);
   const checked = payload && (await workspace.payloads.enforce(payload));
-  const edits: Edits = given({ ...rest, payload: checked });
-  return decide(workspace, id, ["dead", "expired"], async (dead) => {
-    const envelope = parseEnvelope(workspace, dead.envelope);
-    const changed =
-      Object.keys(edits).length === 0
-        ? await overdue(workspace, envelope)
-        : await edited(workspace, envelope, edits);
-    return redriveOne(workspace, by, dead, { receiver, ...changed });
-  });
+  return { receiver, edits: given({ ...rest, payload: checked }) };
 }
 
 async function inboxOf(workspace: Workspace, address: string): Promise<string> {
@@ -106,7 +113,7 @@ async function inboxOf(workspace: Workspace, address: string): Promise<string> {
   return (await findAddressee(workspace, address))?.id ?? address; // The store refuses a stranger.
 }
 
-type Edits = Omit<z.output<typeof ChangesSchema>, "to">;
+type Edits = Omit<z.output<typeof ChangesSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
 
 interface Edited {
   readonly sealed?: SealedEnvelope;
@@ -146,49 +153,69 @@ function sealAgain(workspace: Workspace, from: Envelope, changes: object): Seale
   return resealed(from, { ...changes, ...next }, workspace);
 }
 
-interface Redriving extends Edited {
-  readonly receiver: string | undefined;
+/** What comes with having it tried again, when that was decided about a failure. */
+export interface Decided {
+  readonly record: Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
+  readonly entries: readonly PutEntry[];
+  readonly delayMs?: number | undefined;
 }
 
-async function redriveOne(
+/** Undefined: it is no longer as it was seen, or an entry is not. */
+export async function redriveOne(
   workspace: Workspace,
   by: Author,
   { delivery, envelope: row }: Claimed,
-  { receiver, sealed, kept, flagged }: Redriving,
-) {
-  const { policy, joins, results } = sealed?.envelope ?? parseEnvelope(workspace, row);
+  { receiver, edits, ...decided }: Again & Partial<Decided>,
+): Promise<readonly DeliveryRow[] | undefined> {
+  const from = parseEnvelope(workspace, row);
+  const { sealed, kept, flagged } =
+    Object.keys(edits).length === 0
+      ? await overdue(workspace, from)
+      : await edited(workspace, from, edits);
+  const { policy, joins, results, ...rest } = sealed?.envelope ?? from;
   // One that never opened waits again, and is looked at at once.
-  const waits = joins !== undefined && results === undefined;
+  const waits = (joins ?? rest.after) !== undefined && results === undefined;
   const record = {
     type: sealed ? "handoff" : "decision",
     task: delivery.task,
     ...(flagged && { tags: ["flagged"] }),
     content: `${by.agent} has "${delivery.task}" tried again${receiver ? ` by ${receiver}` : ""}.`,
     relations: [{ kind: "continues-from" as const, to: row.memory }],
+    ...decided.record,
   };
+  const { delayMs = 0 } = decided;
   const trail = [stepOf(delivery, "redrive", receiver)];
   const isOver = delivery.deadline !== 0 && delivery.deadline <= workspace.clock.now();
   const move: Move = {
     delivery: delivery.id,
     seen: seen(delivery),
     ...(waits
-      ? { to: "scheduled", delayMs: FOREVER_MS, lapseMs: 1 }
-      : { to: "ready", lapseMs: lapse(policy, 0) }),
+      ? { to: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS }
+      : { to: delayMs > 0 ? "scheduled" : "ready", delayMs, lapseMs: lapse(policy, delayMs) }),
     event: "redriven",
     maxAttempts: delivery.attempt + (policy?.attempts ?? workspace.limits.attempts),
-    ...(isOver && { deadline: 0 }),
+    ...(isOver && { deadline: edits.policy?.deadline ?? 0 }),
     ...(receiver !== undefined && { receiver }),
   };
   const memory = decisionRecord(workspace, by, record, { trail, sealed });
   const entry = kept?.(by.agent, memory.id);
+  const open = await openAgain(workspace, delivery.task); // Nothing of a closed task is tried again.
+  const entries = eachOnce([...(entry ? [entry] : []), ...open, ...(decided.entries ?? [])]);
   return moveDeliveries(workspace, {
     agent: by.agent,
     memory,
     ...(sealed && { envelope: rowOf(sealed) }),
-    ...(entry && { entries: [entry] }),
+    ...(entries.length > 0 && { entries }),
     moves: [move],
   });
 }
+
+/** The first of each. */
+const eachOnce = (entries: readonly PutEntry[]): PutEntry[] =>
+  entries.filter(
+    ({ kind, name }, i) =>
+      entries.findIndex((each) => each.kind === kind && each.name === name) === i,
+  );
 
 /** Gives it up for good, with the reason. */
 export async function discard(

@@ -19,11 +19,13 @@ import {
 import type { Claimed, Move } from "../store/store.ts";
 import { trunkOf, type Workspace } from "../store/workspace.ts";
 import { strike } from "./breaker.ts";
-import { escalate } from "./escalate.ts";
+import { failureOf } from "./failure.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoin, openJoinsOf } from "./join.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
-import { backoff, isLast, lapse } from "./policy.ts";
+import { awaitsTasks } from "./open.ts";
+import { parkReported, parkTooLong } from "./park.ts";
+import { AT_ONCE_MS, backoff, isGivenUp, isLast, lapse } from "./policy.ts";
 import { nextInLine } from "./receivers.ts";
 import { reconstruct } from "./reconstruct.ts";
 import { systemAuthor } from "./system.ts";
@@ -79,11 +81,20 @@ async function decide(workspace: Workspace, due: Claimed, moment: Moment): Promi
   const { delivery } = due;
   const envelope = parseEnvelope(workspace, due.envelope);
   const { policy } = envelope;
+  if (envelope.failure !== undefined && delivery.receiver === SYSTEM) {
+    return workspace.duties.coordinate(workspace, delivery.id);
+  }
   if (delivery.deadline !== 0 && delivery.deadline <= moment.now) return lapsed(workspace, due);
   if (isHeld(delivery.state) && isLost(delivery, moment)) return lost(workspace, due, moment);
   const waits = envelope.joins !== undefined && envelope.results === undefined;
   if (waits && delivery.state === "scheduled") return openJoin(workspace, due);
-  if (delivery.state === "scheduled" && isLast(delivery)) return giveUp(workspace, due);
+  if (awaitsTasks(envelope) && delivery.state === "scheduled") {
+    return workspace.duties.openWaiting(workspace, due);
+  }
+  if (isGivenUp(delivery)) {
+    const isTooLong = envelope.hop > workspace.limits.hops && delivery.attempt === 0;
+    return isTooLong ? parkTooLong(workspace, due) : giveUp(workspace, due);
+  }
   if (policy?.acceptMs === undefined) {
     return later(workspace, delivery, { event: "reminded", lapseMs: policy?.remindMs ?? 0 });
   }
@@ -95,23 +106,22 @@ async function decide(workspace: Workspace, due: Claimed, moment: Moment): Promi
 const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: Moment): boolean =>
   leaseUntil <= now || gone.includes(process);
 
-/** Its deadline has passed: it is over, whoever has it. */
-async function lapsed(workspace: Workspace, { delivery, envelope: row }: Claimed): Promise<void> {
-  const held = isHeld(delivery.state);
-  const moved = await moveDeliveries(workspace, {
-    agent: SYSTEM,
-    moves: [
-      {
-        delivery: delivery.id,
-        seen: { ...seen(delivery), followers: delivery.followers },
-        to: "expired",
-        event: "lapsed",
-        ...(held && { ends: ending("expired", { reason: "deadline" }) }),
-      },
-    ],
+/** Its deadline has passed: it is over, whoever has it. A report of a failure goes to the hub instead. */
+async function lapsed(workspace: Workspace, due: Claimed): Promise<void> {
+  const { delivery } = due;
+  const { failure } = parseEnvelope(workspace, due.envelope);
+  // Where somebody decides about it, it is a try also when nobody had it: each is decided about once.
+  const isTry = isHeld(delivery.state) || (await workspace.duties.isCoordinated(workspace, due));
+  const ends = isTry ? ending("expired", { reason: "deadline" }) : undefined;
+  if (failure !== undefined) return giveUp(workspace, due, ends);
+  const ended = { attempt: triedWith(delivery, ends), ends, late: true } as const;
+  const isOver = await parkReported(workspace, due, ended, async () => {
+    const asSeen = { ...seen(delivery), followers: delivery.followers };
+    const move = { delivery: delivery.id, seen: asSeen, to: "expired", event: "lapsed" } as const;
+    const moves = [{ ...move, ...(ends && { ends }) }];
+    return (await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined;
   });
-  if (moved === undefined) return;
-  await tellEnd(workspace, { delivery, envelope: row }, "its deadline passed");
+  if (isOver) await tellEnd(workspace, due);
 }
 
 /** Its holder is silent or dead: the next one gets it, with what the last one left. */
@@ -139,9 +149,11 @@ function why({ leaseUntil, holdUntil }: DeliveryRow, now: number): string {
 async function unaccepted(workspace: Workspace, due: Claimed, acceptMs: number): Promise<void> {
   const { delivery } = due;
   const ends = ending("unaccepted", { acceptMs });
-  const tried = isHeld(delivery.state) ? delivery.attempt : delivery.attempt + 1;
-  if (tried >= delivery.maxAttempts) return giveUp(workspace, due, ends);
-  const { policy } = parseEnvelope(workspace, due.envelope);
+  const tried = triedWith(delivery, ends);
+  const { policy, failure } = parseEnvelope(workspace, due.envelope);
+  // Whoever is to decide about a failure has had its time: others wait for that.
+  const isOver = tried >= delivery.maxAttempts || failure !== undefined;
+  if (isOver) return giveUp(workspace, due, ends);
   const delayMs = backoff({ attempt: tried }, policy, workspace.random);
   await redeliver(workspace, due, {
     to: "scheduled",
@@ -179,6 +191,10 @@ const ending = (outcome: AttemptRow["outcome"], reason: object | undefined): End
   reason: reason === undefined ? "" : canonicalJson(reason, "invalid_input"),
 });
 
+/** How many tries there were, with the one that ends now: one that nobody claimed counts too. */
+const triedWith = ({ attempt, state }: DeliveryRow, ends: Ends | undefined): number =>
+  attempt + (ends !== undefined && !isHeld(state) ? 1 : 0);
+
 /**
  * All tries of this receiver are used up: the next in line gets it, or it is parked. `ends` when the
  * last try is still to be recorded.
@@ -186,19 +202,41 @@ const ending = (outcome: AttemptRow["outcome"], reason: object | undefined): End
 export async function giveUp(workspace: Workspace, due: Claimed, ends?: Ends): Promise<void> {
   const { delivery } = due;
   const envelope = parseEnvelope(workspace, due.envelope);
-  let next = nextInLine(envelope, delivery.receiver);
+  if (envelope.failure !== undefined) return toHub(workspace, due, ends);
+  const permanent = ends === undefined && (await failedForGood(workspace, delivery.id));
+  let next = permanent ? undefined : nextInLine(envelope, delivery.receiver);
   while (next !== undefined) {
     const outcome = await reroute(workspace, due, { envelope, next, ends });
     if (outcome === "done") return exhausted(workspace, due, { parked: false });
     if (outcome === "changed") return;
     next = nextInLine(envelope, next);
   }
+  const ended = { attempt: triedWith(delivery, ends), ends };
+  const parked = await parkReported(workspace, due, ended, () =>
+    redeliver(workspace, due, { to: "dead", event: "dead", ...(ends && { ends }) }),
+  );
+  if (parked) await exhausted(workspace, due, { parked, permanent });
+}
+
+/** Nobody decided about a failure: the hub does. */
+async function toHub(workspace: Workspace, due: Claimed, ends: Ends | undefined): Promise<void> {
+  const { delivery } = due;
+  await systemAuthor(workspace);
   const moved = await redeliver(workspace, due, {
-    to: "dead",
-    event: "dead",
+    to: "ready",
+    event: "rerouted",
+    receiver: SYSTEM,
+    deadline: 0,
+    lapseMs: AT_ONCE_MS,
     ...(ends && { ends }),
   });
-  if (moved) await exhausted(workspace, due, { parked: true });
+  if (moved) await workspace.duties.coordinate(workspace, delivery.id);
+}
+
+/** Whether the last who had it said that another try cannot mend it. */
+async function failedForGood({ store, name }: Workspace, delivery: string): Promise<boolean> {
+  const last = (await store.readAttempts(name, delivery)).at(-1);
+  return last?.outcome === "failed" && failureOf(last).class === "permanent";
 }
 
 interface Rerouting {
@@ -214,7 +252,7 @@ async function reroute(
   { envelope: { policy }, next, ends }: Rerouting,
 ): Promise<"done" | "changed" | "refused"> {
   const { delivery } = due;
-  const tried = delivery.attempt + (ends !== undefined && !isHeld(delivery.state) ? 1 : 0);
+  const tried = triedWith(delivery, ends);
   try {
     const moved = await redeliver(workspace, due, {
       to: "ready",
@@ -236,29 +274,17 @@ async function reroute(
 /** What follows when a receiver's tries are used up. */
 export async function exhausted(
   workspace: Workspace,
-  { delivery, envelope: row }: Claimed,
+  ended: Claimed,
   { parked, permanent = false }: { readonly parked: boolean; readonly permanent?: boolean },
 ): Promise<void> {
-  const reason = permanent
-    ? `${delivery.receiver} failed for good`
-    : `every try of ${delivery.receiver} was used up`;
-  if (parked) await tellEnd(workspace, { delivery, envelope: row }, reason);
+  const { delivery } = ended;
+  if (parked) await tellEnd(workspace, ended);
   if (permanent) return;
   await followUp(`strike ${delivery.id}`, () => strike(workspace, delivery.receiver, delivery.id));
 }
 
-/** It is over: the coordinator hears of it where the policy says so, and what waited for it is told. */
-async function tellEnd(
-  workspace: Workspace,
-  { delivery, envelope: row }: Claimed,
-  reason: string,
-): Promise<void> {
-  const envelope = parseEnvelope(workspace, row);
-  if (envelope.policy?.exhausted === "escalate") {
-    await followUp(`escalate ${delivery.id}`, () =>
-      escalate(workspace, envelope, { delivery, reason }),
-    );
-  }
+/** It is over: what waited for it is told. */
+async function tellEnd(workspace: Workspace, { delivery }: Claimed): Promise<void> {
   await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
 }
 

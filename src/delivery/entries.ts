@@ -49,14 +49,15 @@ export async function changeEntry<T>(
   });
 }
 
-/** Every entry of a kind whose name begins so, page by page. */
+/** Every entry of a kind whose name begins so, page by page; from a name on, only those after it. */
 export async function* entriesOf(
   { store, name: workspace, limits }: Workspace,
   kind: string,
   prefix = "",
+  from?: string,
 ): AsyncGenerator<EntryRow, void, undefined> {
   const limit = limits.pageSize;
-  let after: string | undefined;
+  let after = from;
   for (;;) {
     const cursor = after === undefined ? {} : { after };
     const page = await store.listEntries({ workspace, kind, prefix, limit, ...cursor });

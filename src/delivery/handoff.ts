@@ -1,13 +1,14 @@
 /** Handing over: sending, and what follows when the line has become too long. */
 import * as z from "zod";
-import { AgentName, type DraftOf, type Envelope, Slug } from "../envelope/schema.ts";
+import { AgentName, type DraftOf, Slug } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { isQueued } from "../store/parse-envelope.ts";
 import type { LeaseRefusal } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { escalate } from "./escalate.ts";
+import { trunkOf, type Workspace } from "../store/workspace.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import type { SentHandoff } from "./key.ts";
+import { parkReported, parkTooLong } from "./park.ts";
 import type { Sender, Sending } from "./plan.ts";
 import { ResultSchema } from "./result.ts";
 import { sendHandoff } from "./send.ts";
@@ -28,14 +29,9 @@ export async function handOver<T>(
   const checked = parseOr(SendingSchema, sending, { code: "invalid_input", what: "The options" });
   const outcome = await sendHandoff<T>(workspace, sender, draft, checked);
   if (outcome.kind !== "sent") return outcome;
-  const [delivery] = outcome.deliveries;
   const { replaced, stopped } = outcome;
-  const envelope = outcome.envelope as Envelope;
-  if (stopped && delivery !== undefined) {
-    const reason = `hop ${envelope.hop} is past the limit of ${workspace.limits.hops}: the line has stopped`;
-    await followUp(`escalate ${delivery.id}`, () =>
-      escalate(workspace, envelope, { delivery, reason }),
-    );
+  for (const { id } of stopped ? outcome.deliveries : []) {
+    await followUp(`report ${id}`, () => reportStopped(workspace, id));
   }
   if (replaced !== undefined && replaced.followers !== "") {
     await followUp(`join ${replaced.id}`, () => openJoinsOf(workspace, replaced));
@@ -43,10 +39,23 @@ export async function handOver<T>(
   return outcome;
 }
 
+/** The line is longer than it may be: whoever decides about that is told, if it was parked already or not. */
+async function reportStopped(workspace: Workspace, id: string): Promise<void> {
+  const stopped = await workspace.store.findDelivery(workspace.name, id);
+  if (stopped === undefined) return;
+  const trunk = trunkOf(workspace);
+  const { attempt, state } = stopped.delivery;
+  if (state !== "dead") return parkTooLong(trunk, stopped);
+  await parkReported(trunk, stopped, { attempt }, async () => true);
+}
+
 /** The work that was handed on has ended here: what waited for it may go on. */
 export async function afterHandingOn(workspace: Workspace, settled: string): Promise<void> {
   await followUp(`join ${settled}`, async () => {
     const found = await workspace.store.findDelivery(workspace.name, settled);
     if (found !== undefined) await openJoinsOf(workspace, found.delivery);
+    if (found !== undefined && isQueued(found.envelope)) {
+      await workspace.duties.ended(workspace, found.delivery);
+    }
   });
 }

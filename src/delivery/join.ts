@@ -6,27 +6,18 @@
  */
 
 import { canonicalJson } from "../canonical.ts";
-import { clip } from "../clip.ts";
-import { carriedNow } from "../coordination/ledger/recarry.ts";
-import type { Envelope } from "../envelope/schema.ts";
-import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
-import { unknownFields } from "../envelope/unknown.ts";
-import { isBatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { openAgain } from "../coordination/ledger/closed.ts";
 import { SYSTEM } from "../memory/agents.ts";
-import { memoryOf } from "../memory/record.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { isUndecided } from "./decided.ts";
 import { endOfLine } from "./line-end.ts";
-import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
-import { lapse } from "./policy.ts";
-import { systemAuthor } from "./system.ts";
+import { moveDeliveries, seen } from "./moves.ts";
+import { lookLater, openWith, resultOf } from "./open.ts";
+import { parkStopped } from "./park.ts";
 
-/** A join that waits is looked at in case nobody called: soon, and the longer it waits the less. */
-const SOONEST_LOOK_MS = 5_000;
-const LATEST_LOOK_MS = 3_600_000;
 const ROUNDS = 20;
 
 /** Lets each of them know who waits for it. What has ended already needs no telling. */
@@ -73,13 +64,25 @@ export async function openJoin(workspace: Workspace, join: Claimed): Promise<voi
   const found = await awaited(workspace, delivery.id, deliveries);
   const completed = found.filter((each) => each.delivery.state === "completed");
   const open = found.filter((each) => isOpen(each.delivery.state));
-  if (completed.length >= need) return openWith(workspace, join, completed);
+  if (completed.length >= need) return openJoined(workspace, join, completed);
   if (delivery.state === "dead") return;
-  if (completed.length + open.length < need) {
+  const isPossible =
+    completed.length + open.length >= need ||
+    completed.length + open.length + (await undecidedAmong(workspace, found)) >= need;
+  if (!isPossible) {
     const states = Object.fromEntries(found.map((each) => [each.delivery.id, each.delivery.state]));
-    return parkJoin(workspace, delivery, { reason: "join_impossible", states });
+    return parkJoin(workspace, join, { reason: "join_impossible", states });
   }
   await lookLater(workspace, delivery);
+}
+
+/** What was given up may be tried again, as long as somebody is to decide about it. */
+async function undecidedAmong(workspace: Workspace, found: readonly Claimed[]): Promise<number> {
+  const ended = found.filter(({ delivery: { state } }) => state === "dead" || state === "expired");
+  const undecided = await Promise.all(
+    ended.map(({ delivery }) => isUndecided(workspace, delivery)),
+  );
+  return undecided.filter(Boolean).length;
 }
 
 /** Where each line stands that it waits for. One that was handed on goes on, and is followed. */
@@ -99,129 +102,28 @@ async function awaited(
   return ends(); // One of them may have ended before it knew who waits for it.
 }
 
-async function openWith(
+async function openJoined(
   workspace: Workspace,
-  { delivery, envelope: row }: Claimed,
+  join: Claimed,
   completed: readonly Claimed[],
 ): Promise<void> {
-  const waited = parseEnvelope(workspace, row);
-  const tasks = completed.map((each) => each.envelope.task);
-  const from = { ...waited, ...(await carriedNow(workspace, waited, tasks)) };
-  const results = await Promise.all(completed.map((each) => resultOf(workspace, each)));
-  const parents = completed.map((each) => each.envelope.id);
-  const lines = completed.map((each) => parseEnvelope(workspace, each.envelope));
-  const sealed = sealWith(workspace, withUnknown(from, lines), { parents, results });
-  if (sealed === undefined) return parkJoin(workspace, delivery, { reason: "unsealable" });
-  const author = await systemAuthor(workspace);
-  const record = {
-    type: "handoff",
-    task: from.task,
-    content: `"${from.task}" opens: ${results.length} of ${from.joins?.deliveries.length} have completed.`,
-    relations: [
-      { kind: "continues-from" as const, to: row.memory },
-      ...results.map(({ memory }) => ({ kind: "derived-from" as const, to: memory })),
-    ],
-  };
-  const trail = [stepOf(delivery, "open")];
-  await moveDeliveries(workspace, {
-    agent: SYSTEM,
-    memory: decisionRecord(workspace, author, record, { trail, sealed }),
-    envelope: rowOf(sealed),
-    moves: [
-      {
-        delivery: delivery.id,
-        seen: seen(delivery),
-        to: "ready",
-        event: "opened",
-        lapseMs: lapse(from.policy, 0),
-      },
-    ],
+  const { joins, task } = parseEnvelope(workspace, join.envelope);
+  const outcome = await openWith(workspace, join, {
+    lines: completed,
+    inherits: completed.map((each) => each.envelope.task),
+    results: await Promise.all(completed.map((each) => resultOf(workspace, each))),
+    said: `"${task}" opens: ${completed.length} of ${joins?.deliveries.length} have completed.`,
+    // One that was parked holds up nobody who closes its task meanwhile.
+    ...(join.delivery.state === "dead" && { entries: await openAgain(workspace, task) }),
   });
+  if (outcome === "unsealable") await parkJoin(workspace, join, { reason: "unsealable" });
 }
-
-/** What nobody here knows of the lines goes on in what they come to; where they differ, the first's. */
-function withUnknown(from: Envelope, lines: readonly Envelope[]): Envelope {
-  const unknown = lines.toReversed().flatMap((line) => Object.entries(unknownFields(line)));
-  return { ...Object.fromEntries(unknown), ...from };
-}
-
-type JoinedResult = NonNullable<Envelope["results"]>[number];
-
-interface Joined {
-  readonly parents: readonly string[];
-  readonly results: readonly JoinedResult[];
-}
-
-/**
- * With all of the results, or as much of each as fits: they stand in the records that are named.
- * Undefined when the envelope has no room even for their names.
- */
-function sealWith(
-  workspace: Workspace,
-  from: Envelope,
-  { parents, results }: Joined,
-): SealedEnvelope | undefined {
-  const all = [...new Set([from.id, ...parents, ...from.parents])];
-  const joined = {
-    id: workspace.ids.mint("envelope"),
-    parents: all.slice(0, FORMAT_LIMITS.parents),
-    metadata: { ...from.metadata, createdAt: workspace.clock.now() },
-  };
-  const named = results.map(({ outputs: _o, summary: _s, ...result }) => result);
-  const summarized = results.map(({ outputs: _, ...result }) => result);
-  for (const fitting of [[...results], summarized, named]) {
-    try {
-      return resealed(from, { ...joined, results: fitting }, workspace);
-    } catch (error) {
-      if (!isBatonError(error)) throw error; // Too large, or what no envelope may hold: with less.
-    }
-  }
-  return undefined;
-}
-
-async function resultOf({ store, name }: Workspace, { delivery }: Claimed): Promise<JoinedResult> {
-  const [row] = await store.readMemories(name, [delivery.settledBy]);
-  const memory = row && memoryOf(row);
-  const outputs = memory?.data?.["outputs"] as JoinedResult["outputs"];
-  return {
-    agent: delivery.holder,
-    delivery: delivery.id,
-    memory: delivery.settledBy,
-    ...(outputs && { outputs }),
-    ...(memory?.content && { summary: clip(memory.content, SUMMARY) }), // None where it was redacted.
-    task: delivery.task,
-  };
-}
-
-/** Of a result's summary; all of it stands in the record. */
-const SUMMARY = 2_000;
 
 /** It will never open: too many of those it waits for ended otherwise, or it has no room for them. */
 async function parkJoin(
   workspace: Workspace,
-  delivery: DeliveryRow,
+  join: Claimed,
   why: { readonly reason: string; readonly states?: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const reason = canonicalJson(why, "invalid_input");
-  await moveDeliveries(workspace, {
-    agent: SYSTEM,
-    moves: [
-      {
-        delivery: delivery.id,
-        seen: seen(delivery),
-        to: "dead",
-        event: "dead",
-        ends: { outcome: "stopped", reason },
-      },
-    ],
-  });
-}
-
-async function lookLater(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
-  const waited = workspace.clock.now() - delivery.sentAt;
-  const lapseMs = Math.min(LATEST_LOOK_MS, Math.max(SOONEST_LOOK_MS, Math.floor(waited / 2)));
-  const asSeen = { ...seen(delivery), lapseAt: delivery.lapseAt };
-  const move = { delivery: delivery.id, seen: asSeen, to: delivery.state };
-  const moves = [{ ...move, event: "awaited" as const, lapseMs }];
-  await moveDeliveries(workspace, { agent: SYSTEM, moves });
+  await parkStopped(workspace, join, canonicalJson(why, "invalid_input"));
 }

@@ -21,3 +21,11 @@ export function cycleIn(envelope: Envelope): Path {
   );
   return since < 0 ? [] : [...path.slice(since), own];
 }
+
+/** Why a line that is longer than it may be has stopped. */
+export const tooLong = ({ hop, path = [] }: Envelope, limit: number) => ({
+  hop,
+  limit,
+  path,
+  reason: "hop_limit",
+});

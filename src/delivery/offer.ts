@@ -1,5 +1,7 @@
 /** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
 import { primerOf } from "../context/primer.ts";
+import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
+import { conflictsAhead } from "../coordination/reservations/reserve.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
@@ -62,12 +64,17 @@ export class Offer<T = unknown> {
     return warningsOf(this.#workspace, this.#claimed);
   }
 
+  /** Who works on what this handoff says its work will touch. */
+  conflicts(): Promise<readonly ReservationConflict[]> {
+    return conflictsAhead(this.#workspace, this.#claimed, this.#receiver);
+  }
+
   /** Takes it. Where the handoff requires a receipt, only with one that fits. */
   async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
     const { receipt } = parseOr(TakingSchema, options, TAKING);
     if (receipt !== undefined || this.envelope.receipt) await this.#refresh();
     const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
-    return new Work<T>(this.#workspace, this.#receiver, accepted);
+    return Work.begin<T>(this.#workspace, this.#receiver, accepted);
   }
 
   /** Refuses it for good. Told of an addition by the sender, look at that first. */

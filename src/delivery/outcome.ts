@@ -9,6 +9,8 @@ import {
   parseText,
 } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { decisionOn, type KeptDecision } from "./decided.ts";
+import { failureOf, type TriedFailure } from "./failure.ts";
 import { handedOnAs } from "./line-end.ts";
 
 /** What a receiver made of it. */
@@ -27,19 +29,29 @@ export interface HandoffResult {
   readonly handedOn?: string | undefined;
 }
 
+/** What went wrong, and what was decided about that, where somebody decides and has. */
+export interface Failed {
+  readonly failure: TriedFailure;
+  readonly decision?: KeptDecision | undefined;
+}
+
 export type Ended =
   | { readonly kind: "completed"; readonly delivery: DeliveryRow; readonly result: HandoffResult }
-  | { readonly kind: "declined"; readonly delivery: DeliveryRow; readonly reason: string }
+  | (Failed & {
+      readonly kind: "declined";
+      readonly delivery: DeliveryRow;
+      readonly reason: string;
+    })
   /** The receiver asks back: `agent.answer(delivery.id, …)`. */
   | { readonly kind: "asked"; readonly delivery: DeliveryRow; readonly question: string }
-  | {
+  | (Failed & {
       readonly kind: "dead";
       readonly delivery: DeliveryRow;
       readonly attempts: readonly AttemptRow[];
-    }
+    })
   | { readonly kind: "cancelled"; readonly delivery: DeliveryRow; readonly reason: string }
   /** Its deadline passed. */
-  | { readonly kind: "expired"; readonly delivery: DeliveryRow }
+  | (Failed & { readonly kind: "expired"; readonly delivery: DeliveryRow })
   /** A newer handoff took its place before anybody claimed it. */
   | { readonly kind: "superseded"; readonly delivery: DeliveryRow };
 
@@ -50,10 +62,13 @@ export async function endedAs(workspace: Workspace, delivery: DeliveryRow): Prom
   switch (delivery.state) {
     case "completed":
       return { kind: "completed", delivery, result: await resultOf(workspace, delivery) };
-    case "declined":
+    case "declined": {
+      const reason = await said(workspace, delivery, "reason");
+      return { kind: "declined", delivery, reason, ...(await failedAs(workspace, delivery)) };
+    }
     case "cancelled": {
       const reason = await said(workspace, delivery, "reason");
-      return { kind: delivery.state, delivery, reason };
+      return { kind: "cancelled", delivery, reason };
     }
     case "waiting": {
       const question = await said(workspace, delivery, "question");
@@ -61,14 +76,31 @@ export async function endedAs(workspace: Workspace, delivery: DeliveryRow): Prom
     }
     case "dead": {
       const attempts = await workspace.store.readAttempts(workspace.name, delivery.id);
-      return { kind: "dead", delivery, attempts };
+      return {
+        kind: "dead",
+        delivery,
+        attempts,
+        ...(await failedAs(workspace, delivery, attempts)),
+      };
     }
     case "expired":
+      return { kind: "expired", delivery, ...(await failedAs(workspace, delivery)) };
     case "superseded":
-      return { kind: delivery.state, delivery };
+      return { kind: "superseded", delivery };
     default:
       throw new Error(`${delivery.id} has not ended: it is ${delivery.state}`);
   }
+}
+
+async function failedAs(
+  workspace: Workspace,
+  { id, attempt, state }: DeliveryRow,
+  attempts?: readonly AttemptRow[],
+): Promise<Failed> {
+  const tries = attempts ?? (await workspace.store.readAttempts(workspace.name, id));
+  const decision = await decisionOn(workspace, { delivery: id, attempt });
+  const failure = failureOf(tries.at(-1), state === "expired");
+  return { failure, ...(decision && { decision }) };
 }
 
 async function settlement({ store, name }: Workspace, { settledBy }: DeliveryRow) {

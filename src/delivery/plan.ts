@@ -5,11 +5,13 @@
 import { canonicalJson, sha256 } from "../canonical.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
+import { openDependencies } from "../coordination/ledger/dependencies.ts";
 import { type Family, newFamily, readFamily } from "../coordination/ledger/ledger.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
+import type { KeptQueue } from "../memory/ledger.ts";
 import type { Author } from "../memory/record.ts";
-import type { Lease } from "../store/store.ts";
+import type { Lease, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { checkDraft } from "./check-draft.ts";
 import { type PinnedReferences, pinReferences } from "./pin-references.ts";
@@ -47,6 +49,14 @@ export interface Sending {
   readonly passesOn?: Envelope | undefined;
   /** Tasks its own inherits from, besides those of its parents. */
   readonly inherits?: readonly string[] | undefined;
+  /** Puts its task into the queue. */
+  readonly queue?: Pick<KeptQueue, "after" | "closing" | "parent"> | undefined;
+  /** What failed: it asks for a decision about that. */
+  readonly failure?: Envelope["failure"];
+  /** New work at its receiver, whatever else is open of its task: it extends nothing. */
+  readonly apart?: boolean | undefined;
+  /** Written with it, or it is not sent: made anew when somebody has changed one; throws when it is in vain. */
+  readonly entries?: (() => Promise<readonly PutEntry[]>) | undefined;
 }
 
 /** All that is known before it is sealed. */
@@ -57,6 +67,8 @@ export interface Plan extends Addressed, PinnedReferences {
   readonly task: string;
   /** What its task's ledger holds. */
   readonly family: Family;
+  /** The tasks that must be done before it opens. */
+  readonly after: readonly string[];
   /** What must be the same when its key is used again. */
   readonly body: string;
 }
@@ -82,13 +94,38 @@ export async function planHandoff<T>(
     addressed(workspace, to, sending.receivers),
     isNew && parents.length === 0 ? newFamily(task) : readFamily(workspace, task, parents),
   ]);
-  const policy = resolvePolicy(clock.now(), workspace.policy, receiver.policy, draft.policy);
+  // A report of a failure is tried as it says, whatever else is usual.
+  const usual = sending.failure === undefined ? [workspace.policy, receiver.policy] : [];
+  const policy = resolvePolicy(clock.now(), ...usual, draft.policy);
   if (policy?.deadline !== undefined && policy.deadline <= clock.now())
     throw tooLate(policy.deadline);
   const sealedPolicy = await resolveFallbacks(workspace, policy);
   const pinned = await pinReferences(workspace, draft, await carriedGaps(workspace, sender));
   const body = bodyOf(meant, receiver, sending, sender.work?.lease.delivery);
-  return { ...receiver, draft, sending, sealedPolicy, ...pinned, task, family, body };
+  const after = await waitingFor(workspace, sender, { family, sending });
+  return { ...receiver, draft, sending, sealedPolicy, ...pinned, task, family, after, body };
+}
+
+/** What it waits for: nobody works on a task before what that depends on is done. */
+export async function waitingFor(
+  workspace: Workspace,
+  sender: Sender,
+  { family, sending }: Pick<Plan, "family" | "sending">,
+): Promise<readonly string[]> {
+  if (sending.failure !== undefined) return [];
+  if (sending.queue !== undefined) return sending.queue.after;
+  const after = await openDependencies(workspace, sender, family);
+  if (after.length > 0 && sending.joins !== undefined) throw notYet(family.task, after);
+  return after;
+}
+
+function notYet(task: string, after: readonly string[]): BatonError {
+  return new BatonError("task_open", {
+    message: `"${task}" waits for ${after.map((each) => `"${each}"`).join(", ")}: nothing can be joined into it yet.`,
+    path: "task",
+    hint: "Join into a task of its own, or wait until they are done.",
+    details: { task, after },
+  });
 }
 
 /** What is still missing of what the sender's own work refers to. */
@@ -149,7 +186,7 @@ async function routed(
 function bodyOf(
   { key, releases, ...draft }: CheckedDraft,
   { to, inboxes }: Addressed,
-  { joins, receivers }: Sending,
+  { joins, queue, receivers }: Sending,
   settles: string | undefined,
 ): string {
   if (key === undefined) return "";
@@ -160,6 +197,7 @@ function bodyOf(
     ...(releases.length > 0 && { releases }),
     to,
     ...(joins && { joins }),
+    ...(queue && { queue }),
     ...(named && { receivers: named }),
     ...(settles && { settles }),
   };

@@ -4,14 +4,15 @@
  * the stores carry it out. Without a policy an unclaimed handoff waits without limit: only claimed
  * tries count.
  */
-import { PolicyDraft, type PolicyInput, type SealedPolicy } from "../envelope/schema.ts";
+import {
+  type FailureClass,
+  PolicyDraft,
+  type PolicyInput,
+  type SealedPolicy,
+} from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Settlement } from "../store/store.ts";
-
-/** A failure that another try may mend, or one that it cannot. */
-export const FAILURE_CLASSES = ["retryable", "permanent"] as const;
-export type FailureClass = (typeof FAILURE_CLASSES)[number];
 
 /** The sender wants to hear soon that somebody has it. */
 export const DIRECT = { acceptMs: 15_000, attempts: 3 } as const satisfies SealedPolicy;
@@ -23,7 +24,7 @@ const BACKOFF = { firstMs: 1_000, longestMs: 30_000 };
 export const FOREVER_MS = 2 ** 52;
 export const isForever = (at: number): boolean => at >= FOREVER_MS;
 /** Due at once: whoever looks next decides. */
-const AT_ONCE_MS = 1;
+export const AT_ONCE_MS = 1;
 
 /** What was said nearest to the handoff counts; undefined when nobody said anything. */
 export function resolvePolicy(
@@ -58,6 +59,8 @@ export interface Tried extends Tries {
   readonly policy: SealedPolicy | undefined;
   /** Somebody else can have it when this one's tries are used up. */
   readonly hasFallback: boolean;
+  /** Somebody decides about it when it is given up, and has to be told first. */
+  readonly isCoordinated: boolean;
   /** Milliseconds until somebody has to decide about it as it is; 0: never. */
   readonly leftMs: number;
 }
@@ -66,7 +69,7 @@ export function afterFailure(
   tried: Tried,
   failure: { readonly class: FailureClass; readonly random: () => number },
 ): Settlement {
-  if (failure.class === "permanent") return { kind: "failed", becomes: "dead" };
+  if (failure.class === "permanent") return givenUp("failed", tried.isCoordinated);
   if (isLast(tried)) return exhausted("failed", tried);
   const delayMs = backoff(tried, tried.policy, failure.random);
   return { kind: "failed", becomes: "scheduled", delayMs, lapseMs: lapse(tried.policy, delayMs) };
@@ -84,11 +87,21 @@ export function afterRelease(tried: Tried): Settlement {
   return { kind: "released", becomes: "ready", counts, lapseMs };
 }
 
-/** All tries are used up: parked, or kept until whoever looks next has sent it to the next receiver. */
-function exhausted(kind: "failed" | "released", { hasFallback }: Tried): Settlement {
-  if (!hasFallback) return { kind, becomes: "dead" };
+/** All tries are used up: the next receiver gets it, or nobody. */
+const exhausted = (
+  kind: "failed" | "released",
+  { hasFallback, isCoordinated }: Tried,
+): Settlement => givenUp(kind, hasFallback || isCoordinated);
+
+/** Parked at once, or kept until whoever looks next has seen to it. */
+export function givenUp(kind: "failed" | "released", isSeenTo: boolean): Settlement {
+  if (!isSeenTo) return { kind, becomes: "dead" };
   return { kind, becomes: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS };
 }
+
+/** Its tries are over, and it is kept only until somebody has seen to it. */
+export const isGivenUp = ({ state, readyAt, ...tries }: DeliveryRow): boolean =>
+  state === "scheduled" && (isLast(tries) || isForever(readyAt));
 
 export const isLast = (tries: Tries): boolean => tries.attempt >= tries.maxAttempts;
 

@@ -12,14 +12,14 @@ import {
   publicationMark,
   type TrailStep,
 } from "../store/rows.ts";
-import { type Lease, NOT_MINDED, type SendHandoff } from "../store/store.ts";
+import { type Lease, NOT_MINDED, type PutEntry, type SendHandoff } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { keyEntry } from "./key.ts";
-import { cycleIn, hopOf, type Path } from "./line-path.ts";
+import { cycleIn, hopOf, type Path, tooLong } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
-import { FOREVER_MS, lapse } from "./policy.ts";
+import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";
 import type { CheckedResult } from "./result.ts";
 
 /** A piece of work that is open already, and the envelope it is about. */
@@ -35,6 +35,8 @@ export interface Round {
   readonly breaker: number;
   readonly inboxes: readonly string[];
   readonly line: Line;
+  /** Those of the sending, as they are to be now. */
+  readonly entries?: readonly PutEntry[] | undefined;
 }
 
 /** By how many places each goes ahead: more than a store will ever have. */
@@ -85,6 +87,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
     path: path?.slice(-FORMAT_LIMITS.hops - 1),
     policy: plan.sealedPolicy,
     joins: plan.sending.joins,
+    coordinated: coordinatedOf(plan, line),
   });
   const stopped = hop > limits.hops;
   const cycle = cycleIn(sealed.envelope);
@@ -98,12 +101,13 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const memory = writeRecord(sender, record, { ids, now, limits, hallmark }).record;
   const { id: envelope } = sealed.envelope;
   const said = { at: now, by: sender.agent, envelope, record: memory.id };
-  const kept = keptOf(line, burden, said);
+  const { queue } = plan.sending;
+  const kept = keptOf(line, burden, said, queue && { ...queue, at: now, by: sender.agent });
   const key = draft.key && keyEntry(sender, plan, sealed, reached(round, deliveries));
   // The key first: whoever sends the same again shall hear of that.
-  const entries = [...(key ? [key] : []), ...(kept ? [kept] : [])];
+  const entries = [...(key ? [key] : []), ...(kept ? [kept] : []), ...(round.entries ?? [])];
   const isPublication = to.kind === "channel";
-  const isApart = isPublication || plan.sending.joins !== undefined;
+  const isApart = isPublication || waits(plan) || plan.sending.apart === true;
   const operation: SendHandoff = {
     workspace: workspace.name,
     branch: workspace.branch,
@@ -126,6 +130,23 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   return { sealed, operation, cycle, stopped };
 }
 
+/** Whether it opens only when others have ended: handoffs, or tasks. */
+const waits = ({ after, sending }: Plan): boolean =>
+  sending.joins !== undefined || after.length > 0;
+
+/** Every handoff of a task in the queue says so, whoever sends it: its end may be that of the task. */
+function coordinatedOf(
+  { after, sending: { queue, failure } }: Plan,
+  { family }: Line,
+): Pick<Envelope, "after" | "failure" | "queued"> {
+  const isQueued = queue !== undefined || family.kept?.queue !== undefined;
+  return {
+    ...(after.length > 0 && { after: [...after] }),
+    ...(failure && { failure }),
+    ...(isQueued && { queued: true }),
+  };
+}
+
 /** The deliveries that have it afterwards: of work that somebody holds, the one there is. */
 const reached = ({ open }: Round, deliveries: readonly NewDelivery[]): string[] =>
   open !== undefined && isTaken(open.delivery.state)
@@ -140,16 +161,18 @@ const extensionOf = ({ delivery }: Open): NonNullable<SendHandoff["extend"]> => 
 
 function newDelivery(
   workspace: Workspace,
-  { draft, sealedPolicy, sending }: Plan,
+  plan: Plan,
   sealed: SealedEnvelope,
   { inbox, stopped }: { readonly inbox: string; readonly stopped: boolean },
 ): NewDelivery {
   const { ids, limits } = workspace;
-  const joins = sending.joins !== undefined;
-  const delayMs = joins ? FOREVER_MS : (draft.delayMs ?? 0);
-  const state = stopped ? "dead" : delayMs > 0 ? "scheduled" : "ready";
-  const { hop, path = [] } = sealed.envelope;
-  const reason = { hop, limit: limits.hops, path, reason: "hop_limit" };
+  const { draft, sealedPolicy } = plan;
+  const isWaiting = waits(plan);
+  // In the queue somebody decides about it: whoever looks next tells them, then parks it.
+  const isToldOf = stopped && sealed.envelope.queued === true;
+  const delayMs = isWaiting || isToldOf ? FOREVER_MS : (draft.delayMs ?? 0);
+  const isParked = stopped && !isToldOf;
+  const state = isParked ? "dead" : delayMs > 0 ? "scheduled" : "ready";
   return {
     id: ids.mint("delivery"),
     receiver: inbox,
@@ -157,9 +180,9 @@ function newDelivery(
     ahead: AHEAD[draft.priority ?? "normal"],
     state,
     delayMs,
-    reason: stopped ? writtenValue(reason) : "",
+    reason: isParked ? writtenValue(tooLong(sealed.envelope, limits.hops)) : "",
     deadline: sealedPolicy?.deadline ?? 0,
-    lapseMs: joins ? JOIN_LOOK_MS : lapse(sealedPolicy, delayMs),
+    lapseMs: isToldOf ? AT_ONCE_MS : isWaiting ? JOIN_LOOK_MS : lapse(sealedPolicy, delayMs),
   };
 }
 

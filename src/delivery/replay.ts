@@ -3,6 +3,7 @@
  * of the envelope that names the original as its parent; the original and who got it stay as they were.
  */
 
+import { isClosed } from "../coordination/ledger/closed.ts";
 import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
@@ -15,7 +16,8 @@ import type { Workspace } from "../store/workspace.ts";
 import { channelTag } from "./channels.ts";
 import { writtenValue } from "./entries.ts";
 import { decisionRecord, rowOf } from "./moves.ts";
-import { lapse } from "./policy.ts";
+import { awaitsTasks } from "./open.ts";
+import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";
 import { receiverError } from "./receivers.ts";
 import { systemAuthor } from "./system.ts";
 
@@ -36,6 +38,7 @@ export async function replay(
     const envelope = await originals.of(memory);
     // Of what was redacted there is nothing left to tell a newcomer.
     if (envelope === undefined || envelope.redacted !== undefined) continue;
+    if (await isClosed(workspace, envelope.task)) continue; // Nothing more is handed over for it.
     if (await deliverCopy(workspace, { agent, memory, envelope })) replayed++;
   }
   return replayed;
@@ -127,11 +130,11 @@ async function deliverCopy(
         receiver: agent,
         maxAttempts: policy?.attempts ?? limits.attempts,
         ahead: 0,
-        state: "ready",
-        delayMs: 0,
+        ...(awaitsTasks(envelope)
+          ? { state: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS }
+          : { state: "ready", delayMs: 0, lapseMs: lapse(policy, 0) }),
         reason: "",
         deadline: policy?.deadline ?? 0,
-        lapseMs: lapse(policy, 0),
       },
     ],
     parent: publicationMark(sealed.envelope.id),

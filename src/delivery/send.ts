@@ -4,8 +4,9 @@
  * same key again is the same handoff.
  */
 import { refuseBroken } from "../context/lint-rules.ts";
+import { refuseClosed } from "../coordination/ledger/closed.ts";
 import { readFamily } from "../coordination/ledger/ledger.ts";
-import { type Line, lineFor } from "../coordination/ledger/ledger-line.ts";
+import { lineFor } from "../coordination/ledger/ledger-line.ts";
 import type { DraftOf, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { refusalError } from "../memory/refusals.ts";
@@ -14,7 +15,7 @@ import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { circuitOpen, pass } from "./breaker.ts";
 import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
-import { type Plan, planHandoff, type Sender, type Sending } from "./plan.ts";
+import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";
 import { withRoom } from "./room.ts";
@@ -36,6 +37,7 @@ export async function sendHandoff<T>(
   const isAsked = sender.work === undefined || plan.draft.releases.length > 0;
   const used = isAsked ? await keyBefore(workspace, sender, plan) : undefined;
   if (used !== undefined) return repeated(workspace, plan, used);
+  refuseOver(plan);
   await refuseBroken(workspace, sender, plan);
   const [inbox] = plan.inboxes;
   const send = () => sendPlanned<T>(workspace, sender, plan);
@@ -46,11 +48,13 @@ export async function sendHandoff<T>(
 async function sendPlanned<T>(
   workspace: Workspace,
   sender: Sender,
-  plan: Plan,
+  planned: Plan,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   let where = workspace;
+  let plan = planned;
   const line = await lineFor(workspace, sender, plan);
-  let round: Round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line };
+  const entries = await plan.sending.entries?.();
+  let round: Round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line, entries };
   let overtaken = 0;
   for (let n = 0; n < ROUNDS && overtaken < LEDGER_ROUNDS; n++) {
     const prepared = prepare(where, sender, plan, round);
@@ -73,7 +77,12 @@ async function sendPlanned<T>(
         break;
       case "entry_changed":
         if (outcome.entry?.kind === KEY) return repeated(workspace, plan, outcome.entry);
-        round = { ...round, line: await lineAgain(workspace, sender, plan) };
+        plan = await planAgain(workspace, sender, plan);
+        round = {
+          ...round,
+          line: await lineFor(workspace, sender, plan),
+          entries: await plan.sending.entries?.(),
+        };
         overtaken++;
         n--; // Counted by itself.
         break;
@@ -92,10 +101,21 @@ async function sendPlanned<T>(
   });
 }
 
-/** Another line of the task has added to its ledger, or released something: both shall count. */
-async function lineAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Line> {
+/** Another line of the task has added to its ledger, released something or closed it: all shall count. */
+async function planAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Plan> {
   const family = await readFamily(workspace, plan.task, plan.family.from);
-  return lineFor(workspace, sender, { ...plan, family });
+  const again = {
+    ...plan,
+    family,
+    after: await waitingFor(workspace, sender, { ...plan, family }),
+  };
+  refuseOver(again);
+  return again;
+}
+
+/** A failure is told of all the same: that is how its task comes to be decided about. */
+function refuseOver({ family, sending }: Plan): void {
+  if (sending.failure === undefined) refuseClosed(family);
 }
 
 /** Who can be reached instead of one who cannot: the other subscribers, or the next in line. */

@@ -7,19 +7,29 @@ import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
+import { Failure as FailureReport } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import { expectedOf, frameOf, gapsOf } from "../store/parse-envelope.ts";
+import { expectedOf, frameOf, gapsOf, isQueued } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../store/rows.ts";
 import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../store/store.ts";
 import { trunkOf, type Workspace } from "../store/workspace.ts";
 import { exhausted, giveUp } from "./due.ts";
+import { DECLINED } from "./failure.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import { leaseLost } from "./lease.ts";
-import { afterFailure, afterRelease, FAILURE_CLASSES, isLast, type Tried } from "./policy.ts";
+import {
+  afterFailure,
+  afterRelease,
+  givenUp,
+  isForever,
+  isGivenUp,
+  isLast,
+  type Tried,
+} from "./policy.ts";
 import { nextInLine } from "./receivers.ts";
 import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
 import { TRANSITIONS } from "./transitions.ts";
@@ -27,14 +37,7 @@ import { afterClosing, forWork, mergeAfter, type WorkMerge } from "./work-branch
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 
-const FailureSchema = z.strictObject({
-  attempted: Text.optional().meta({ description: "What was tried" }),
-  class: z.enum(FAILURE_CLASSES).default("retryable"),
-  hints: z.array(Text).max(FORMAT_LIMITS.listItems).default([]),
-  message: Text,
-  type: z.string().min(1).max(FORMAT_LIMITS.nameLength).default("error"),
-});
-export type Failure = z.input<typeof FailureSchema>;
+export type Failure = z.input<typeof FailureReport>;
 
 export type Settled =
   | {
@@ -113,35 +116,52 @@ export async function fail(
   hold: Claimed,
   failure: Failure,
 ): Promise<Settled> {
-  const checked = parseOr(FailureSchema, failure, {
+  const checked = parseOr(FailureReport, failure, {
     code: "invalid_input",
     what: "The failure",
     prefix: "failure",
   });
-  const { class: failureClass } = checked;
+  const permanent = checked.class === "permanent";
+  const settlement = afterFailure(await triedOf(workspace, hold, permanent), {
+    class: checked.class,
+    random: workspace.random,
+  });
   return settle(workspace, holder, hold, {
     verb: "fail",
-    settlement: afterFailure(triedOf(workspace, hold), {
-      class: failureClass,
-      random: workspace.random,
-    }),
-    permanent: checked.class === "permanent",
+    settlement,
+    permanent,
     reason: canonicalJson(checked, "invalid_input", "failure"),
     memory: {
       type: "mistake",
       content: `${holder.agent} failed at "${hold.envelope.task}": ${checked.message}`,
-      data: checked,
+      data: { ...checked, ...policyDecided(hold.delivery, settlement) },
     },
   });
 }
 
-/** The work as far as its policy goes. */
-function triedOf({ clock }: Workspace, { delivery, envelope }: Claimed): Tried {
+/** What the handoff's own policy decides about a failed try, where it has another. */
+function policyDecided({ attempt, maxAttempts: of }: DeliveryRow, settlement: Settlement): object {
+  if (settlement.kind !== "failed" || settlement.becomes !== "scheduled") return {};
+  const { delayMs: inMs } = settlement;
+  if (isForever(inMs)) return {};
+  return { decision: { attempt: attempt + 1, by: "policy", decision: "retry", inMs, of } };
+}
+
+/** The work as far as its policy goes. Who decides when it is given up is asked only where it may be. */
+async function triedOf(workspace: Workspace, hold: Claimed, isEnd: boolean): Promise<Tried> {
+  const { delivery, envelope } = hold;
   const { attempt, maxAttempts, state, receiver, lapseAt } = delivery;
-  const leftMs = lapseAt === 0 ? 0 : Math.max(1, lapseAt - clock.now());
+  const leftMs = lapseAt === 0 ? 0 : Math.max(1, lapseAt - workspace.clock.now());
   const sealed = frameOf(envelope);
   const hasFallback = nextInLine(sealed, receiver) !== undefined;
-  return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, leftMs };
+  const isCoordinated = (isEnd || isLast(delivery)) && (await isSeenTo(workspace, hold));
+  return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, isCoordinated, leftMs };
+}
+
+/** Whether somebody has to see to it when it is given up; a report of a failure goes to the hub then. */
+async function isSeenTo(workspace: Workspace, hold: Claimed): Promise<boolean> {
+  const { failure } = frameOf(hold.envelope);
+  return failure !== undefined || workspace.duties.isCoordinated(workspace, hold);
 }
 
 /** Asks the sender: the work waits for the answer, and whoever takes it up then has it. */
@@ -167,13 +187,38 @@ export async function decline(
   hold: Claimed,
   reason: string,
 ): Promise<Settled> {
+  const said = saying("reason", reason, {
+    type: "action",
+    content: `${holder.agent} declined "${hold.envelope.task}"`,
+  });
+  if (await isSeenTo(workspace, hold)) {
+    return declineReported(workspace, holder, hold, { said, reason });
+  }
   return settle(workspace, holder, hold, {
     verb: "decline",
     settlement: { kind: "declined" },
-    ...saying("reason", reason, {
-      type: "action",
-      content: `${holder.agent} declined "${hold.envelope.task}"`,
-    }),
+    ...said,
+  });
+}
+
+/**
+ * Declined work that somebody decides about is not over: it is given up like a failure that no other
+ * try of this receiver mends, so that it can go to another, and a crash does not hide it.
+ */
+function declineReported(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  { said, reason: message }: { readonly said: Pick<Ending, "memory">; readonly reason: string },
+): Promise<Settled> {
+  const data = { class: "permanent", hints: [], message, type: DECLINED };
+  return settle(workspace, holder, hold, {
+    verb: "fail",
+    from: TRANSITIONS.decline.from,
+    settlement: givenUp("failed", true),
+    permanent: true,
+    reason: canonicalJson(data, "invalid_input", "reason"),
+    memory: { ...said.memory, content: said.memory?.content ?? message, data },
   });
 }
 
@@ -192,10 +237,10 @@ function saying(
 }
 
 /** Gives the work back: a counted try, and nothing on the chain. */
-function release(workspace: Workspace, holder: Author, hold: Claimed): Promise<Settled> {
+async function release(workspace: Workspace, holder: Author, hold: Claimed): Promise<Settled> {
   return settle(workspace, holder, hold, {
     verb: "release",
-    settlement: afterRelease(triedOf(workspace, hold)),
+    settlement: afterRelease(await triedOf(workspace, hold, false)),
     reason: "",
   });
 }
@@ -213,6 +258,8 @@ export async function releaseNewest(
 
 interface Ending {
   readonly verb: "complete" | "fail" | "decline" | "release" | "ask";
+  /** The states it may start from, where those are not the verb's own. */
+  readonly from?: readonly DeliveryRow["state"][];
   readonly settlement: Settlement;
   readonly reason: string;
   readonly memory?: MemoryInput;
@@ -235,7 +282,7 @@ async function settle(
       envelope: envelope.id,
       leaseMs: workspace.limits.leaseMs,
     },
-    from: TRANSITIONS[ending.verb].from,
+    from: ending.from ?? TRANSITIONS[ending.verb].from,
     settlement: ending.settlement,
     reason: ending.reason,
     ...(memory && { memory }),
@@ -245,7 +292,7 @@ async function settle(
       await followUp(`${ending.verb} ${delivery.id}`, () =>
         afterwards(trunkOf(workspace), { delivery: outcome.delivery, envelope }, ending),
       );
-      return outcome;
+      return isGivenUp(outcome.delivery) ? asItIsNow(workspace, outcome) : outcome;
     case "extended":
       return outcome;
     case "lease_lost":
@@ -253,6 +300,18 @@ async function settle(
     default:
       throw await refusalError(workspace, outcome);
   }
+}
+
+/** What was given up has been seen to by now, as a rule. That it was settled is so whatever the store says. */
+async function asItIsNow<Outcome extends Extract<SettleOutcome, { kind: "settled" }>>(
+  { store, name }: Workspace,
+  settled: Outcome,
+): Promise<Outcome> {
+  let { delivery } = settled;
+  await followUp(`look at ${delivery.id}`, async () => {
+    delivery = (await store.findDelivery(name, delivery.id))?.delivery ?? delivery;
+  });
+  return { ...settled, delivery };
 }
 
 /** On the branch of the work; where that was closed meanwhile, where it has gone. */
@@ -279,11 +338,14 @@ async function afterwards(
   { permanent = false }: Ending,
 ): Promise<void> {
   const { delivery } = ended;
-  if (delivery.state === "scheduled" && isLast(delivery)) await giveUp(workspace, ended);
+  if (isGivenUp(delivery)) await giveUp(workspace, ended);
   else if (delivery.state === "dead") {
     await exhausted(workspace, ended, { parked: true, permanent });
   } else if (delivery.followers !== "" && !isOpen(delivery.state)) {
     await openJoinsOf(workspace, delivery);
+  }
+  if (!isOpen(delivery.state) && isQueued(ended.envelope)) {
+    await workspace.duties.ended(workspace, delivery);
   }
 }
 

@@ -9,14 +9,22 @@ import { type CheckedContext, checkContext } from "../context/gaps.ts";
 import { primerOf } from "../context/primer.ts";
 import { type ReadMemory, readAsked } from "../context/reading.ts";
 import type { ViewGap } from "../context/view.ts";
+import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
+import {
+  type Reserved,
+  type ReserveOptions,
+  reserve,
+  unreserve,
+} from "../coordination/reservations/reserve.ts";
 import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import { type TraceStep, traceSteps } from "../memory/trace.ts";
-import { parseEnvelope } from "../store/parse-envelope.ts";
+import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { followUp } from "./follow-up.ts";
 import { afterHandingOn, handOver } from "./handoff.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
@@ -97,6 +105,9 @@ export class Work<T = unknown> implements AsyncDisposable {
   readonly #views = new Map<string, Promise<ShownView>>();
   /** What the view that was composed last could not find. */
   #gaps: readonly ViewGap[] = [];
+  /** Who worked on the same when this holder last reserved, and whether it has. */
+  #conflicts: readonly ReservationConflict[] = [];
+  #reserved = false;
   /** Accepted in another process: what was shown there is not known here. */
   readonly #resumed: boolean;
 
@@ -107,6 +118,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     { resumed = false }: { readonly resumed?: boolean } = {},
   ) {
     this.#resumed = resumed;
+    this.#reserved = resumed; // It may have been, in the process that accepted it.
     this.#workspace = workspace;
     this.#holder = holder;
     this.#delivery = claimed.delivery;
@@ -115,6 +127,21 @@ export class Work<T = unknown> implements AsyncDisposable {
     if (holder.lease === "session") return;
     const beat = Math.min(workspace.limits.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
     this.#heartbeat = setInterval(() => this.#beat(), beat).unref();
+  }
+
+  /**
+   * What was just accepted: where the handoff says what its work will touch, that is reserved. It is
+   * accepted either way, and then still one operation: a reservation that failed is told to whoever
+   * subscribes, like everything that follows from what is stored.
+   */
+  static async begin<T>(workspace: Workspace, holder: Worker, claimed: Claimed): Promise<Work<T>> {
+    const work = new Work<T>(workspace, holder, claimed);
+    if (touchesOf(claimed.envelope).length > 0) {
+      await followUp(`reserve ${work.id}`, async () => {
+        await work.#reserve(undefined);
+      });
+    }
+    return work;
   }
 
   get id(): string {
@@ -238,6 +265,32 @@ export class Work<T = unknown> implements AsyncDisposable {
     return memory;
   }
 
+  /**
+   * Says what this work is on, and tells who else works there: files or resources by glob, instead of
+   * what it had reserved; without any, what the handoff says the work will touch. Good while the work is
+   * held. Nothing is refused to anybody because of it.
+   */
+  async reserve(
+    globs?: string | readonly string[],
+    options: ReserveOptions = {},
+  ): Promise<Reserved> {
+    this.#refuseSettled();
+    await this.renew();
+    return this.#reserve(globs, options);
+  }
+
+  /** Takes back what it has reserved. */
+  async unreserve(): Promise<void> {
+    await unreserve(this.#workspace, this.#delivery);
+    this.#conflicts = [];
+    this.#reserved = false;
+  }
+
+  /** Who else works on what this work has reserved, as of when it did: at accepting, or later. */
+  get conflicts(): readonly ReservationConflict[] {
+    return this.#conflicts;
+  }
+
   /** Writes down a step, finding or question of this work. */
   async note(input: MemoryInput | string): Promise<Noted> {
     const described = typeof input === "string" ? { content: input } : input;
@@ -300,13 +353,14 @@ export class Work<T = unknown> implements AsyncDisposable {
     this.#refuseSettled();
     const delivery = await this.#ending(releaseNewest(this.#workspace, this.#holder, this.#hold()));
     this.#end();
+    await this.#letGo();
     return delivery;
   }
 
   /** Hands the task on: completes this work and sends the next envelope, in one operation. */
   async handoff<Next extends object = object>(
     draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
-    sending: Omit<Sending, "joins"> = {},
+    sending: Pick<Sending, "completes" | "receivers" | "result"> = {},
   ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
     const gaps = this.#resumed ? await this.#gapsBefore() : this.#gaps;
     this.#refuseSettled();
@@ -324,6 +378,7 @@ export class Work<T = unknown> implements AsyncDisposable {
     switch (outcome.kind) {
       case "sent":
         this.#end();
+        await this.#letGo();
         await afterHandingOn(this.#workspace, this.id);
         return new Sent<Next>(this.#workspace, sender, outcome);
       case "extended":
@@ -428,7 +483,26 @@ export class Work<T = unknown> implements AsyncDisposable {
     const outcome = await this.#ending(settling(this.#hold()));
     if (outcome.kind === "extended") return this.#extend(outcome.envelope);
     this.#end();
+    await this.#letGo();
     return outcome;
+  }
+
+  async #reserve(
+    globs: string | readonly string[] | undefined,
+    options: ReserveOptions = {},
+  ): Promise<Reserved> {
+    const delivery = { ...this.#delivery, leaseUntil: this.#leaseUntil };
+    const hold = { delivery, envelope: this.#sealed };
+    this.#reserved = true; // From the first moment it may be.
+    const reserved = await reserve(this.#workspace, hold, globs, options);
+    this.#conflicts = reserved.conflicts;
+    return reserved;
+  }
+
+  /** A reservation ends with the work; what is left of it is taken away, here or by who comes across it. */
+  async #letGo(): Promise<void> {
+    if (!this.#reserved) return;
+    await followUp(`unreserve ${this.id}`, () => unreserve(this.#workspace, this.#delivery));
   }
 
   /** A lost lease ends this work; the caller is told by the error and by the signal. */

@@ -8,7 +8,7 @@ import { ENVELOPE_VERSION, ReadEnvelope } from "./schema.ts";
 export type JsonSchema = Record<string, unknown>;
 
 /** Every version ever shipped, newest last. */
-export const ENVELOPE_VERSIONS = ["1.0", ENVELOPE_VERSION] as const;
+export const ENVELOPE_VERSIONS = ["1.0", "1.1", ENVELOPE_VERSION] as const;
 type EnvelopeVersion = (typeof ENVELOPE_VERSIONS)[number];
 
 /** What an envelope of that version looks like when it arrives. */

@@ -11,7 +11,7 @@ import { FORMAT_LIMITS } from "../limits.ts";
 import { tolerant } from "./tolerant.ts";
 
 /** What is written. A field that came later than the first version says so: `since`. */
-export const ENVELOPE_VERSION = "1.1";
+export const ENVELOPE_VERSION = "1.2";
 /** The major version of this shape. */
 export const ENVELOPE_MAJOR = 1;
 
@@ -275,6 +275,36 @@ const Joining = z.strictObject({
   need: z.int().positive(),
 });
 
+/** A failure that another try may mend, or one that it cannot. */
+export const FAILURE_CLASSES = ["retryable", "permanent"] as const;
+export type FailureClass = (typeof FAILURE_CLASSES)[number];
+
+/** What went wrong, as whoever failed reports it. */
+export const Failure = z.strictObject({
+  attempted: Text.optional().meta({ description: "What was tried" }),
+  class: z.enum(FAILURE_CLASSES).default("retryable"),
+  hints: z.array(Text).max(FORMAT_LIMITS.listItems).default([]),
+  message: Text,
+  type: z.string().min(1).max(FORMAT_LIMITS.nameLength).default("error"),
+});
+
+/** A failure on its way to whoever decides about it. */
+const ReportedFailure = z.strictObject({
+  attempt: z.int().min(0).meta({ description: "The try it was given up after" }),
+  attempted: Text.optional().meta({ description: "What was tried" }),
+  by: AgentName.optional().meta({ description: "Who failed; nobody, where nobody took it" }),
+  class: z.enum(FAILURE_CLASSES),
+  delivery: DeliveryId.meta({ description: "The delivery that was given up" }),
+  hints: z.array(Text).max(FORMAT_LIMITS.listItems).default([]).meta({
+    description: "What might mend it",
+  }),
+  message: Text,
+  retries: z.int().min(0).meta({ description: "Tries after the first" }),
+  type: z.string().min(1).max(FORMAT_LIMITS.nameLength).meta({
+    description: "timeout, invalid_input, silent, declined, dependency, …",
+  }),
+});
+
 const Sender = z.strictObject({ agent: AgentName, instance: Name, role: Name.optional() });
 
 const Metadata = z.looseObject({
@@ -289,6 +319,14 @@ const Metadata = z.looseObject({
 export const EnvelopeSchema = z
   .strictObject({
     action: Slug.meta({ description: `What the sender did; commonly ${ACTIONS.join(", ")}` }),
+    after: z
+      .array(Name)
+      .max(FORMAT_LIMITS.parents - 2)
+      .optional()
+      .meta({
+        since: "1.2",
+        description: "Tasks that must be done before this one begins",
+      }),
     artifacts: list(Artifact),
     blocked: list(Blocked).meta({ description: "What waits, and on what" }),
     branch: BranchName.optional().meta({
@@ -307,6 +345,10 @@ export const EnvelopeSchema = z
     doNotRedo: Lines.default([]),
     done: Lines.default([]),
     expects: list(ExpectedOutput),
+    failure: ReportedFailure.optional().meta({
+      since: "1.2",
+      description: "What failed: this envelope asks for a decision about it",
+    }),
     flags: z.array(Flag).max(FORMAT_LIMITS.listItems).optional().meta({
       since: "1.1",
       description: "What this hop says against the line's constraints and decisions",
@@ -341,6 +383,10 @@ export const EnvelopeSchema = z
     payload: Payload.optional(),
     policy: Policy.optional(),
     priority: z.enum(PRIORITIES).optional(),
+    queued: z.literal(true).optional().meta({
+      since: "1.2",
+      description: "Its task is in the queue: the end of its line closes it",
+    }),
     receipt: z.literal(true).optional().meta({
       description: "Whoever accepts must repeat goal, first step and the ids of all musts",
     }),
@@ -366,6 +412,10 @@ export const EnvelopeSchema = z
     }),
     task: Name,
     to: Receiver,
+    touches: z.array(Line).max(FORMAT_LIMITS.listItems).optional().meta({
+      since: "1.2",
+      description: "Files and resources the work will touch, as globs",
+    }),
     version: Version,
     workspace: Name,
   })
@@ -412,6 +462,7 @@ export const DraftSchema = z.strictObject({
     run: true,
     state: true,
     strategy: true,
+    touches: true,
   }).shape,
   action: EnvelopeSchema.shape.action.default("delegated"),
   /** Not before so many milliseconds from now. */

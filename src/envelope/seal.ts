@@ -45,6 +45,8 @@ export interface SealContext extends Sealing {
   readonly path?: Envelope["path"];
   readonly policy?: Envelope["policy"];
   readonly joins?: Envelope["joins"];
+  /** What coordination says of it. */
+  readonly coordinated?: Pick<Envelope, "after" | "failure" | "queued">;
   /** What of the task's ledger it carries besides constraints and decisions. */
   readonly carried?: Pick<Envelope, "brief" | "flags" | "origin" | "released">;
   /** What it passes on: fields of theirs that nobody here knows go along; where they differ, the last one's. */
@@ -60,6 +62,7 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
       ...unknownOf(context.passesOn),
       ...body,
       ...context.carried,
+      ...context.coordinated,
       constraints: constraints.map(constraintOf),
       decisions: decisions.map(decisionOf),
       from: context.from,

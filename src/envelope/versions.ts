@@ -40,7 +40,9 @@ export interface MajorStep {
  * every version, and no converter may touch them.
  */
 const FRAME = [
+  "after",
   "branch",
+  "failure",
   "from",
   "hop",
   "id",
@@ -50,11 +52,13 @@ const FRAME = [
   "parents",
   "path",
   "policy",
+  "queued",
   "redacted",
   "results",
   "run",
   "task",
   "to",
+  "touches",
   "workspace",
 ] as const satisfies (keyof Envelope)[];
 

@@ -165,7 +165,7 @@ function questionOf(content: string): string {
 }
 
 /** From the bundled table, whatever embedder the hub has: one word at a time, at once. */
-const nearness: Nearness = (a, b) => {
+export const nearness: Nearness = (a, b) => {
   const words = bundledWords();
   const [x, y] = [words.vectorOf(a), words.vectorOf(b)];
   return x.reduce((sum, value, d) => sum + value * (y[d] as number), 0);

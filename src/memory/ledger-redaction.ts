@@ -29,6 +29,8 @@ function withoutGone(kept: KeptLedger, { envelopes, memories }: Gone): KeptLedge
   ]);
   return {
     ...kept,
+    ...(kept.closed && { closed: withoutReason(kept.closed, memories) }),
+    ...(kept.reopened && { reopened: withoutReason(kept.reopened, memories) }),
     intent: isGone(kept.begun) ? MASK : kept.intent,
     constraints: kept.constraints.map((each) =>
       isGone(each) ? { ...each, rule: MASK, ...(each.source && { source: MASK }) } : each,
@@ -46,6 +48,11 @@ function withoutGone(kept: KeptLedger, { envelopes, memories }: Gone): KeptLedge
     })),
   };
 }
+
+const withoutReason = <T extends { readonly reason: string; readonly record: string }>(
+  said: T,
+  memories: ReadonlySet<string>,
+): T => (memories.has(said.record) ? { ...said, reason: MASK } : said);
 
 /** The brief goes with the handoff the task began with, not with one that only passed it on. */
 export const briefIn = (row: EntryRow, envelopes: ReadonlySet<string>): string | undefined => {

@@ -46,16 +46,57 @@ export interface KeptRelease {
   readonly setBy: string;
 }
 
+/** A task in the queue: what it waits for, whose part it is, and whether the end of its line closes it. */
+export interface KeptQueue {
+  readonly after: readonly string[];
+  readonly at: number;
+  readonly by: string;
+  readonly closing: "itself" | "told";
+  readonly parent?: string | undefined;
+}
+
+/** How a task ended, and why: the reason stands in the record too. */
+export interface KeptClosing {
+  readonly as: "done" | "failed" | "cancelled";
+  readonly at: number;
+  readonly by: string;
+  readonly reason: string;
+  readonly record: string;
+}
+
+/** It is being ended from above: whoever finds it so goes on with that, and nothing is handed over for it. */
+export interface KeptEnding extends Pick<KeptClosing, "as" | "by" | "reason"> {
+  /** The record of what it came of. */
+  readonly causedBy?: string | undefined;
+  /** Deliveries that stay open. */
+  readonly except: readonly string[];
+}
+
+/** Its closing was taken off. What had ended by then does not close it again. */
+export interface KeptReopening {
+  readonly at: number;
+  readonly by: string;
+  /** The record of the last settlement then; empty: there was none. */
+  readonly past: string;
+  readonly reason: string;
+  readonly record: string;
+}
+
 export interface KeptLedger {
   readonly begun: Saying;
   /** The record that holds all of an intent that was too long to travel. */
   readonly brief?: string | undefined;
+  readonly closed?: KeptClosing | undefined;
   readonly constraints: readonly KeptConstraint[];
   readonly decisions: readonly KeptDecision[];
+  readonly ending?: KeptEnding | undefined;
   /** The tasks it inherits from. */
   readonly from: readonly string[];
   readonly intent: string;
+  /** Of a task that was put into the queue. */
+  readonly queue?: KeptQueue | undefined;
   readonly released: readonly KeptRelease[];
+  readonly reopened?: KeptReopening | undefined;
 }
 
 export const keptLedger = (entry: EntryRow): KeptLedger =>

@@ -277,7 +277,8 @@ async function byIds(
     if (sent !== undefined) envelopes.add(sent);
   }
   const sealed = await Promise.all([...envelopes].map((id) => store.findEnvelope(name, id)));
-  const tasks = new Set(sealed.flatMap((found) => found?.envelope.task ?? []));
+  const sent = sealed.flatMap((found) => found?.envelope.task ?? []);
+  const tasks = new Set([...sent, ...rows.flatMap((row) => authoredBy(row)?.task ?? [])]);
   const kept = await Promise.all([...tasks].map((task) => store.findEntry(name, LEDGER, task)));
   const ledgers = kept.filter((entry) => entry !== undefined);
   const briefs = ledgers.flatMap((entry) => briefIn(entry, envelopes) ?? []);
@@ -294,10 +295,13 @@ async function byIds(
 
 const isEnvelope = (id: string): boolean => id.startsWith(ID_PREFIXES.envelope);
 
-/** The envelope a record vouches for; one that cannot be read is told as damaged further on. */
-function sentBy(row: MemoryRow): string | undefined {
+/** The envelope a record vouches for. */
+const sentBy = (row: MemoryRow): string | undefined => authoredBy(row)?.envelope?.id;
+
+/** One that cannot be read is told as damaged further on. */
+function authoredBy(row: MemoryRow): AuthoredRecord | undefined {
   try {
-    return parseText<AuthoredRecord>(row).envelope?.id;
+    return parseText<AuthoredRecord>(row);
   } catch {
     return undefined;
   }

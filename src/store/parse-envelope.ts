@@ -62,9 +62,19 @@ export function branchOf(row: EnvelopeRow): string | undefined {
   return row.text.includes('"branch":') ? frameOf(row).branch : undefined;
 }
 
+/** What its work will touch. Most handoffs do not say: no need to parse. */
+export function touchesOf(row: EnvelopeRow): readonly string[] {
+  return row.text.includes('"touches":') ? (frameOf(row).touches ?? []) : [];
+}
+
 /** Whether accepting it takes a receipt. */
 export function needsReceipt(reading: Reading, row: EnvelopeRow): boolean {
   return mayHave(row, '"receipt":true') && parseEnvelope(reading, row).receipt === true;
+}
+
+/** Whether its task is in the queue. Most are not: no need to parse. */
+export function isQueued(row: EnvelopeRow): boolean {
+  return row.text.includes('"queued":true') && frameOf(row).queued === true;
 }
 
 /** What it refers to and nobody could find. Most handoffs have no gaps: no need to parse. */

@@ -9,9 +9,10 @@ import type { Versions } from "../envelope/versions.ts";
 import type { Ids } from "../ids.ts";
 import type { Limits } from "../limits.ts";
 import type { Near } from "../recall/query.ts";
+import type { DeliveryRow } from "./rows.ts";
 import type { Meant } from "./search.ts";
 import { NOBODY, type Reader, TRUNK } from "./sight.ts";
-import type { Store } from "./store.ts";
+import type { Claimed, Move, Store } from "./store.ts";
 
 /** Which process this is, and which others have ended. Injected, like the clock. */
 export interface Processes {
@@ -71,6 +72,36 @@ export interface Summarizer {
 /** Nothing, tell what is known, or refuse to say it again (memory/search-first.ts). */
 export type KnownMode = "ignore" | "report" | "refuse";
 
+/**
+ * What coordination does about deliveries (coordination/duties.ts), called by whoever settles one or
+ * carries out policies.
+ */
+export interface Duties {
+  /** Whether somebody decides about it when it is given up; else it is parked, and that is all. */
+  isCoordinated(workspace: Workspace, due: Claimed): Promise<boolean>;
+  /**
+   * Tells who decides that a delivery is given up: before it is parked, so that no crash hides it.
+   * Answers with the delivery of the report.
+   */
+  report(workspace: Workspace, due: Claimed, ended: GivenUp): Promise<string>;
+  /** What is to be done about a report now: it lies with the hub itself, or is no longer true. */
+  coordinate(workspace: Workspace, report: string): Promise<void>;
+  /** A task that waits for others may begin, or never will. */
+  openWaiting(workspace: Workspace, due: Claimed): Promise<void>;
+  /** A delivery of a task in the queue has ended: its task may be over. */
+  ended(workspace: Workspace, delivery: DeliveryRow): Promise<void>;
+}
+
+/** How a delivery comes to be given up. */
+export interface GivenUp {
+  /** The try it is given up after. */
+  readonly attempt: number;
+  /** How that try ended, where that is still to be written down. */
+  readonly ends?: Move["ends"] | undefined;
+  /** Its deadline passed. */
+  readonly late?: true | undefined;
+}
+
 export interface Workspace {
   readonly name: string;
   /** What all views of it (an agent's, a branch's) share: what is remembered of it is kept by this. */
@@ -92,6 +123,7 @@ export interface Workspace {
   /** How handoffs are tried that say nothing about it. */
   readonly policy: PolicyInput | undefined;
   readonly route: RouteFunction | undefined;
+  readonly duties: Duties;
   readonly meaning: Understanding;
   /** The folder whose files are looked into when a handoff names one; undefined: none. */
   readonly files: string | undefined;

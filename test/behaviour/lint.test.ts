@@ -314,7 +314,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect(next.kind === "extended").toBe(false);
     const review = await take(ada);
     await review.handoff({ to: "ben", next: ["Merge the patch"] });
-    expect((await take(carl)).envelope.action).toBe("escalated");
+    expect((await take(carl)).envelope.action).toBe("failed");
   });
 
   it("holds what is said anew of a dead letter, and nothing that was sent before [ENV-12]", async () => {

@@ -68,12 +68,12 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     expect(form).not.toHaveProperty("state");
     expect(form["forms"]).toEqual([
       {
-        version: "1.1",
+        version: "1.2",
         with: {
           constraints: DRAFT.constraints,
           intent: DRAFT.intent,
           state: DRAFT.state,
-          version: "1.1",
+          version: "1.2",
         },
         without: ["details", "goal", "headline"],
       },
@@ -94,7 +94,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     } = { ...DRAFT, decisions: undefined, expects: undefined };
     const [waiting] = await ben.waiting();
     expect(waiting?.envelope).toMatchObject(JSON.parse(JSON.stringify(said)));
-    expect(waiting?.envelope).toMatchObject({ audience: ["mobile"], version: "1.1" });
+    expect(waiting?.envelope).toMatchObject({ audience: ["mobile"], version: "1.2" });
     expect((await ben.catchUp()).text).toContain(DRAFT.intent);
     expect(await refusal(ben.accept())).toMatchObject({ code: "receipt_required" });
     const work = await take(ben, {
@@ -150,7 +150,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     expect(sent.envelope.hop).toBe(3);
     const hub = others[0] as Hub;
     const forms = await formsIn(hub);
-    expect(forms.map(({ version }) => version)).toEqual(["2.0", "1.1", "2.0", "1.1"]);
+    expect(forms.map(({ version }) => version)).toEqual(["2.0", "1.2", "2.0", "1.2"]);
     for (const form of forms) expect(form).toMatchObject({ audience: ["mobile"] });
     for (const form of [forms[0], forms[2]]) expect(form).toMatchObject(IN_TWO);
     for (const each of others) expect((await each.verify()).problems).toEqual([]);
@@ -232,7 +232,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     const eve = await old.agent("eve", {});
     const ben = await old.agent("ben", {});
     const unread = await ada.handoff({ to: "ben", task: "new", intent: "In 2.0" });
-    const sent = await eve.handoff({ to: "ben", task: "old", intent: "In 1.1" });
+    const sent = await eve.handoff({ to: "ben", task: "old", intent: "In 1.2" });
     const told: unknown[] = [];
     const listen = (message: unknown): void => void told.push(message);
     subscribe("batonpass:envelope:unread", listen);
@@ -258,7 +258,8 @@ describe("what can be read", () => {
   );
 
   it("is any minor of a known major [ENV-7]", () => {
-    for (const version of ["1.0", "1.1", "1.999"]) expect(read({ version })()).toEqual({ version });
+    for (const version of ["1.0", "1.1", "1.2", "1.999"])
+      expect(read({ version })()).toEqual({ version });
   });
 
   it.each([null, 1, {}, { with: {} }, { with: null, without: [] }, { with: {}, without: 5 }])(
@@ -271,10 +272,10 @@ describe("what can be read", () => {
   );
 
   it("is no form that is of another task, or for somebody else [ENV-7]", () => {
-    const older = { version: "1.1", intent: "Go" };
+    const older = { version: "1.2", intent: "Go" };
     const form = (said: object) => ({
       ...{ version: "2.0", id: "env_1", task: "t" },
-      forms: [{ version: "1.1", with: { ...older, ...said }, without: [] }],
+      forms: [{ version: "1.2", with: { ...older, ...said }, without: [] }],
     });
     expect(SHIPPED.inMajor(form({}), 1, "env_1")).toMatchObject({ ...older, task: "t" });
     for (const said of [{ task: "u" }, { to: { kind: "agent", agent: "eve" } }, { hop: 9 }]) {
@@ -285,14 +286,14 @@ describe("what can be read", () => {
   });
 
   it("has no forms but those that its writer has made [ENV-7]", () => {
-    const forms = [{ version: "1.1", with: { intent: "Stop" }, without: [] }];
-    const sent = { version: "1.1", intent: "Go", id: "env_1", forms } as unknown as Envelope;
+    const forms = [{ version: "1.2", with: { intent: "Stop" }, without: [] }];
+    const sent = { version: "1.2", intent: "Go", id: "env_1", forms } as unknown as Envelope;
     expect(MIGRATED.write(sent)).not.toHaveProperty("forms");
     expect(SHIPPED.inMajor(MIGRATING.write(sent), 1, "env_1")).toMatchObject({ intent: "Go" });
   });
 
   it("is no form that a known version could not have [ENV-7]", () => {
-    const form = { version: "2.0", forms: [{ version: "1.1", with: {}, without: [] }] };
+    const form = { version: "2.0", forms: [{ version: "1.2", with: {}, without: [] }] };
     expect(read(form)).toThrow(expect.objectContaining({ code: "unsupported_version" }));
   });
 });
@@ -360,7 +361,7 @@ describe("a converter", () => {
   it("is not needed by an old reader: both give the same old form [ENV-7]", () => {
     void fc.assert(
       fc.property(two, (form) => {
-        const older = { ...STEP.down(form), version: "1.1" } as unknown as Envelope;
+        const older = { ...STEP.down(form), version: "1.2" } as unknown as Envelope;
         const written = MIGRATING.write(older);
         expect(SHIPPED.inMajor(written, 1, "env_1")).toEqual(older);
         expect(MIGRATING.inMajor(written, 1, "env_1")).toEqual(older);
@@ -374,7 +375,7 @@ describe("a converter", () => {
       steps: [{ ...STEP, up: ({ task: _, ...form }) => form }],
       writes: "2.0",
     });
-    const envelope = { id: "env_1", task: "t", version: "1.1" } as unknown as Envelope;
+    const envelope = { id: "env_1", task: "t", version: "1.2" } as unknown as Envelope;
     expect(() => careless.write(envelope)).toThrow("a converter changed task");
   });
 
@@ -388,11 +389,11 @@ describe("a converter", () => {
     const three = new Versions({
       steps: [STEP, next],
       writes: "3.0",
-      alongside: ["2.0", "1.1"],
+      alongside: ["2.0", "1.2"],
     });
     void fc.assert(
       fc.property(two, (form) => {
-        const older = { ...STEP.down(form), version: "1.1" } as unknown as Envelope;
+        const older = { ...STEP.down(form), version: "1.2" } as unknown as Envelope;
         const written = three.write(older);
         expect(written).toMatchObject({ version: "3.0", aim: form["goal"] });
         for (const reader of [SHIPPED, MIGRATED, three]) {

@@ -314,17 +314,17 @@ describe.each(STORES)("a policy on %s", (store) => {
     ]);
   });
 
-  it("tells the coordinator when everything is used up, if it says so [DLV-2 DLV-7]", async () => {
+  it("tells the coordinator when everything is used up, unless it says otherwise [DLV-2 DLV-7]", async () => {
     const { hub, ada, ben, pass } = await team();
     const boss = await hub.agent("boss", { role: "coordinator" });
     const policy = { acceptMs: 1_000, attempts: 1, exhausted: "escalate" } as const;
     const sent = await ada.handoff({ ...DRAFT, policy });
-    await ada.handoff({ ...DRAFT, task: "quiet", policy: { acceptMs: 1_000, attempts: 1 } });
+    await ada.handoff({ ...DRAFT, task: "quiet", policy: { ...policy, exhausted: "park" } });
     await pass(1_000);
     const told = await take(boss);
     expect(told.envelope).toMatchObject({
-      task: `escalated/${sent.id}`,
-      action: "escalated",
+      task: "t",
+      action: "failed",
       intent: "Go",
       from: { agent: "baton" },
       parents: [sent.envelope.id],

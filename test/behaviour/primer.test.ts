@@ -20,7 +20,7 @@ function envelopeWith(said: object): Envelope {
     metadata: { createdAt: 0 },
     task: "login",
     to: { kind: "agent", agent: "ben" },
-    version: "1.1",
+    version: "1.2",
     workspace: "default",
     ...said,
   });

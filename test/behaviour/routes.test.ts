@@ -296,11 +296,11 @@ describe.each(STORES)("a line on %s", (store) => {
 
     const told = await take(lead);
     expect(told.envelope).toMatchObject({
-      action: "escalated",
+      action: "failed",
       from: { agent: "baton" },
       intent: "Begin",
       parents: [stopped.envelope.id],
-      task: `escalated/${stopped.id}`,
+      task: stopped.task,
       to: { kind: "role", role: "coordinator" },
     });
     expect(told.envelope.state).toContain("limit of 3");

@@ -220,11 +220,14 @@ describe("the envelope's JSON Schema", () => {
       "strategy",
     ]);
     expect([...first].filter((field) => !fieldsOf("1.1").includes(field))).toEqual([]);
-    const { properties, required } = envelopeJsonSchema("1.1") as {
+    const later = fieldsOf("1.2").filter((field) => !fieldsOf("1.1").includes(field));
+    expect(later).toEqual(["after", "failure", "queued", "touches"]);
+    const { properties, required } = envelopeJsonSchema("1.2") as {
       readonly properties: Record<string, { readonly description?: string }>;
       readonly required: readonly string[];
     };
     for (const field of added) expect(properties[field]?.description).toContain("(since 1.1)");
+    for (const field of later) expect(properties[field]?.description).toContain("(since 1.2)");
     expect(required).toEqual(envelopeJsonSchema("1.0")["required"]);
   });
 

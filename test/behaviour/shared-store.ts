@@ -55,3 +55,37 @@ export function dyingAfter(operation: keyof Store, store: Store): Store {
     },
   });
 }
+
+/** What changes nothing: dying after it is dying after the write before. */
+const READS = /^(find|list|read|recent|count|search|indexState|verify|query)/;
+
+/** The same, right after so many writes. */
+export function dyingAfterWrites(
+  writes: number,
+  store: Store,
+): { readonly store: Store; readonly isDead: boolean } {
+  let left = writes;
+  const mortal = new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      if (name === "onWake" || name === "close") return value.bind(target);
+      return async (...given: unknown[]) => {
+        if (left <= 0) throw died();
+        const operation = value as (...args: unknown[]) => Promise<unknown>;
+        const answer = await operation.apply(target, given);
+        if (!READS.test(name) && --left <= 0) throw died(); // Done, and it never hears of that.
+        return answer;
+      };
+    },
+  });
+  return {
+    store: mortal,
+    get isDead() {
+      return left <= 0;
+    },
+  };
+}
+
+const died = (): BatonError =>
+  new BatonError("store_closed", { message: "It died.", hint: "None." });

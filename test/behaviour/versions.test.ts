@@ -332,7 +332,10 @@ async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Wor
         done.push(work);
       }
     }
-    for (const { delivery } of await hub.dead()) await agents[0]?.redrive(delivery.id);
+    for (const { delivery } of await hub.dead()) {
+      const { closed } = await hub.tasks.get(delivery.task);
+      if (closed === undefined) await agents[0]?.redrive(delivery.id);
+    }
     idle = done.length === before ? idle + 1 : 0;
   }
   return done;
@@ -356,6 +359,8 @@ describe.each(STORES)("a whole store on %s", (store) => {
       const tasks = ["minimal", "rich", "handed-on", "extended", "reconstructed", "joined"];
       tasks.push("joining", "awaited", "answered", "asked", "redriven", "dead", "role");
       tasks.push("published", "redacted", "held");
+      const hasQueue = version !== "1.0" && version !== "1.1";
+      if (hasQueue) tasks.push("design", "queued");
       expect(done.map(({ task }) => task).sort()).toEqual(tasks.sort());
       const byTask = new Map(done.map((work) => [work.task, work.envelope as Envelope]));
       expect(byTask.get("minimal")?.version).toBe(version);
@@ -365,6 +370,14 @@ describe.each(STORES)("a whole store on %s", (store) => {
         intent: "Hold it",
       });
       expect(byTask.get("joining")?.results).toHaveLength(1);
+      if (hasQueue) {
+        expect(byTask.get("queued")?.results).toMatchObject([{ task: "design" }]);
+        const states = ["design", "queued", "failed"].map(async (task) => {
+          const { state } = await hub.tasks.get(task);
+          return state;
+        });
+        expect(await Promise.all(states)).toEqual(["done", "done", "failed"]);
+      }
       const rich = fixturesOf(version).find(([name]) => name === "rich.json")?.[1] ?? "";
       expect(byTask.get("rich")).toEqual(JSON.parse(rich));
       const after = new Map((await storedEnvelopes(hub)).map((row) => [row.id, row.text]));

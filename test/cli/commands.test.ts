@@ -17,7 +17,9 @@ import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
 
 const LOOKING = [
   ["line", "auth"],
+  ["timeline", "auth"],
   ["ledger", "auth"],
+  ["reservations"],
   ["inbox", "coder"],
   ["questions", "--as", "planner"],
   ["dead", "list"],

@@ -141,7 +141,7 @@ export function randomEnvelope(random: Random): Envelope {
     ...(random.chance(0.2) && { payload: { type: "patch", data: {} } }),
     task: "auth",
     to: { agent: "coder", kind: "agent" },
-    version: "1.1",
+    version: "1.2",
     workspace: "default",
   });
 }

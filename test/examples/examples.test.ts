@@ -22,11 +22,15 @@ const LEAVES: Readonly<Record<string, Partial<Record<DeliveryState, number>>>> =
   "dead-letter": { completed: 1 },
   "dead-man": { completed: 1 },
   direct: { completed: 1 },
+  "failure-policy": { cancelled: 2, completed: 1, dead: 1 },
   fallback: { completed: 1 },
   "fan-in": { completed: 4 },
   "planner-executor-critic": { completed: 2 },
   "quick-start": { completed: 1 },
+  reservations: { completed: 2 },
   retry: { completed: 1 },
+  "shared-context": { completed: 1 },
+  "task-queue": { completed: 4 },
 };
 
 const folder = temporaryFolder();
@@ -193,6 +197,15 @@ describe("examples", () => {
     });
   });
 
+  it("shared-context: what was proposed holds, and what contradicts was said", async () => {
+    await afterRunning("shared-context", async (hub, { stdout }) => {
+      expect(stdout).toMatch(/adopted\nconventions\/names is new, by lead\ncontradiction: /);
+      expect(stdout).toMatch(/context_conflict: [^\n]*\nretired, set\n$/);
+      const { items } = await hub.context.read();
+      expect(items.map(({ key }) => key)).toEqual(["no-fixtures", "names", "orders"]);
+    });
+  });
+
   it("context: the coder was shown what was previewed, and the rule travelled until it was released", async () => {
     await afterRunning("context", async (hub, { stdout }) => {
       expect(stdout).toMatch(
@@ -212,6 +225,19 @@ describe("examples", () => {
         constraints: [],
         released: [{ id: "no-fixtures", by: "planner" }],
       });
+    });
+  });
+
+  it("reservations: the second is told of the first before it starts, and no more when that is done [CRD-7]", async () => {
+    await afterRunning("reservations", async (hub, { stdout }) => {
+      expect(stdout.trimEnd().split("\n")).toEqual([
+        "coder is told of 0",
+        "coder works on src/auth/**: take care with src/*/login.ts",
+        "reserved: coder, writer",
+        "in the way now: 0",
+        "reserved: 0",
+      ]);
+      expect(await hub.reservations()).toEqual([]);
     });
   });
 

@@ -2,6 +2,7 @@ import type { Agent } from "../../agent.ts";
 import type { Receipt } from "../../delivery/receipt.ts";
 import type { Hub } from "../../hub.ts";
 import { AS_OPTION, command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
+import { sayConflicts } from "../conflicts.ts";
 import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
@@ -48,9 +49,11 @@ export const accept = command({
     const { delivery: row, envelope } = await hub.delivery(work.id);
     const { handle, attempt, redelivered } = work;
     const warnings = await work.warnings();
-    const { primer } = work;
-    if (json) sayJson({ handle, attempt, redelivered, delivery: row, envelope, warnings, primer });
-    else {
+    const { primer, conflicts } = work;
+    if (json) {
+      const shown = { delivery: row, envelope, warnings, conflicts, primer };
+      sayJson({ handle, attempt, redelivered, ...shown });
+    } else {
       say(bold(handle));
       sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
       sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
@@ -58,6 +61,7 @@ export const accept = command({
       say(printable(primer.trimEnd()));
       say();
       sayWarnings(warnings);
+      sayConflicts(conflicts);
       say(
         dim(
           `With what it refers to: baton view ${handle}; every field: baton handoff show ${row.id}`,

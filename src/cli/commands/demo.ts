@@ -1,8 +1,8 @@
-import { command, STORE_OPTIONS } from "../command.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
 import { bold, say } from "../terminal.ts";
 
-export const demo = command({
+const relay = command({
   name: "demo",
   summary: "three agents hand a task along, and one of them is killed",
   args: [],
@@ -18,3 +18,25 @@ export const demo = command({
     return OK;
   },
 });
+
+const team = command({
+  name: "demo team",
+  summary: "a coder, a reviewer and a tester make an endpoint, with two failures and a coordinator",
+  args: [],
+  options: {
+    store: { ...STORE_OPTIONS.store, help: "where to play it; else in a new file" },
+    workspace: {
+      ...STORE_OPTIONS.workspace,
+      help: 'the workspace; else "team-demo", in a new file "default"',
+    },
+    ...JSON_OPTION,
+  },
+
+  async run({ options }) {
+    const { play } = await import("../demo/team.ts");
+    await play(options);
+    return OK;
+  },
+});
+
+export const demo = [relay, team];

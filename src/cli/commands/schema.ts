@@ -6,16 +6,25 @@ import { sayJson } from "../terminal.ts";
 export const schema = command({
   name: "schema",
   summary: "the JSON Schema of what is sent and stored",
-  args: [{ name: "schema", help: "of what: envelope", choices: ["envelope"] }],
+  args: [
+    {
+      name: "schema",
+      help: "of what: envelope, or context for an item of the shared context",
+      choices: ["envelope", "context"],
+    },
+  ],
   options: {
     version: { type: "text", value: "<major.minor>", help: "of this version; else the newest" },
     json: { type: "flag", help: "as it always is" },
   },
 
-  async run({ options }) {
-    const { ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } = await import(
-      "../../index.ts"
-    );
+  async run({ args: [of], options }) {
+    const { contextJsonSchema, ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } =
+      await import("../../index.ts");
+    if (of === "context") {
+      sayJson(contextJsonSchema());
+      return OK;
+    }
     const wanted = options.version ?? ENVELOPE_VERSION;
     const version = ENVELOPE_VERSIONS.find((known) => known === wanted);
     if (version === undefined) {

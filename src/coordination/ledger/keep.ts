@@ -11,6 +11,7 @@ import {
   type KeptConstraint,
   type KeptDecision,
   type KeptLedger,
+  type KeptQueue,
   LEDGER,
   type Saying,
 } from "../../memory/ledger.ts";
@@ -72,11 +73,13 @@ export interface Keeping {
   readonly beginning: Beginning;
   readonly carried: Carried;
   readonly releases: readonly Releasing[];
+  /** It goes into the queue with this. */
+  readonly queue?: KeptQueue | undefined;
 }
 
 /** What is written of it; undefined when nothing changes. */
 export function ledgerEntry(
-  { family, beginning, carried, releases }: Keeping,
+  { family, beginning, carried, releases, queue }: Keeping,
   said: Saying & { readonly record: string },
 ): PutEntry | undefined {
   const { kept, revision, task } = family;
@@ -86,6 +89,8 @@ export function ledgerEntry(
   const widened = added.widened.filter(({ id }) => own.has(id));
   const isSame =
     kept !== undefined &&
+    // Of a task in the queue it is always written: it may be about to be closed.
+    (queue ?? kept.queue) === undefined &&
     kept.from.length === family.from.length &&
     [added.constraints, added.decisions, widened, releases].every(({ length }) => length === 0);
   if (isSame) return undefined;
@@ -103,6 +108,7 @@ export function ledgerEntry(
       ...added.decisions.map((each) => keptDecision(each, said)),
     ].map((each) => ({ ...each, options: options.get(each.id) ?? each.options })),
     from: family.from,
+    ...(queue && { queue }),
     released: [
       ...base.released,
       ...releases.map((each) => ({ ...each, at: said.at, by: said.by, record: said.record })),

@@ -6,7 +6,7 @@
 import type { Plan, Sender } from "../../delivery/plan.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
-import type { Saying } from "../../memory/ledger.ts";
+import type { KeptQueue, Saying } from "../../memory/ledger.ts";
 import type { PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type Briefed, briefed } from "./brief.ts";
@@ -97,7 +97,8 @@ export function keptOf(
   { family, beginning, releases, briefed: { intent, brief } }: Line,
   { carried }: Burden,
   said: Saying & { readonly record: string },
+  queue?: KeptQueue | undefined,
 ): PutEntry | undefined {
   const now = { begun: said, intent, ...(brief === undefined ? {} : { brief }) };
-  return ledgerEntry({ family, beginning: beginning ?? now, carried, releases }, said);
+  return ledgerEntry({ family, beginning: beginning ?? now, carried, releases, queue }, said);
 }

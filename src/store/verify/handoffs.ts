@@ -34,6 +34,8 @@ interface Sealed {
   readonly parents: readonly string[];
   readonly policy?: { readonly deadline?: number };
   readonly joins?: unknown;
+  readonly after?: unknown;
+  readonly failure?: unknown;
 }
 
 export async function auditEnvelopes(audit: Audit): Promise<void> {
@@ -103,7 +105,9 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
   if (!JOINING.includes(step.verb)) return; // It was put in line long before this envelope.
   // An envelope that joined open work names that first, and where it comes from after it.
   const joined = step.verb === "extend" || (step.verb === "send" && step.instead !== undefined);
-  const isApart = step.verb === "publish" || sealed?.joins !== undefined;
+  const isApart =
+    step.verb === "publish" ||
+    [sealed?.joins, sealed?.after, sealed?.failure].some((each) => each !== undefined);
   const parent = isApart ? publicationMark(row.envelope) : sealed?.parents[joined ? 1 : 0];
   audit.equal(row.id, "parent", { is: row.parent, was: parent ?? "" });
 }

@@ -107,11 +107,17 @@ async function auditAttempt(
   }
   const reason =
     authored.redacted === undefined
-      ? canonicalJson(authored.data ?? null, "store_corrupt")
+      ? canonicalJson(reportedIn(authored), "store_corrupt")
       : redactedReason(authored.redacted.record);
   audit.equal(step.delivery, `${field} outcome`, { is: attempt.outcome, was: outcome });
   audit.equal(step.delivery, `${field} holder`, { is: attempt.holder, was: authored.agent });
   audit.equal(step.delivery, `${field} instance`, { is: attempt.instance, was: authored.instance });
   audit.equal(step.delivery, `${field} endedAt`, { is: attempt.endedAt, was: row.storedAt });
   audit.equal(step.delivery, `${field} reason`, { is: attempt.reason, was: reason });
+}
+
+/** What was said of the try; what was then decided about it stands in the record alone. */
+function reportedIn({ data }: Authored): unknown {
+  const { decision: _, ...reported } = Object(data ?? null) as { readonly decision?: unknown };
+  return data === undefined ? null : reported;
 }

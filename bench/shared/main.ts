@@ -1,0 +1,289 @@
+/**
+ * What reading the shared context costs, for a role within 2,000 tokens: with 100,000 decisions and
+ * constraints ever written, of which 200 are live, and, in turn, with 200 that were never changed. Also
+ * with records quarantined, and what writing costs with that much behind it.
+ *
+ * The history is written straight into the store, 200 versions a transaction: through the door each would
+ * be a commit of its own, and what is measured is what they leave.
+ */
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { systemClock } from "../../src/clock.ts";
+import {
+  type ContextBody,
+  MEMORY_TYPE,
+  SHARED_TAG,
+  saidOf,
+} from "../../src/coordination/shared/items.ts";
+import { entryName, putChange, putWhole } from "../../src/coordination/shared/kept.ts";
+import { randomIds } from "../../src/ids.ts";
+import { type Agent, Hub, type Store } from "../../src/index.ts";
+import { resolveLimits } from "../../src/limits.ts";
+import { writeRecord } from "../../src/memory/record.ts";
+import { openPostgresStore } from "../../src/store/postgres/open.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { startPostgres } from "../engines/postgres.ts";
+import { startSqlite } from "../engines/sqlite.ts";
+import { quantile } from "../kit.ts";
+import { corpus } from "../recall/text.ts";
+
+const HELP = `npm run bench -- --only shared [--versions 100000] [--live 200] [--reads 1000] [--stores sqlite,postgres] [--json FILE]
+`;
+
+const SEED = 7;
+const TOKENS = 2_000;
+const GOAL_MS = 5;
+const WRITES = 50;
+const MARKED = 20;
+const ROLES = ["coder", "reviewer", "tester", "planner"] as const;
+
+interface Timed {
+  readonly p50: number;
+  readonly p95: number;
+  /** How long one keeps the event loop's thread busy. */
+  readonly threadMs: number;
+}
+
+interface Report {
+  readonly store: string;
+  /** After 200 writes, and after all of them, in turn. */
+  readonly young: Timed;
+  readonly old: Timed;
+  /** The first read of a hub that has counted nothing yet. */
+  readonly firstMs: number;
+  /** With records quarantined. */
+  readonly marked: Timed;
+  readonly setting: Timed;
+  readonly deciding: Timed;
+  readonly tokens: number;
+  readonly shown: number;
+  readonly omitted: number;
+}
+
+export async function runShared(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      versions: { type: "string", default: "100000" },
+      live: { type: "string", default: "200" },
+      reads: { type: "string", default: "1000" },
+      stores: { type: "string", default: "sqlite,postgres" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const size = {
+    versions: Number(values.versions),
+    live: Number(values.live),
+    reads: Number(values.reads),
+  };
+  const reports: Report[] = [];
+  for (const store of values.stores.split(",")) {
+    const report = await measure(store, size);
+    say(report);
+    reports.push(report);
+  }
+  if (values.json !== undefined) {
+    const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
+    const dated = { at: new Date().toISOString(), machine, ...size, goalP95: GOAL_MS, reports };
+    writeFileSync(values.json, `${JSON.stringify(dated, undefined, 2)}\n`);
+  }
+}
+
+interface Size {
+  readonly versions: number;
+  readonly live: number;
+  readonly reads: number;
+}
+
+async function measure(name: string, { versions, live, reads }: Size): Promise<Report> {
+  await using engine = await (name === "postgres" ? startPostgres() : startSqlite());
+  await using youngPlace = await engine.place();
+  await using oldPlace = await engine.place();
+  const [young, old] = [
+    await filled(name, youngPlace.address, { versions: live, live }),
+    await filled(name, oldPlace.address, { versions, live }),
+  ];
+  const start = performance.now();
+  const first = await old.context.read({ role: "coder", tokens: TOKENS });
+  const firstMs = performance.now() - start;
+  const times = { young: [] as number[], old: [] as number[] };
+  await readAll(young, 100, []);
+  await readAll(old, 100, []);
+  const cpu = { young: 0, old: 0 };
+  for (let round = 0; round < 10; round++) {
+    cpu.young += await readAll(young, reads / 10, times.young);
+    cpu.old += await readAll(old, reads / 10, times.old);
+  }
+  const lead = await old.agent("lead");
+  const setting = await writing(lead, "constraints");
+  const deciding = await writing(lead, "decisions");
+  const notes = await lead.remember(Array.from({ length: MARKED }, () => ({ content: "Wrong" })));
+  await lead.quarantine(
+    notes.map(({ id }) => id),
+    "To measure",
+  );
+  const seen: number[] = [];
+  const busy = await readAll(old, reads, seen);
+  await young.close();
+  await old.close();
+  return {
+    store: name,
+    young: timed(times.young, cpu.young),
+    old: timed(times.old, cpu.old),
+    firstMs,
+    marked: timed(seen, busy),
+    setting,
+    deciding,
+    tokens: first.tokens,
+    shown: first.items.length,
+    omitted: first.omitted.length,
+  };
+}
+
+const timed = (times: readonly number[], threadMs: number): Timed => ({
+  p50: quantile(times, 0.5),
+  p95: quantile(times, 0.95),
+  threadMs: threadMs / times.length,
+});
+
+/** By four roles in turn; answers how long the thread was busy with all of them. */
+async function readAll(hub: Hub, reads: number, times: number[]): Promise<number> {
+  const before = process.threadCpuUsage();
+  for (let n = 0; n < reads; n++) {
+    const role = ROLES[n % ROLES.length] as string;
+    const start = performance.now();
+    await hub.context.read({ role, tokens: TOKENS });
+    times.push(performance.now() - start);
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** Through the door: read, compared, committed. */
+async function writing(lead: Agent, section: "constraints" | "decisions"): Promise<Timed> {
+  const times: number[] = [];
+  const before = process.threadCpuUsage();
+  for (let n = 0; n < WRITES; n++) {
+    const now = await lead.context.item(section, `${section}-${n}`);
+    if (now === undefined) throw new Error(`${section}-${n} is not there`);
+    const { version, memory: _memory, by: _by, at: _at, ...body } = now;
+    const start = performance.now();
+    await lead.context.set(body, { basedOn: version });
+    times.push(performance.now() - start);
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  return timed(times, (user + system) / 1_000);
+}
+
+async function filled(
+  name: string,
+  address: string,
+  { versions, live }: { readonly versions: number; readonly live: number },
+): Promise<Hub> {
+  const limits = resolveLimits();
+  const clock = systemClock;
+  const store =
+    name === "postgres"
+      ? await openPostgresStore({ address, clock, limits, create: true })
+      : await openSqliteStore({ file: address.slice("sqlite:".length), clock, limits });
+  const hub = new Hub(store);
+  const lead = await hub.agent("lead", { role: "coordinator" });
+  await fill(store, { workspace: hub.workspace, author: lead, versions, live });
+  return hub;
+}
+
+interface Filling {
+  readonly workspace: string;
+  readonly author: Agent;
+  readonly versions: number;
+  readonly live: number;
+}
+
+/** Every live item anew in each transaction, as often as it takes. */
+async function fill(store: Store, { workspace, author, versions, live }: Filling): Promise<void> {
+  const ids = randomIds(systemClock);
+  const pen = { ids, now: Date.now(), limits: resolveLimits() };
+  const by = { agent: author.id, instance: author.instance };
+  const text = corpus(SEED);
+  const names = Array.from({ length: live }, (_, i) => bodyOf(i, text.record(120).text));
+  const before: string[] = [];
+  for (let version = 0, round = 0; version < versions; version += live, round++) {
+    const records = names.map((item, i) => {
+      const last = before[i];
+      const was = last === undefined ? 0 : version - live + i + 1;
+      const { record } = writeRecord(
+        by,
+        {
+          type: MEMORY_TYPE[item.section],
+          content: saidOf(item),
+          data: { version: version + i + 1, was, item },
+          tags: [SHARED_TAG],
+          ...(last && { relations: [{ kind: "supersedes", to: last }] }),
+        },
+        pen,
+      );
+      before[i] = record.id;
+      return { record, item, was, version: version + i + 1 };
+    });
+    const outcome = await store.appendMemories({
+      workspace,
+      branch: "main",
+      memories: records.map(({ record }) => record),
+      entries: [
+        ...records.flatMap(({ record, item, was, version: at }) => [
+          {
+            kind: "context",
+            name: entryName(item),
+            value: JSON.stringify({ memory: record.id, version: at }),
+            basedOn: round,
+          },
+          putChange(at, { ...nameIn(item), kind: "set" as const, memory: record.id, was }),
+        ]),
+        putWhole({ version: version + live, live, revision: round }),
+      ],
+    });
+    if (outcome.kind !== "appended") throw new Error(`filling was refused: ${outcome.kind}`);
+  }
+}
+
+const nameIn = ({ section, key }: ContextBody) => ({ section, key });
+
+/** Half of them decisions, half constraints, one in ten of which must hold. */
+function bodyOf(i: number, words: string): ContextBody {
+  const n = i >> 1;
+  if (i % 2 === 0) {
+    return {
+      section: "decisions",
+      key: `decisions-${n}`,
+      question: `Which ${words.slice(0, 40)} for part ${n}?`,
+      choice: words.slice(40, 80),
+      reasons: [words.slice(0, 60)],
+      rejected: [{ option: `Option${n}`, why: words.slice(60, 110) }],
+    };
+  }
+  const level = n % 10 === 0 ? "must" : n % 3 === 0 ? "may" : "should";
+  return { section: "constraints", key: `constraints-${n}`, rule: words, level };
+}
+
+function say({ store, young, old, firstMs, marked, setting, deciding, ...rest }: Report): void {
+  const row = (what: string, { p50, p95, threadMs }: Timed): string =>
+    `  ${what.padEnd(34)} p50 ${p50.toFixed(2)} ms, p95 ${p95.toFixed(2)} ms, thread ${threadMs.toFixed(2)} ms`;
+  process.stdout.write(
+    [
+      `${store}: ${rest.shown} shown, ${rest.omitted} not, ${rest.tokens} tokens; first read ${firstMs.toFixed(1)} ms`,
+      row("read, nothing ever changed", young),
+      row(`read (goal p95 ≤ ${GOAL_MS} ms)`, old),
+      row("read, records quarantined", marked),
+      row("set a constraint", setting),
+      row("decide, held against the others", deciding),
+      "",
+    ].join("\n"),
+  );
+}

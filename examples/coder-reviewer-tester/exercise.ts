@@ -1,0 +1,101 @@
+/**
+ * The exercise: a feature, from the wish to the tested endpoint, by agents that talk only through Baton.
+ * They are stand-ins without a language model, but what they do is real: files are written, read and
+ * edited, tests are run. One process plays them all, each in its turn; nothing depends on that.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Agent, Hub } from "batonpass";
+import { architect } from "./architect.ts";
+import { coder } from "./coder.ts";
+import { coordinator } from "./coordinator.ts";
+import { registerMessages } from "./messages.ts";
+import { nightly } from "./nightly.ts";
+import type { Desk, Player } from "./player.ts";
+import { Project } from "./project.ts";
+import { reviewer } from "./reviewer.ts";
+import { writeShared } from "./shared.ts";
+import { tester } from "./tester.ts";
+
+export { endsOf, messagesOf, storyOf } from "./tell.ts";
+
+export interface TeamOptions {
+  /** Where the project is made. It must be there, and is left as the team left it. */
+  readonly folder: string;
+  /** Between two turns; `idle` when nobody had anything to do. */
+  readonly between?: (idle: boolean) => Promise<void> | void;
+}
+
+const TASK = "users-api";
+const INTENT = "A user by id, and all users as a PDF";
+
+/** A team that has not come to an end after so many rounds never will. */
+const MOST_ROUNDS = 1_000;
+const IDLE_MS = 20;
+
+const TEAM: readonly (readonly [role: string, player: Player])[] = [
+  ["coordinator", coordinator],
+  ["coder", coder],
+  ["reviewer", reviewer],
+  ["tester", tester],
+  ["architect", architect],
+];
+
+/** Plays it to the end; everything that can be said of it is in the store then. */
+export async function playTeam(hub: Hub, options: TeamOptions): Promise<{ readonly task: string }> {
+  const { folder, between = breathe } = options;
+  const task = await freshTask(hub);
+  const say = await registerMessages(hub);
+  const project = new Project(folder);
+  await project.begin();
+  const owner = await setTheScene(hub);
+  const desks: (readonly [Player, Desk])[] = [];
+  for (const [role, player] of TEAM) {
+    const agent = await hub.agent(role, { role });
+    await agent.context.read(); // Once, as its session begins: to put before a model. Later, changes.
+    desks.push([player, { agent, project, say }]);
+  }
+  const nightlyTurn = await nightly(await hub.agent("nightly", { role: "ci" }), project);
+  await owner.tasks.add({ task, to: "role:coordinator", intent: INTENT });
+
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    let idle = true;
+    for (const [player, desk] of desks) {
+      if (!(await takeTurn(player, desk))) continue;
+      idle = false;
+      await between(false);
+    }
+    await nightlyTurn();
+    if ((await hub.tasks.get(task)).closed !== undefined) return { task };
+    if (idle) await between(true);
+  }
+  throw new Error(`${task} did not come to an end`);
+}
+
+/** Played again on the same store, it is another task. */
+async function freshTask(hub: Hub, n = 1): Promise<string> {
+  const task = n === 1 ? TASK : `${TASK}-${n}`;
+  return (await hub.line(task)).length === 0 ? task : freshTask(hub, n + 1);
+}
+
+/** Who asks, what everybody can read, and what is settled about failures before there are any. */
+async function setTheScene(hub: Hub): Promise<Agent> {
+  await writeShared(await hub.agent("coordinator", { role: "coordinator" }));
+  await hub.failures.setRule("missing-type", {
+    when: { type: "missing_type" },
+    then: { reroute: "role:architect" },
+    reason: "Whoever knows the data defines its types",
+  });
+  return hub.agent("owner", { role: "owner" });
+}
+
+/** Takes what waits longest, if anything does; what a player leaves unsettled goes back. */
+async function takeTurn(player: Player, desk: Desk): Promise<boolean> {
+  await using work = await desk.agent.accept();
+  if (work === undefined) return false;
+  await player(work, desk);
+  return true;
+}
+
+async function breathe(idle: boolean): Promise<void> {
+  if (idle) await sleep(IDLE_MS);
+}

@@ -1,0 +1,30 @@
+/**
+ * Plays the exercise and tells what happened; with `--json`, every message that was sent. With
+ * `--folder <path>` the team works there, else in a folder of its own.
+ *
+ * npm run example -- coder-reviewer-tester
+ */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openHub } from "batonpass";
+import { playTeam } from "./exercise.ts";
+import { endsOf, messagesOf, storyOf } from "./tell.ts";
+
+const { values } = parseArgs({
+  options: { folder: { type: "string" }, json: { type: "boolean" } },
+  allowPositionals: true,
+});
+
+await using hub = await openHub(); // .baton/hub.db, or what BATON_STORE names
+const folder = values.folder ?? (await mkdtemp(join(tmpdir(), "baton-team-")));
+const { task } = await playTeam(hub, { folder });
+
+if (values.json) console.log(JSON.stringify(await messagesOf(hub, task), null, 2));
+else {
+  for (const line of await storyOf(hub, task)) console.log(line);
+  console.log("");
+  for (const line of await endsOf(hub, task)) console.log(line);
+  console.log(`\nWhat they made: ${folder}\nWhere it is told: ${hub.store}`);
+}

@@ -1,0 +1,111 @@
+/**
+ * What the team says to each other: the payload of every handoff, and of every result, is one of these
+ * typed objects, never a bare string. Registered with the hub, they are checked when a handoff is sent:
+ * a malformed message is refused with every fault in it, and nobody ever receives one.
+ */
+import type { Hub, PayloadType } from "batonpass";
+import * as z from "zod";
+
+/** What the sender did, in one word that tells the receiver what to do next. */
+export const Action = z.enum([
+  "delegated",
+  "needs_review",
+  "changes_requested",
+  "approved",
+  "needs_test",
+]);
+
+export const Severity = z.enum(["blocker", "major", "minor"]);
+export const Verdict = z.enum(["approved", "changes_requested"]);
+
+/** A failure's type: what it would take is not there. */
+export const MISSING_DEPENDENCY = "missing_dependency";
+
+const Path = z.string().regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: "must be a path in the project" });
+const Sentence = z.string().min(1).max(500);
+const Digest = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be a SHA-256 digest in hex" });
+
+/** Coordinator → coder: a piece of the feature. */
+export const Job = z.strictObject({
+  make: z.enum(["endpoint", "types", "docs", "export"]),
+  route: z.string().regex(/^(GET|POST|PUT|DELETE) \/[\w/:.-]+$/),
+  files: z.array(Path).min(1),
+});
+
+/** Coder → reviewer: which files to read, each fixed by its digest, and which findings it mends. */
+export const Change = z.strictObject({
+  files: z
+    .array(z.strictObject({ path: Path, digest: Digest, change: z.enum(["added", "changed"]) }))
+    .min(1),
+  summary: Sentence,
+  mends: z.array(z.string()),
+});
+
+/** Reviewer → coder: the verdict, and where it is not "approved", what to do where. */
+export const Review = z.strictObject({
+  verdict: Verdict,
+  findings: z.array(
+    z.strictObject({
+      rule: z.string(),
+      severity: Severity,
+      file: Path,
+      line: z.int().positive(),
+      problem: Sentence,
+      todo: Sentence,
+    }),
+  ),
+});
+
+/** Coder → tester: what to run, and what is expected of it. */
+export const TestRequest = z.strictObject({
+  command: z.array(z.string()).min(1),
+  files: z.array(Path).min(1),
+  expects: z.array(Sentence).min(1),
+});
+
+/** What the tester hands in. */
+export const TestReport = z.strictObject({
+  outcome: z.enum(["passed", "failed"]),
+  tests: z.int().min(0),
+  passed: z.int().min(0),
+  failed: z.int().min(0),
+});
+
+export const MESSAGES = {
+  job: Job,
+  change: Change,
+  review: Review,
+  "test-request": TestRequest,
+  "test-report": TestReport,
+} as const;
+
+export type Action = z.output<typeof Action>;
+export type Job = z.output<typeof Job>;
+export type Change = z.output<typeof Change>;
+export type Review = z.output<typeof Review>;
+export type TestRequest = z.output<typeof TestRequest>;
+export type TestReport = z.output<typeof TestReport>;
+
+/** Every message as the hub knows it: `say.review.of({ … })` is a payload. */
+export interface Say {
+  readonly job: PayloadType<Job>;
+  readonly change: PayloadType<Change>;
+  readonly review: PayloadType<Review>;
+  readonly testRequest: PayloadType<TestRequest>;
+}
+
+export async function registerMessages(hub: Hub): Promise<Say> {
+  await hub.payload("test-report", TestReport); // Of a result: the test request expects this format.
+  return {
+    job: await hub.payload("job", Job),
+    change: await hub.payload("change", Change),
+    review: await hub.payload("review", Review),
+    testRequest: await hub.payload("test-request", TestRequest),
+  };
+}
+
+/** The same for programs in any language. */
+export function messageSchemas(): Record<string, object> {
+  const schemas = Object.entries(MESSAGES).map(([name, schema]) => [name, z.toJSONSchema(schema)]);
+  return { action: z.toJSONSchema(Action), ...Object.fromEntries(schemas) };
+}

@@ -1,0 +1,12 @@
+/** What the agents have in common: each is told of one piece of work at a time, and settles it. */
+import type { Agent, Work } from "batonpass";
+import type { Say } from "./messages.ts";
+import type { Project } from "./project.ts";
+
+export interface Desk {
+  readonly agent: Agent;
+  readonly project: Project;
+  readonly say: Say;
+}
+
+export type Player = (work: Work, desk: Desk) => Promise<void>;

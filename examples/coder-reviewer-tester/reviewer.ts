@@ -1,0 +1,95 @@
+/**
+ * The reviewer: reads the files that were handed over (those, not newer ones: by their digests) and
+ * holds them against its rules. What it finds goes back to the coder with file, line and what to do.
+ */
+import type { Agent, Work } from "batonpass";
+import { Action, Change, type Review } from "./messages.ts";
+import type { Desk, Player } from "./player.ts";
+import type { Project } from "./project.ts";
+import { PROPOSED } from "./shared.ts";
+import { HANDLER, TEST } from "./sources.ts";
+
+type Finding = Review["findings"][number];
+
+/** What is wrong with a file in which `finds` stands and `unless` does not. */
+interface Rule extends Omit<Finding, "line"> {
+  readonly finds: RegExp;
+  readonly unless: RegExp;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    rule: "unknown-id",
+    severity: "blocker",
+    file: HANDLER,
+    finds: /users\.get\(/,
+    unless: /404/,
+    problem: "An id nobody has gets 200 and no body",
+    todo: "Answer 404, with a body that says why",
+  },
+  {
+    rule: "untested-404",
+    severity: "major",
+    file: TEST,
+    finds: /response\.status/,
+    unless: /404/,
+    problem: "No test asks for an id nobody has",
+    todo: "Add one that expects 404",
+  },
+];
+
+export const reviewer: Player = async (work, { agent, project, say }) => {
+  const change = Change.parse(work.envelope.payload?.data);
+  await requireSame(project, change);
+  const findings = await findingsIn(project);
+  if (findings.length === 0) return approve(work, say);
+  await proposeOnce(work, agent);
+  await work.handoff({
+    to: work.envelope.from.agent,
+    action: Action.enum.changes_requested,
+    state: findings.map(said).join("; "),
+    done: [...work.envelope.done, `Reviewed ${change.files.length} files`],
+    next: findings.map(({ file, line, todo }) => `${file}:${line}: ${todo}`),
+    touches: [...new Set(findings.map(({ file }) => file))],
+    payload: say.review.of({ verdict: "changes_requested", findings }),
+  });
+};
+
+const said = ({ file, line, severity, problem }: Finding): string =>
+  `${severity} at ${file}:${line}: ${problem}`;
+
+/** What was found here holds for every endpoint to come: a proposal to whoever keeps the shared context. */
+async function proposeOnce(work: Work, agent: Agent): Promise<void> {
+  const { section, key, why } = PROPOSED;
+  if ((await agent.context.item(section, key)) !== undefined) return;
+  await agent.context.propose(PROPOSED, { reason: why });
+  await work.note(`Proposed ${section}/${key} for the shared context.`);
+}
+
+async function approve(work: Work, say: Desk["say"]): Promise<void> {
+  await work.handoff({
+    to: work.envelope.from.agent,
+    action: Action.enum.approved,
+    state: "No finding is left.",
+    done: [...work.envelope.done, "Reviewed again: every finding is mended"],
+    next: ["Have it tested"],
+    payload: say.review.of({ verdict: "approved", findings: [] }),
+  });
+}
+
+/** A review of something else than what was handed over would be worth nothing. */
+async function requireSame(project: Project, { files }: Change): Promise<void> {
+  for (const { path, digest } of files) {
+    if ((await project.digest(path)) !== digest) throw new Error(`${path} has changed since`);
+  }
+}
+
+async function findingsIn(project: Project): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const { finds, unless, ...finding } of RULES) {
+    const text = await project.read(finding.file);
+    const line = text.split("\n").findIndex((each) => finds.test(each)) + 1;
+    if (line > 0 && !unless.test(text)) found.push({ ...finding, line });
+  }
+  return found;
+}

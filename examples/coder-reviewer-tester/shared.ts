@@ -1,0 +1,48 @@
+/**
+ * What everybody on the team can read, and only the coordinator writes: how the project stands, what was
+ * decided and why, what must hold, how things are done here. Others propose.
+ */
+import type { Agent, ContextInput } from "batonpass";
+
+export const SHARED = [
+  { section: "project", key: "branch", content: "users-api, from main" },
+  { section: "project", key: "files", content: "At first package.json, and nothing else" },
+  {
+    section: "decisions",
+    key: "api-style",
+    question: "REST or GraphQL?",
+    choice: "REST",
+    reasons: ["One resource, read by id: a query language has nothing to add"],
+    rejected: [{ option: "GraphQL", why: "A schema and a server to keep, for one look-up" }],
+  },
+  {
+    section: "constraints",
+    key: "no-dependencies",
+    level: "must",
+    rule: "No packages: what Node.js has is enough",
+    why: "Each package is one more to keep patched",
+  },
+  {
+    section: "conventions",
+    key: "json-only",
+    rule: "Every answer is JSON, with its content type",
+    roles: ["coder", "reviewer"],
+  },
+] as const satisfies readonly ContextInput[];
+
+/** What the reviewer proposes when it has found an answer without a body. */
+export const PROPOSED = {
+  section: "conventions",
+  key: "error-body",
+  rule: 'An error is answered with its status and a body: { "error": "why" }',
+  why: "200 and no body tells a caller nothing",
+} as const satisfies ContextInput;
+
+/** Puts down what is not there yet: a team that plays twice keeps what it has agreed on. */
+export async function writeShared(coordinator: Agent): Promise<void> {
+  const { items } = await coordinator.context.read();
+  const known = new Set(items.map(({ section, key }) => `${section}/${key}`));
+  for (const item of SHARED) {
+    if (!known.has(`${item.section}/${item.key}`)) await coordinator.context.set(item);
+  }
+}

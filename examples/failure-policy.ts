@@ -1,0 +1,50 @@
+/**
+ * A failure is a handoff too: it says what went wrong, what was attempted and what might mend it, and
+ * goes to whoever decides. Here nobody has that role, so the hub does: by a rule for missing types, by
+ * its defaults for everything else. The decision is a memory, linked to the failure.
+ */
+import { openHub } from "batonpass";
+
+await using hub = await openHub();
+const planner = await hub.agent("planner", { role: "planner" });
+const coder = await hub.agent("coder", { role: "coder" });
+const architect = await hub.agent("architect", { role: "architect" });
+
+await hub.failures.setRule("missing types", {
+  when: { type: "missing_type" },
+  then: { reroute: "role:architect" },
+  reason: "Whoever knows the data defines its types",
+});
+
+await planner.tasks.add({ task: "users-api", to: "coder", intent: "GET /users answers users" });
+{
+  await using work = await coder.accept();
+  await work?.fail({
+    type: "missing_type",
+    class: "permanent", // another try would not help
+    attempted: "npm run build",
+    message: "There is no type User",
+    hints: ["Define User in types.ts"],
+  });
+}
+{
+  await using work = await architect.accept();
+  await work?.complete({ summary: "types.ts has User now, and the endpoint answers it." });
+}
+
+for (const { failure, decision } of await hub.failures.list({ task: "users-api" })) {
+  console.log(`${failure.by} failed: ${failure.message} (${failure.hints.join("; ")})`);
+  console.log(
+    `${decision?.by} decided: ${decision?.decision} to ${decision?.to}. ${decision?.reason}`,
+  );
+}
+console.log(`users-api is ${(await hub.tasks.get("users-api")).state}`);
+
+// Nobody has a rule for this one, and nobody else can do it: the hub gives it up, and says why.
+await planner.tasks.add({ task: "pdf", to: "coder", intent: "All users as a PDF" });
+{
+  await using work = await coder.accept();
+  await work?.decline("There is no library for that here");
+}
+const { state, closed } = await hub.tasks.get("pdf");
+console.log(`pdf is ${state}: ${closed?.reason}`);

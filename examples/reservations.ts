@@ -1,0 +1,41 @@
+/**
+ * Reservations: two agents are given work on the same files. The second is told who works there before
+ * it starts, waits, and goes on when the first has let go. Nothing is refused, and nothing is cleaned up.
+ */
+import { openHub } from "batonpass";
+
+await using hub = await openHub();
+const planner = await hub.agent("planner", { role: "planner" });
+const coder = await hub.agent("coder", { role: "coder" });
+const writer = await hub.agent("writer", { role: "writer" });
+
+await planner.handoff({
+  to: "coder",
+  task: "validator",
+  intent: "Move the validator",
+  touches: ["src/auth/**", "db:users"],
+});
+await planner.handoff({
+  to: "writer",
+  task: "comments",
+  intent: "Explain the login",
+  touches: ["src/*/login.ts", "docs/login.md"],
+});
+
+const work = await coder.accept(); // reserves what the handoff says it will touch
+console.log("coder is told of", work?.conflicts.length);
+
+for await (const offer of writer.inbox({ wait: false })) {
+  for (const { agent, globs, with: mine } of await offer.conflicts()) {
+    console.log(`${agent} works on ${globs}: take care with ${mine}`);
+  }
+  await using own = await offer.accept();
+  await own.reserve("docs/login.md", { note: "First what is not in the way" });
+  console.log("reserved:", (await hub.reservations()).map(({ agent }) => agent).join(", "));
+
+  await work?.complete({ summary: "Moved." }); // the reservation ends with the work
+  const { conflicts } = await own.reserve();
+  console.log("in the way now:", conflicts.length);
+  await own.complete({ summary: "Explained." });
+}
+console.log("reserved:", (await hub.reservations()).length);

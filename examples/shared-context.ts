@@ -1,0 +1,55 @@
+/**
+ * What a whole team shares: constraints, conventions, decisions, how the project stands. Read once at the
+ * start of a session, for one's role; written by who keeps it; proposed by everybody else.
+ */
+import { isBatonError, openHub } from "batonpass";
+
+await using hub = await openHub();
+const lead = await hub.agent("lead", { role: "coordinator" });
+const coder = await hub.agent("coder", { role: "coder" });
+
+await lead.context.set({
+  section: "constraints",
+  key: "no-fixtures",
+  level: "must",
+  rule: "Do not touch the test fixtures",
+  why: "Mobile replays them",
+});
+await lead.context.decide({
+  key: "database",
+  question: "Which database do we use?",
+  choice: "PostgreSQL",
+  reasons: ["The team knows it"],
+  rejected: [{ option: "MongoDB", why: "No transactions when we looked" }],
+});
+
+const { text } = await coder.context.read({ tokens: 500 }); // for the coder's role
+console.log(text);
+
+const names = {
+  section: "conventions",
+  key: "names",
+  rule: "Files are named after verbs",
+} as const;
+await coder.context.propose(names, { reason: "Half of them are not" }); // a handoff, to role:coordinator
+const work = await lead.accept();
+if (work === undefined) throw new Error("nothing was proposed");
+console.log((await lead.context.adopt(work)).kind);
+
+const { changes } = await coder.context.changes(); // since it read
+for (const { section, key, by } of changes) console.log(`${section}/${key} is new, by ${by}`);
+
+const orders = { key: "orders", question: "Where do orders live?", choice: "MongoDB" };
+for (const write of [
+  () => lead.context.decide(orders), // somebody decided against it
+  () => lead.context.set({ section: "conventions", key: "names", rule: "Any name" }), // it is there
+]) {
+  await write().catch((error: unknown) => {
+    if (!isBatonError(error)) throw error;
+    console.log(`${error.code}: ${error.message}`);
+  });
+}
+await lead.context.decide({ ...orders, supersedes: "database" }); // says what it takes the place of
+console.log(
+  (await hub.context.history("decisions", "database")).map(({ kind }) => kind).join(", "),
+);

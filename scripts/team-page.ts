@@ -1,0 +1,239 @@
+/**
+ * docs/TEAM.md: the exercise of examples/coder-reviewer-tester, played on a hub whose clock and ids repeat,
+ * and read back from its store. No message in the page is written by hand.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  endsOf,
+  messagesOf,
+  playTeam,
+  storyOf,
+} from "../examples/coder-reviewer-tester/exercise.ts";
+import { messageSchemas } from "../examples/coder-reviewer-tester/messages.ts";
+import { contextJsonSchema, type Envelope, type Hub } from "../src/index.ts";
+import { memoryHub } from "../src/testing/index.ts";
+
+/** How long a turn of an agent takes; a virtual clock does not move by itself. */
+const TURN_MS = 5_000;
+const IDLE_MS = 1_000;
+const WIDTH = 110;
+
+export async function renderTeamPage(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "baton-team-"));
+  const { hub, clock } = memoryHub({ seed: 5 });
+  try {
+    const between = (idle: boolean): void => clock.advance(idle ? IDLE_MS : TURN_MS);
+    const { task } = await playTeam(hub, { folder, between });
+    return await pageOf(hub, task);
+  } finally {
+    await hub.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function pageOf(hub: Hub, task: string): Promise<string> {
+  const messages = await messagesOf(hub, task);
+  const sections = [
+    INTRODUCTION,
+    schemas(),
+    await sharedContext(hub),
+    handoffs(messages),
+    await retryable(hub, messages),
+    await permanent(hub, messages),
+    await wholeTask(hub, task),
+  ];
+  return `${sections.join("\n\n")}\n`;
+}
+
+const INTRODUCTION = `# A team: coder, reviewer, tester
+
+<!-- Written by \`npm run docs\` from a run of examples/coder-reviewer-tester: change it there. -->
+
+A handoff protocol for three agents and whoever coordinates them, complete: what they say to each other, what all of them can
+read, what happens when something fails. The task is a small one, an HTTP endpoint that answers a user by its id. The agents
+are stand-ins without a language model; what they do is real: files are written, reviewed by rules, mended and tested.
+
+\`\`\`sh
+npx baton demo team                          # plays it on a store of its own, and tells what happened
+npm run example -- coder-reviewer-tester     # the same from a clone; --json prints every message
+\`\`\`
+
+Everything on this page was read from the store after such a run, with a clock and ids that repeat.
+
+| file | what is in it |
+|---|---|
+| \`examples/coder-reviewer-tester/messages.ts\` | what they say: schemas, registered with the hub |
+| \`examples/coder-reviewer-tester/shared.ts\` | what all of them can read |
+| \`examples/coder-reviewer-tester/coder.ts\` | writes, mends, asks for tests; says at once what it cannot do |
+| \`examples/coder-reviewer-tester/reviewer.ts\` | reads what was handed over, finds the defect, says what to do where |
+| \`examples/coder-reviewer-tester/tester.ts\` | runs the tests, or fails because somebody else does |
+| \`examples/coder-reviewer-tester/coordinator.ts\` | splits the feature into tasks, takes in proposals, decides about failures |
+| \`examples/coder-reviewer-tester/exercise.ts\` | sets the scene and lets them play; \`main.ts\` beside it opens the hub |
+
+## What a message carries
+
+A message is a handoff: an [envelope](PROTOCOL.md), sealed and stored together with its delivery. Of its fields, these are what
+a team agrees on:
+
+| what the receiver needs | where it stands | who says it |
+|---|---|---|
+| which task it is about | \`task\`, and \`parents\`: the envelopes it continues | the sender, or its work |
+| who sent it | \`from\`: agent, session and role | the hub |
+| what the sender did | \`action\`, one word | the sender |
+| the work product | \`payload\`: a typed object, checked when it is sent | the sender |
+| what it has to know | \`intent\`, \`state\`, \`done\`, \`next\`, \`doNotRedo\`, \`constraints\`, \`decisions\`, \`refs\`; its [view](CONTEXT.md) fits its window | the sender, and what the task carries |
+| for monitoring | \`metadata\`, \`hop\`, and the delivery's tries | the hub |
+
+A malformed message is refused with every fault in it, before anybody receives it.`;
+
+function schemas(): string {
+  const { action, ...messages } = messageSchemas();
+  const each = Object.entries(messages).map(([name, schema]) => `### ${name}\n\n${json(schema)}`);
+  return `## The messages
+
+The payloads, as JSON Schema (printed from the schemas in \`messages.ts\`). The \`action\` beside them is one of:
+
+${json(action)}
+
+${each.join("\n\n")}`;
+}
+
+async function sharedContext(hub: Hub): Promise<string> {
+  const coder = await hub.agent("coder");
+  const { text } = await coder.context.read();
+  return `## The shared context
+
+What everybody can read and only a coordinator or memory-keeper writes; others propose, and a proposal is a handoff too. An
+item is one of four:
+
+<details><summary>JSON Schema of an item</summary>
+
+${json(contextJsonSchema())}
+
+</details>
+
+What a coder reads at the end of this run, as it is put before a model:
+
+${block("text", text.trimEnd())}`;
+}
+
+function handoffs(messages: readonly Envelope[]): string {
+  const [toReviewer, toCoder, toTester] = ["needs_review", "changes_requested", "needs_test"].map(
+    (action) => messages.find((message) => message.action === action),
+  );
+  return `## Three handoffs
+
+In the order of the table above, without fields that are empty or only say how the envelope is kept.
+
+### Coder → reviewer
+
+${json(essential(toReviewer))}
+
+### Reviewer → coder, with feedback
+
+${json(essential(toCoder))}
+
+### Coder → tester
+
+Its \`policy\` says how often it may be tried, \`expects\` what has to be handed in, \`touches\` what the work needs: whoever accepts
+it is told who else has reserved that.
+
+${json(essential(toTester))}`;
+}
+
+async function retryable(hub: Hub, messages: readonly Envelope[]): Promise<string> {
+  const asked = messages.find(({ action }) => action === "needs_test");
+  const line = await hub.line(asked?.task ?? "");
+  const delivery = line.find(({ envelope }) => envelope.id === asked?.id)?.deliveries[0];
+  const [attempt] = await hub.attempts(delivery?.id ?? "");
+  const [mistake] = await hub.recent({ task: asked?.task ?? "", type: "mistake" });
+  return `## A failure that another try may mend
+
+The tester finds a lock: somebody else runs tests. It says so and does not wait. What it reports:
+
+${json(JSON.parse(attempt?.reason ?? "{}"))}
+
+The handoff's own policy has tries left, so nobody has to be asked. The record of the failed try says what was decided:
+
+${json(mistake?.data?.["decision"])}
+
+The next try succeeds: the delivery is \`${delivery?.state}\`, on try ${delivery?.attempt}.`;
+}
+
+async function permanent(hub: Hub, messages: readonly Envelope[]): Promise<string> {
+  const reports = messages.filter(({ failure }) => failure !== undefined);
+  const told = await Promise.all(
+    reports.map(async (report) => {
+      const [decision] = await decisionsOf(hub, report.task);
+      return `### ${report.failure?.type}
+
+${json(essential(report))}
+
+What was decided:
+
+${json(decision)}`;
+    }),
+  );
+  return `## Failures that no other try can mend
+
+The coder cannot do two of its tasks, and says so with what it attempted and what might help. Each failure becomes a message of
+its own: the hub reports it to the coordinator, in the same envelope as everything else, before the work is parked. What the
+coordinator decides is a record that points at the report: one is tried by somebody else because a rule says so, the other ends
+its task.
+
+${told.join("\n\n")}`;
+}
+
+/** What was decided about failures of a task, as it stands in the records. */
+async function decisionsOf(hub: Hub, task: string): Promise<unknown[]> {
+  const { steps } = await hub.timeline(task);
+  const records = steps.filter(({ kind }) => kind === "decided").map(({ memory }) => memory ?? "");
+  return Promise.all(records.map(async (id) => (await hub.read(id)).data));
+}
+
+async function wholeTask(hub: Hub, task: string): Promise<string> {
+  const story = await storyOf(hub, task);
+  const ends = await endsOf(hub, task);
+  return `## The whole task
+
+Every message between them, every failure and every decision, in order; \`role:coder\` is whoever has that role, \`baton\` the hub.
+\`npm run baton -- timeline ${task} --children\` tells the same in full.
+
+${block("text", [...story, "", ...ends].join("\n"))}`;
+}
+
+/** What a receiver acts on, in the order it is told above. */
+const ESSENTIAL = [
+  ...(["task", "parents", "from", "to", "action", "payload", "failure"] as const),
+  ...(["intent", "origin", "state", "done", "next", "doNotRedo"] as const),
+  ...(["touches", "expects", "priority", "policy", "hop", "metadata"] as const),
+] satisfies readonly (keyof Envelope)[];
+
+function essential(envelope: Envelope | undefined): Record<string, unknown> {
+  if (envelope === undefined) throw new Error("the run left out a message that the page shows");
+  const said = ESSENTIAL.map((field) => [field, envelope[field]] as const);
+  return Object.fromEntries(said.filter(([, value]) => !isEmpty(value)));
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.length === 0);
+
+const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
+const json = (value: unknown): string => block("json", compact(value, ""));
+
+/** JSON with everything on one line that fits on one. */
+function compact(value: unknown, indent: string): string {
+  const inline = JSON.stringify(value, null, 1).replace(/\n\s*/g, " ");
+  if (typeof value !== "object" || value === null || indent.length + inline.length <= WIDTH) {
+    return inline;
+  }
+  const deeper = `${indent}  `;
+  const isList = Array.isArray(value);
+  const parts = Object.entries(value).map(
+    ([key, part]) => `${deeper}${isList ? "" : `${JSON.stringify(key)}: `}${compact(part, deeper)}`,
+  );
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  return `${open}\n${parts.join(",\n")}\n${indent}${close}`;
+}

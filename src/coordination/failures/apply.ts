@@ -1,0 +1,219 @@
+/**
+ * Carrying a decision out. What counts is one store operation: the decision (of two who decide at once
+ * one stands), the memory that says so, and what it does to the delivery. What follows (a task that is
+ * ended, the report that is closed) can be done again by whoever finds it undone.
+ */
+import { clip } from "../../clip.ts";
+import { cancelDeliveries } from "../../delivery/cancel.ts";
+import { againWith, redriveOne } from "../../delivery/dead.ts";
+import { DECISION, FAILURE, type KeptDecision, tryName } from "../../delivery/decided.ts";
+import { writtenValue } from "../../delivery/entries.ts";
+import { followUp } from "../../delivery/follow-up.ts";
+import { openJoinsOf } from "../../delivery/join.ts";
+import { moveDeliveries } from "../../delivery/moves.ts";
+import { complete } from "../../delivery/settle.ts";
+import type { SealedPolicy } from "../../envelope/schema.ts";
+import { isBatonError } from "../../errors.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { isOpen } from "../../store/rows.ts";
+import type { Claimed, PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { endTask } from "../tasks/end.ts";
+import { keptOf } from "../tasks/read.ts";
+import type { CheckedDecision } from "./decision.ts";
+import { type Found, findTry } from "./found.ts";
+
+/** Who decides, and how the report is settled where it is that one's work. */
+export interface Decider {
+  readonly author: Author;
+  readonly settle?: ((summary: string) => Promise<void>) | undefined;
+}
+
+export type Final = CheckedDecision & {
+  readonly decision: Exclude<CheckedDecision["decision"], "ask">;
+};
+
+/** The decision as it is kept; undefined when somebody was quicker, or what it is about has changed. */
+export async function apply(
+  workspace: Workspace,
+  { author }: Decider,
+  found: Found,
+  decision: Final,
+): Promise<KeptDecision | undefined> {
+  const record = workspace.ids.mint("memory");
+  const again =
+    decision.decision === "abort"
+      ? undefined
+      : await againWith(workspace, {
+          ...decision.changes,
+          ...(decision.to && { to: decision.to }),
+        });
+  const kept = keptDecision(workspace, author, found, { ...decision, record, to: again?.receiver });
+  const said = recordOf(found, kept, decision);
+  const entries = entriesFor(found, kept);
+  if (again === undefined) return abort(workspace, author, { said, entries, kept });
+  const moved = await redriveOne(workspace, author, found.failed, {
+    receiver: again.receiver,
+    edits: { ...again.edits, ...anew(workspace, found.failed) },
+    record: said,
+    entries: [...entries, ...(await whileOpen(workspace, found))],
+    delayMs: decision.delayMs,
+  });
+  return moved && kept;
+}
+
+function keptDecision(
+  { clock }: Workspace,
+  { agent: by }: Author,
+  { failure, failed, report }: Found,
+  { decision, reason, record, to }: Final & { readonly record: string },
+): KeptDecision {
+  const { class: kind, type } = failure;
+  return {
+    at: clock.now(),
+    by,
+    decision,
+    failure: { class: kind, type },
+    reason,
+    record,
+    report: report?.delivery.id ?? "",
+    task: failed.delivery.task,
+    ...(to === undefined ? {} : { to }),
+  };
+}
+
+/** Why it was decided stands in the memory alone. */
+function entriesFor({ of, kept }: Found, { reason: _, ...decision }: KeptDecision): PutEntry[] {
+  const name = tryName(of);
+  return [
+    { kind: DECISION, name, value: writtenValue(decision), basedOn: 0 },
+    ...(kept ? [{ kind: FAILURE, name, value: undefined, basedOn: kept.revision }] : []),
+  ];
+}
+
+/** Tried again only while its task is not closed: whoever closes it meanwhile changes the ground. */
+async function whileOpen(workspace: Workspace, { failed }: Found): Promise<PutEntry[]> {
+  const task = await keptOf(workspace, failed.delivery.task);
+  return task?.kept.queue === undefined ? [] : [task.put];
+}
+
+/** One whose deadline has passed is given as much time as it had at first. */
+function anew(
+  workspace: Workspace,
+  { delivery, envelope }: Claimed,
+): { readonly policy?: SealedPolicy } {
+  const now = workspace.clock.now();
+  if (delivery.deadline === 0 || delivery.deadline > now) return {};
+  const { policy = {} } = parseEnvelope(workspace, envelope);
+  const hadMs = Math.max(1, delivery.deadline - delivery.sentAt);
+  return { policy: { ...policy, deadline: now + Math.min(hadMs, FORMAT_LIMITS.durationMs) } };
+}
+
+type Said = Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
+
+function recordOf(
+  { of, failure, failed, report, kept }: Found,
+  { by, decision, reason, record, to }: KeptDecision,
+  { delayMs }: CheckedDecision,
+): Said {
+  const { task } = failed.delivery;
+  const causes = [kept?.value.record ?? "", report?.envelope.memory ?? ""].filter(Boolean);
+  const does = DOES[decision];
+  return {
+    id: record,
+    type: "decision",
+    content: `${by} decided about the failure of "${task}" (${failure.type}): ${does}${to ? ` by ${to}` : ""}. ${reason}`,
+    data: {
+      ...of,
+      by,
+      decision,
+      ...(delayMs ? { delayMs } : {}),
+      failure: { class: failure.class, type: failure.type },
+      reason,
+      ...(to === undefined ? {} : { to }),
+    },
+    relations:
+      causes.length === 0
+        ? [{ kind: "continues-from", to: failed.envelope.memory }]
+        : causes.map((to) => ({ kind: "caused-by" as const, to })),
+  };
+}
+
+const DOES = {
+  abort: "its task is given up",
+  reroute: "it is tried",
+  retry: "it is tried again",
+} as const;
+
+interface Aborting {
+  readonly said: Said;
+  readonly entries: readonly PutEntry[];
+  readonly kept: KeptDecision;
+}
+
+async function abort(
+  workspace: Workspace,
+  author: Author,
+  { said, entries, kept }: Aborting,
+): Promise<KeptDecision | undefined> {
+  const { ids, clock, limits } = workspace;
+  const pen = { ids, now: clock.now(), limits };
+  const { record: memory } = writeRecord(author, { ...said, task: kept.task }, pen);
+  const moved = await moveDeliveries(workspace, {
+    agent: author.agent,
+    memory,
+    entries,
+    moves: [],
+  });
+  return moved && kept;
+}
+
+/** What follows from a decision: done again by whoever finds it undone, it changes nothing. */
+export async function finish(
+  workspace: Workspace,
+  decider: Decider,
+  { of, report: seen }: Found,
+  decision: KeptDecision,
+): Promise<void> {
+  const { report, failed } = await findTry(workspace, of);
+  if (seen !== undefined && seen.delivery.id !== report?.delivery.id) {
+    await closeReport(workspace, decider, seen, `another report of it was decided about`);
+  }
+  if (decision.decision === "abort") {
+    const { task, reason, record: causedBy } = decision;
+    const except = report === undefined ? [] : [report.delivery.id];
+    await endTask(workspace, decider.author, task, { as: "failed", reason, except, causedBy });
+    await followUp(`join ${of.delivery}`, () => openJoinsOf(workspace, failed.delivery));
+  }
+  const { by, decision: what, reason } = decision;
+  if (report !== undefined) {
+    await closeReport(workspace, decider, report, `decided by ${by}: ${what}. ${reason}`);
+  }
+}
+
+/** The report is completed by whoever has it, or taken back: nothing is left to decide. */
+export async function closeReport(
+  workspace: Workspace,
+  { author, settle }: Decider,
+  { delivery, envelope }: Claimed,
+  why: string,
+): Promise<void> {
+  if (!isOpen(delivery.state)) return;
+  const summary = clip(why, FORMAT_LIMITS.textLength);
+  if (delivery.state === "accepted" && delivery.holder === author.agent) {
+    const holder = { ...author, instance: delivery.instance }; // Whose work it is does not change.
+    try {
+      if (settle === undefined)
+        await complete(workspace, holder, { delivery, envelope }, { summary });
+      else await settle(summary);
+      return;
+    } catch (error) {
+      if (!isBatonError(error) || !NOT_HELD.includes(error.code)) throw error;
+    }
+  }
+  await cancelDeliveries(workspace, author, [delivery.id], summary);
+}
+
+const NOT_HELD: readonly string[] = ["already_settled", "cancelled", "lease_lost"];

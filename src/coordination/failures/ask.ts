@@ -1,0 +1,128 @@
+/**
+ * Asking: a decision is left to a person, or to another agent. The report goes to them, with the time
+ * they have; they decide as whoever asked could have. In silence it goes to the hub.
+ */
+
+import { canonicalJson } from "../../canonical.ts";
+import { clip } from "../../clip.ts";
+import { FAILURE, tryName } from "../../delivery/decided.ts";
+import { writtenValue } from "../../delivery/entries.ts";
+import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../../delivery/moves.ts";
+import { lapse, resolvePolicy } from "../../delivery/policy.ts";
+import { resealed } from "../../envelope/seal.ts";
+import { BatonError } from "../../errors.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import { type AgentInfo, agentInfo, requireAgent } from "../../memory/agents.ts";
+import type { Author } from "../../memory/record.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { isHeld, isOpen } from "../../store/rows.ts";
+import type { Claimed, Move } from "../../store/store.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import type { CheckedDecision } from "./decision.ts";
+import type { Found } from "./found.ts";
+import { askingPolicy } from "./patience.ts";
+
+/** Who was asked; undefined when the report has changed meanwhile. */
+export async function ask(
+  workspace: Workspace,
+  author: Author,
+  found: Found,
+  { to, reason }: Pick<CheckedDecision, "to" | "reason">,
+): Promise<string | undefined> {
+  const { report } = found;
+  if (report === undefined || !isOpen(report.delivery.state)) throw nothingToAsk(found);
+  const who = to === undefined ? await somebody(workspace, author) : await named(workspace, to);
+  const moved = await handOn(workspace, author, { ...found, report, who, reason });
+  return moved ? who.id : undefined;
+}
+
+interface Asking extends Found {
+  readonly report: Claimed;
+  readonly who: AgentInfo;
+  readonly reason: string;
+}
+
+async function handOn(workspace: Workspace, author: Author, asking: Asking): Promise<boolean> {
+  const { of, report, kept, who, reason, failure } = asking;
+  const { delivery } = report;
+  const now = workspace.clock.now();
+  const from = parseEnvelope(workspace, report.envelope);
+  const policy = resolvePolicy(now, askingPolicy(workspace.limits, who.kind ?? "agent"));
+  const did = clip(`asked ${who.id} to decide about ${of.delivery}`, FORMAT_LIMITS.lineLength);
+  const history = { agent: author.agent, did, why: clip(reason, FORMAT_LIMITS.lineLength) };
+  const sealed = resealed(
+    from,
+    {
+      id: workspace.ids.mint("envelope"),
+      parents: [from.id],
+      history: [...from.history, history].slice(-FORMAT_LIMITS.listItems),
+      metadata: { ...from.metadata, createdAt: now },
+      policy,
+    },
+    workspace,
+  );
+  const record = {
+    type: "decision",
+    task: delivery.task,
+    content: `${author.agent} asks ${who.id} about the failure of "${delivery.task}" (${failure.type}). ${reason}`,
+    data: { ...of, by: author.agent, decision: "ask", reason, to: who.id },
+    relations: [{ kind: "caused-by" as const, to: report.envelope.memory }],
+  };
+  const ends = { by: author.agent, asked: who.id };
+  const move: Move = {
+    delivery: delivery.id,
+    seen: seen(delivery),
+    to: "ready",
+    event: "rerouted",
+    receiver: who.id,
+    maxAttempts: delivery.attempt + FORMAT_LIMITS.attempts,
+    deadline: policy?.deadline ?? 0,
+    lapseMs: lapse(policy, 0),
+    ...(isHeld(delivery.state) && {
+      ends: { outcome: "released", reason: canonicalJson(ends, "invalid_input") },
+    }),
+  };
+  const asked = kept && [...kept.value.asked, who.id];
+  const entry = kept && {
+    kind: FAILURE,
+    name: tryName(of),
+    value: writtenValue({ ...kept.value, asked }),
+    basedOn: kept.revision,
+  };
+  const trail = [stepOf(delivery, "reroute", who.id)];
+  const moved = await moveDeliveries(workspace, {
+    agent: author.agent,
+    memory: decisionRecord(workspace, author, record, { trail, sealed }),
+    envelope: rowOf(sealed),
+    ...(entry && { entries: [entry] }),
+    moves: [move],
+  });
+  return moved !== undefined;
+}
+
+async function named(workspace: Workspace, to: string): Promise<AgentInfo> {
+  return agentInfo(await requireAgent(workspace, to));
+}
+
+/** The first person there is, other than who asks. */
+async function somebody({ store, name }: Workspace, { agent }: Author): Promise<AgentInfo> {
+  const agents = (await store.listAgents(name)).map(agentInfo);
+  const person = agents.find(
+    ({ id, kind, status }) => kind === "person" && status === "active" && id !== agent,
+  );
+  if (person !== undefined) return person;
+  throw new BatonError("unknown_agent", {
+    message: `There is nobody to ask: no person is registered in workspace "${name}".`,
+    path: "to",
+    hint: 'Name an agent to ask, or register a person: hub.agent("…", { kind: "person" }).',
+  });
+}
+
+function nothingToAsk({ of }: Found): BatonError {
+  return new BatonError("not_open", {
+    message: `There is no open report of ${of.delivery} that somebody could be asked about.`,
+    path: "delivery",
+    hint: "Decide yourself: retry, reroute or abort.",
+    details: { ...of },
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * Deciding about a failure, by whoever may: an agent with the role, whoever has the report, the hub. Of
+ * two who decide one stands, and the other is told.
+ */
+import { decisionOn } from "../../delivery/decided.ts";
+import { carryOut } from "../../delivery/due.ts";
+import { overtaken } from "../../delivery/reason.ts";
+import { BatonError, isBatonError } from "../../errors.ts";
+import { isHeld } from "../../store/rows.ts";
+import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { keptOf } from "../tasks/read.ts";
+import { apply, closeReport, type Decider, type Final, finish } from "./apply.ts";
+import { ask } from "./ask.ts";
+import { COORDINATOR } from "./coordinators.ts";
+import {
+  type CheckedDecision,
+  checkDecision,
+  type Decision,
+  type DecisionAnswer,
+} from "./decision.ts";
+import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts";
+
+/** Each round somebody else changed what it is about. */
+const ROUNDS = 20;
+
+export async function decide(
+  workspace: Workspace,
+  decider: Decider,
+  id: string,
+  decision: Decision,
+): Promise<DecisionAnswer> {
+  const checked = checkDecision(decision);
+  const trunk = trunkOf(workspace);
+  const first = await findFailure(trunk, id);
+  await requireRight(trunk, decider, first);
+  // It may be on its way still: told first, then parked.
+  if (standingOf(first, workspace.clock.now()) === "pending") await carryOut(workspace);
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await findTry(trunk, first.of);
+    const answer = await decideOnce(trunk, decider, found, checked);
+    if (answer !== undefined) return answer;
+  }
+  throw overtaken("The decision", ROUNDS);
+}
+
+/** Undefined: what it is about has changed meanwhile. */
+export async function decideOnce(
+  workspace: Workspace,
+  decider: Decider,
+  found: Found,
+  decision: CheckedDecision,
+): Promise<DecisionAnswer | undefined> {
+  const before = found.decision;
+  if (before !== undefined) {
+    await finish(workspace, decider, found, before);
+    return { kind: "already", ...before };
+  }
+  if (!(await isOpenQuestion(workspace, found))) {
+    return withdraw(workspace, decider, found);
+  }
+  if (decision.decision === "ask") {
+    const who = await ask(workspace, decider.author, found, decision);
+    if (who === undefined) return undefined;
+    return { kind: "asked", who, report: found.report?.delivery.id ?? "" };
+  }
+  const kept = await apply(workspace, decider, found, decision as Final).catch(ifClosed);
+  if (kept === undefined) return undefined;
+  await finish(workspace, decider, found, kept);
+  const { failed } = await findTry(workspace, found.of);
+  return { kind: "decided", ...kept, delivery: failed.delivery };
+}
+
+/** Its task was closed meanwhile, most likely by a decision: look again. */
+function ifClosed(error: unknown): undefined {
+  if (!isBatonError(error) || error.code !== "task_closed") throw error;
+}
+
+/** Whether it is given up still, and nobody has closed its task or is about to. */
+async function isOpenQuestion(workspace: Workspace, found: Found): Promise<boolean> {
+  if (standingOf(found, workspace.clock.now()) !== "given_up") return false;
+  const { kept } = (await keptOf(workspace, found.failed.delivery.task)) ?? {};
+  return (kept?.closed ?? kept?.ending) === undefined;
+}
+
+/** There is nothing to decide any more: nobody is bothered with it. */
+export async function withdraw(
+  workspace: Workspace,
+  decider: Decider,
+  found: Found,
+): Promise<DecisionAnswer> {
+  const { of, failed, report } = found;
+  const { delivery } = failed;
+  // It was read bit by bit: somebody may have decided in between, and this is what came of it.
+  const decision = await decisionOn(workspace, of);
+  if (decision !== undefined) {
+    await finish(workspace, decider, found, decision);
+    return { kind: "already", ...decision };
+  }
+  const why = `there is nothing to decide about ${of.delivery}: it is ${delivery.state}, after try ${delivery.attempt}`;
+  if (report === undefined) throw notGivenUp(delivery.id, delivery.state);
+  await closeReport(workspace, decider, report, why);
+  if (standingOf(found, workspace.clock.now()) !== "pending") await forget(workspace, of);
+  return { kind: "settled", delivery };
+}
+
+function notGivenUp(delivery: string, state: string): BatonError {
+  return new BatonError("not_open", {
+    message: `${delivery} is ${state}: nobody has given it up, so there is nothing to decide.`,
+    path: "delivery",
+    hint: "agent.failures.list() shows what waits for a decision.",
+    details: { delivery, state },
+  });
+}
+
+async function requireRight(
+  { store, name }: Workspace,
+  { author: { agent } }: Decider,
+  { of, report }: Found,
+): Promise<void> {
+  const holder = report && isHeld(report.delivery.state) ? report.delivery.holder : "";
+  if (agent === holder || agent === report?.delivery.receiver) return;
+  // The role it has now, not the one it had when it began.
+  const registered = await store.findAgent(name, agent);
+  if (registered?.role === COORDINATOR) return;
+  throw new BatonError("not_permitted", {
+    message: `"${agent}" may not decide about ${of.delivery}: that is for the role "${COORDINATOR}", and for whoever was asked.`,
+    path: "delivery",
+    hint: `Take the role (hub.agent("${agent}", { role: "${COORDINATOR}" })), or ask whoever has it.`,
+    details: { ...of, agent },
+  });
+}

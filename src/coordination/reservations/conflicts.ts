@@ -1,0 +1,81 @@
+/**
+ * Conflicts: who else works on what somebody works on, or is about to. Told, never enforced. Not with
+ * oneself: what one session of an agent does at once is its own business.
+ */
+import { entriesOf } from "../../delivery/entries.ts";
+import { isBatonError } from "../../errors.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { type Glob, globsMeet, parseGlobs } from "./globs.ts";
+import {
+  type Candidate,
+  candidateOf,
+  RESERVATION,
+  type Reservation,
+  type ReservationMode,
+  stillGood,
+} from "./reservation.ts";
+
+export interface ReservationConflict extends Omit<Reservation, "instance"> {
+  /** Of theirs, those that can mean the same. */
+  readonly globs: readonly string[];
+  /** What was asked about that they can mean. */
+  readonly with: readonly string[];
+}
+
+/** Who asks, and what it works on or would. */
+export interface Asking {
+  readonly agent: string;
+  readonly instance: string;
+  readonly globs: readonly Glob[];
+  readonly mode: ReservationMode;
+}
+
+/** The reservations that stand in the way at this time, in the order their work was sent. */
+export async function conflictsWith(
+  workspace: Workspace,
+  asking: Asking,
+  now: number,
+): Promise<readonly ReservationConflict[]> {
+  const met = new Map<string, Meeting>();
+  const looked: Candidate[] = [];
+  for await (const entry of entriesOf(workspace, RESERVATION)) {
+    const candidate = candidateOf(entry);
+    const meeting = meetingOf(asking, candidate);
+    if (meeting !== undefined) met.set(entry.name, meeting);
+    // One that nobody can hold any more is looked at as well: so the dead do not pile up.
+    if (meeting !== undefined || entry.at + workspace.limits.holdMs <= now) looked.push(candidate);
+  }
+  const good = await stillGood(workspace, looked, now);
+  return good.flatMap(({ instance: _, ...reservation }) => {
+    const meeting = met.get(reservation.delivery);
+    return meeting === undefined ? [] : [{ ...reservation, ...meeting }];
+  });
+}
+
+type Meeting = Pick<ReservationConflict, "globs" | "with">;
+
+function meetingOf(asking: Asking, { kept }: Candidate): Meeting | undefined {
+  if (kept.agent === asking.agent && kept.instance === asking.instance) return undefined;
+  if (kept.mode === "shared" && asking.mode === "shared") return undefined;
+  return meetingWith(asking.globs, kept.globs);
+}
+
+/** Which of theirs can mean the same as which that were asked about; undefined: none. */
+export function meetingWith(asked: readonly Glob[], globs: readonly string[]): Meeting | undefined {
+  const theirs = globs
+    .flatMap(readable)
+    .filter((one) => asked.some((each) => globsMeet(each, one)));
+  if (theirs.length === 0) return undefined;
+  const met = asked.filter((each) => theirs.some((one) => globsMeet(each, one)));
+  return { globs: theirs.map(({ text }) => text), with: met.map(({ text }) => text) };
+}
+
+/** It was a glob when it was stored; where a redaction has taken something out of it, maybe no more. */
+function readable(glob: string): readonly Glob[] {
+  try {
+    return parseGlobs([glob], { path: "globs" });
+  } catch (error) {
+    if (isBatonError(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+/** Reservations that are good now: all of them, or those that touch something. */
+import * as z from "zod";
+import { entriesOf } from "../../delivery/entries.ts";
+import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { checkLimit, FORMAT_LIMITS } from "../../limits.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { meetingWith } from "./conflicts.ts";
+import { type Glob as Parsed, parseGlobs } from "./globs.ts";
+import {
+  type Candidate,
+  candidateOf,
+  RESERVATION,
+  type Reservation,
+  stillGood,
+  storeTime,
+} from "./reservation.ts";
+
+const Glob = z.string().min(1).max(FORMAT_LIMITS.lineLength);
+const Globs = z.array(Glob).min(1).max(FORMAT_LIMITS.listItems);
+
+/** One, or a list of them, as what they are read as. */
+export const checkedGlobs = (globs: string | readonly string[], path: string): readonly Parsed[] =>
+  parseGlobs(
+    parseOr(Globs, typeof globs === "string" ? [globs] : globs, {
+      code: "invalid_input",
+      what: "The globs",
+      prefix: path,
+    }),
+    { path },
+  );
+
+const ReservationsSchema = z.strictObject({
+  /** The last delivery of the page before: the cursor for the next page. */
+  after: DeliveryId.optional(),
+  agent: AgentName.optional(),
+  limit: z.int().positive().optional(),
+  task: Name.optional(),
+  /** Only those that can mean something that these globs mean. */
+  touching: z.union([z.string(), z.array(z.string())]).optional(),
+});
+export type ReservationsQuery = z.input<typeof ReservationsSchema>;
+
+/** In the order their work was sent; at most `limit` (`pageSize` unless told). */
+export async function reservations(
+  workspace: Workspace,
+  query: ReservationsQuery,
+): Promise<readonly Reservation[]> {
+  const { limits } = workspace;
+  const {
+    after,
+    limit = limits.pageSize,
+    touching,
+    ...filter
+  } = parseOr(ReservationsSchema, query, { code: "invalid_input", what: "The query" });
+  checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
+  const globs = touching === undefined ? undefined : checkedGlobs(touching, "touching");
+  const now = await storeTime(workspace);
+  const good: Reservation[] = [];
+  let some: Candidate[] = [];
+  for await (const entry of entriesOf(workspace, RESERVATION, "", after)) {
+    const candidate = candidateOf(entry);
+    if (isMeant(candidate, filter, globs)) some.push(candidate);
+    if (some.length < limit - good.length) continue;
+    good.push(...(await stillGood(workspace, some, now)));
+    some = [];
+    if (good.length === limit) return good;
+  }
+  return [...good, ...(await stillGood(workspace, some, now))];
+}
+
+function isMeant(
+  { kept }: Candidate,
+  filter: { readonly agent?: string | undefined; readonly task?: string | undefined },
+  globs: readonly Parsed[] | undefined,
+): boolean {
+  const { agent = kept.agent, task = kept.task } = filter;
+  if (kept.agent !== agent || kept.task !== task) return false;
+  return globs === undefined || meetingWith(globs, kept.globs) !== undefined;
+}

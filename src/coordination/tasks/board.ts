@@ -1,0 +1,96 @@
+/** The board: every task of the queue that is not closed, by state. Costs what is open, whatever was ever closed. */
+import * as z from "zod";
+import { Name, PRIORITIES } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { checkLimit } from "../../limits.ts";
+import { roleInbox } from "../../store/rows.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { TASK } from "./edges.ts";
+import { infoOf, type TaskInfo } from "./info.ts";
+import { readTask } from "./read.ts";
+import { OPEN_TASK_STATES, type OpenTaskState } from "./state.ts";
+
+const BoardSchema = z.strictObject({
+  states: z.array(z.enum(OPEN_TASK_STATES)).optional(),
+  /** Only what was given to this receiver: an agent, `role:…`, `channel:…`. */
+  to: z.string().optional(),
+  /** Only what was given to this role. */
+  role: Name.optional(),
+  /** Only parts of this task. */
+  parent: Name.optional(),
+  /** Only what this agent has, or could take from its own inbox. */
+  agent: Name.optional(),
+  limit: z.int().positive().optional(),
+  /** Only tasks after this one: `next` of the page before. */
+  after: Name.optional(),
+});
+export type BoardQuery = z.input<typeof BoardSchema>;
+type Checked = z.output<typeof BoardSchema>;
+
+/** In each state: the more urgent first, then the sooner deadline, then the older. */
+export type Board = Readonly<Record<OpenTaskState, readonly TaskInfo[]>> & {
+  /** There is more: the cursor for the next page. Tasks come in the order of their names. */
+  readonly next?: string;
+};
+
+/** Tasks looked at in one go. */
+const BATCH = 50;
+
+export async function board(workspace: Workspace, query: BoardQuery): Promise<Board> {
+  const checked = parseOr(BoardSchema, query, { code: "invalid_input", what: "The query" });
+  const { limits, store, name } = workspace;
+  const { limit = limits.taskTree } = checked;
+  checkLimit(limits, "taskTree", { actual: limit, path: "limit" });
+  const found: TaskInfo[] = [];
+  let after = checked.after;
+  for (;;) {
+    const page = await store.listEntries({
+      workspace: name,
+      kind: TASK,
+      limit: BATCH,
+      ...(after === undefined ? {} : { after }),
+    });
+    const infos = await Promise.all(page.map((entry) => look(workspace, entry.name)));
+    for (const info of infos) {
+      if (found.length === limit) return { ...byState(found), next: after ?? "" };
+      if (info !== undefined && isWanted(info, checked)) found.push(info);
+      after = info?.task ?? after;
+    }
+    if (page.length < BATCH) return byState(found);
+    after = page.at(-1)?.name;
+  }
+}
+
+async function look(workspace: Workspace, task: string): Promise<TaskInfo | undefined> {
+  const found = await readTask(workspace, task);
+  return found && infoOf(workspace, found);
+}
+
+function isWanted(
+  { state, to, parent, holder, deliveries, closed }: TaskInfo,
+  wanted: Checked,
+): boolean {
+  const { states, agent } = wanted;
+  const inbox = wanted.role === undefined ? undefined : roleInbox(wanted.role);
+  return (
+    closed === undefined &&
+    (states === undefined || states.some((each) => each === state)) &&
+    (wanted.to === undefined || wanted.to === to) &&
+    (inbox === undefined || inbox === to) &&
+    (wanted.parent === undefined || wanted.parent === parent) &&
+    (agent === undefined ||
+      holder === agent ||
+      deliveries.some((each) => each.receiver === agent || each.holder === agent))
+  );
+}
+
+function byState(found: readonly TaskInfo[]): Board {
+  const sorted = found.toSorted(
+    (a, b) =>
+      PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority) ||
+      (a.deadline ?? Number.POSITIVE_INFINITY) - (b.deadline ?? Number.POSITIVE_INFINITY) ||
+      a.queuedAt - b.queuedAt,
+  );
+  const of = (state: OpenTaskState): TaskInfo[] => sorted.filter((each) => each.state === state);
+  return { open: of("open"), blocked: of("blocked"), in_progress: of("in_progress") };
+}

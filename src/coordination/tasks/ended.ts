@@ -1,0 +1,89 @@
+/**
+ * A task that closes itself: when its last open delivery completes and no part of it is open, it is done,
+ * for the reason its last holder gave. Then its parent may be done, and what waited for either begins.
+ * Whoever completes the delivery sees to it; if that process dies in between, whoever looks does: a task
+ * that waits for this one, a board, anybody who asks how it stands.
+ */
+import { followUp } from "../../delivery/follow-up.ts";
+import { systemAuthor } from "../../delivery/system.ts";
+import { memoryOf } from "../../memory/record.ts";
+import { type DeliveryRow, isOpen } from "../../store/rows.ts";
+import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { tellDependents, writeClosing } from "./closing.ts";
+import { childrenOf } from "./edges.ts";
+import { closingOf, lastEnd, readTask, type TaskRead } from "./read.ts";
+import { standOf } from "./state.ts";
+
+/** Each round somebody else changed the ledger: then there is something new, most likely. */
+const ROUNDS = 20;
+
+/** The duty of whoever ends a delivery: its task may be over with it. */
+export async function ended(workspace: Workspace, { task }: DeliveryRow): Promise<void> {
+  await closeIfEnded(trunkOf(workspace), task);
+}
+
+/** True: it was closed by this. */
+export async function closeIfEnded(workspace: Workspace, task: string): Promise<boolean> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await readTask(workspace, task);
+    const outcome = found === undefined ? "stays" : await closeEnded(workspace, found);
+    if (outcome === "stays") return false;
+    if (outcome === "changed") continue;
+    await afterClosing(workspace, task, found?.kept.queue?.parent);
+    return true;
+  }
+  return false; // It is in constant change, so it is not over.
+}
+
+/** Those who waited for it, and its parent. */
+export async function afterClosing(
+  workspace: Workspace,
+  task: string,
+  parent: string | undefined,
+): Promise<void> {
+  await tellDependents(workspace, task);
+  if (parent === undefined) return;
+  await followUp(`parent of ${task}`, async () => {
+    await closeIfEnded(workspace, parent);
+  });
+}
+
+async function closeEnded(
+  workspace: Workspace,
+  found: TaskRead,
+): Promise<"closed" | "changed" | "stays"> {
+  const { task } = found;
+  const last = endOf(found);
+  if (last === undefined) return "stays";
+  const children = await childrenOf(workspace, task);
+  const closings = await Promise.all(children.map((child) => closingOf(workspace, child)));
+  if (closings.includes(undefined)) return "stays";
+  const failed = children.filter((_, i) => closings[i]?.as === "failed");
+  const without = failed.length === 0 ? "" : ` (without ${failed.join(", ")}, which failed)`;
+  const closed = await writeClosing(workspace, found, {
+    as: "done",
+    by: last.holder,
+    reason: `${await summaryOf(workspace, last)}${without}`,
+    author: await systemAuthor(workspace),
+    continues: last.settledBy,
+  });
+  return closed ? "closed" : "changed";
+}
+
+/** The completion that ends it; undefined while it is not over, or is to be closed by somebody. */
+export function endOf({ parts, kept }: TaskRead): DeliveryRow | undefined {
+  const isOthers = (kept.closed ?? kept.ending) !== undefined;
+  if (kept.queue?.closing !== "itself" || isOthers) return undefined;
+  const isOver = parts.every(
+    ({ delivery, says }) => !isOpen(delivery.state) && standOf(delivery, says) === "over",
+  );
+  const last = isOver ? lastEnd(parts) : undefined;
+  if (last?.state !== "completed" || last.settledBy === kept.reopened?.past) return undefined;
+  return last;
+}
+
+async function summaryOf({ store, name }: Workspace, last: DeliveryRow): Promise<string> {
+  const [row] = await store.readMemories(name, [last.settledBy]);
+  // Where that was redacted, there is none.
+  return (row && memoryOf(row).content) || `${last.holder} completed it.`;
+}

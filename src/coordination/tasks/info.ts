@@ -1,0 +1,164 @@
+/** A task as it is told: how it stands and why, in words, whose it is, and everything handed over for it. */
+import { addressOf, type Priority } from "../../envelope/schema.ts";
+import type { KeptClosing, KeptQueue } from "../../memory/ledger.ts";
+import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { taskName } from "../ledger/release.ts";
+import { childrenOf } from "./edges.ts";
+import { finished } from "./finish.ts";
+import { openOf, type Part, requireTask, type TaskRead, waitsForTasks } from "./read.ts";
+import { type Ground, standOf, stateOf, type TaskState } from "./state.ts";
+
+export interface TaskDelivery
+  extends Pick<DeliveryRow, "id" | "state" | "receiver" | "holder" | "attempt"> {
+  /** It reports a failure, and asks for a decision. */
+  readonly failure: boolean;
+}
+
+export interface TaskInfo {
+  readonly task: string;
+  readonly state: TaskState;
+  /** Why it is in that state, for people. */
+  readonly why: string;
+  /** What was wanted when it began. */
+  readonly intent: string;
+  /** Whom it was given to first: an agent, `role:…`, `channel:…`. */
+  readonly to: string;
+  /** Who has it now. */
+  readonly holder?: string;
+  readonly priority: Priority;
+  /** By when what is open of it must be settled. */
+  readonly deadline?: number;
+  readonly parent?: string;
+  /** The tasks that must be done before it begins. */
+  readonly after: readonly string[];
+  /** Those of them that are not done. */
+  readonly waitsFor: readonly string[];
+  /** How many parts it has, and how many of them are not closed. */
+  readonly children: number;
+  readonly openChildren: number;
+  /** In the order they were sent. */
+  readonly deliveries: readonly TaskDelivery[];
+  readonly closing: KeptQueue["closing"];
+  readonly closed?: KeptClosing;
+  /** False: it was handed over, and never put into the queue. Somebody has to close it. */
+  readonly queued: boolean;
+  readonly queuedAt: number;
+  /** Who added it. */
+  readonly by: string;
+}
+
+/** How a task stands. One that is over and not closed yet is closed by this. */
+export async function getTask(workspace: Workspace, name: string): Promise<TaskInfo> {
+  return infoOf(workspace, await requireTask(workspace, taskName(name)));
+}
+
+export async function infoOf(workspace: Workspace, read: TaskRead): Promise<TaskInfo> {
+  const found = await finished(workspace, read);
+  const { task, kept, parts, first } = found;
+  const { queue, closed, begun, intent } = kept;
+  const children = queue === undefined ? [] : await childrenOf(workspace, task);
+  const openParts = closed === undefined ? await openOf(workspace, children) : [];
+  const waitsFor = await notDone(workspace, found);
+  const { state, ground } = stateOf({
+    closed: closed?.as,
+    stands: parts.map(({ delivery, says }) => standOf(delivery, says)),
+    hasOpenParts: openParts.length > 0,
+  });
+  const now = currentOf(parts);
+  const holder = now && isHeld(now.state) ? now.holder : undefined;
+  return {
+    task,
+    state,
+    why: whyOf(ground, { ...found, waitsFor, openParts, now }),
+    intent,
+    to: first === undefined ? "" : addressOf(first.to),
+    ...(holder === undefined ? {} : { holder }),
+    priority: first?.priority ?? "normal",
+    ...(now?.deadline ? { deadline: now.deadline } : {}),
+    ...(queue?.parent === undefined ? {} : { parent: queue.parent }),
+    after: queue?.after ?? [],
+    waitsFor,
+    children: children.length,
+    openChildren: openParts.length,
+    deliveries: parts.map(deliveryOf),
+    closing: queue?.closing ?? "told",
+    ...(closed && { closed }),
+    queued: queue !== undefined,
+    queuedAt: queue?.at ?? begun.at,
+    by: queue?.by ?? begun.by,
+  };
+}
+
+/** The delivery that says where it stands: what is held, else what is open, else the last. */
+function currentOf(parts: readonly Part[]): DeliveryRow | undefined {
+  const work = parts.filter(({ says }) => says.failure === undefined);
+  const rows = work.map(({ delivery }) => delivery);
+  return (
+    rows.find(({ state }) => isHeld(state)) ??
+    rows.find(({ state }) => isOpen(state)) ??
+    rows.at(-1)
+  );
+}
+
+const deliveryOf = ({ delivery, says }: Part): TaskDelivery => {
+  const { id, state, receiver, holder, attempt } = delivery;
+  return { id, state, receiver, holder, attempt, failure: says.failure !== undefined };
+};
+
+/** Of a task that waits: what for. */
+async function notDone(workspace: Workspace, { kept, parts }: TaskRead): Promise<string[]> {
+  return parts.some(waitsForTasks) ? openOf(workspace, kept.queue?.after ?? []) : [];
+}
+
+interface Known extends TaskRead {
+  readonly waitsFor: readonly string[];
+  readonly openParts: readonly string[];
+  readonly now: DeliveryRow | undefined;
+}
+
+function whyOf(ground: Ground, known: Known): string {
+  const { kept, waitsFor, openParts, now, parts } = known;
+  switch (ground) {
+    case "closed":
+      return closedAs(kept.closed as KeptClosing);
+    case "held":
+      return `held by ${now?.holder} since ${instant(heldSince(now))}`;
+    case "asked":
+      return `${now?.holder} asked ${now?.sender} about it, and waits for the answer`;
+    case "offered":
+      return now?.state === "scheduled"
+        ? `waits until ${instant(now.readyAt)} for ${now.receiver}`
+        : `waits for ${now?.receiver} to take it`;
+    case "waits":
+      return waitsFor.length === 0 ? "waits for other handoffs" : `waits for ${listed(waitsFor)}`;
+    case "failure":
+      return `waits for a decision about a failure${whoDecides(parts)}`;
+    case "parts":
+      return `its own work has ended; waits for its ${openParts.length === 1 ? "part" : "parts"} ${listed(openParts)}`;
+    case "ended":
+      return "everything handed over has ended; close it";
+  }
+}
+
+const closedAs = ({ as, by, reason }: KeptClosing): string => `closed as ${as} by ${by}: ${reason}`;
+
+const heldSince = (now: DeliveryRow | undefined): number =>
+  now?.acceptedAt || now?.seenAt || now?.sentAt || 0;
+
+const instant = (at: number): string => new Date(at).toISOString();
+
+const SHOWN = 5;
+
+function listed(names: readonly string[]): string {
+  const more = names.length - SHOWN;
+  const shown = names.slice(0, SHOWN).join(", ");
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
+function whoDecides(parts: readonly Part[]): string {
+  const open = parts.find(
+    ({ delivery, says }) => says.failure !== undefined && isOpen(delivery.state),
+  )?.delivery;
+  return open === undefined ? "" : `, by ${open.holder || open.receiver}`;
+}

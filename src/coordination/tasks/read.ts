@@ -1,0 +1,139 @@
+/** Reading a task: what is kept of it, and everything that was handed over for it, with where that stands. */
+import type { Envelope } from "../../envelope/schema.ts";
+import { BatonError } from "../../errors.ts";
+import { type KeptClosing, type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
+import { nearestNames } from "../../nearest.ts";
+import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import type { Claimed, PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { TASK } from "./edges.ts";
+import { standOf } from "./state.ts";
+
+/** A delivery, and what the task needs to know of its envelope. */
+export interface Part extends Claimed {
+  readonly says: Pick<Envelope, "after" | "failure" | "joins" | "results">;
+}
+
+export interface TaskRead {
+  readonly task: string;
+  readonly kept: KeptLedger;
+  /** Of the ledger; 0: it is from before ledgers were kept. */
+  readonly revision: number;
+  /** In the order in which their envelopes were sent. */
+  readonly parts: readonly Part[];
+  /** The handoff it began with; undefined where that cannot be read here. */
+  readonly first: Envelope | undefined;
+  /** The record of the last handoff. */
+  readonly lastRecord: string;
+}
+
+/**
+ * Undefined: nobody has handed over anything of it. The ledger is read first: what is decided by the
+ * rest is written only while the ledger is as it was.
+ */
+export async function readTask(workspace: Workspace, task: string): Promise<TaskRead | undefined> {
+  const { store, name } = workspace;
+  const entry = await store.findEntry(name, LEDGER, task);
+  const line = await store.readLine(name, task);
+  const [begin] = line;
+  if (begin === undefined) return undefined;
+  const first = readableEnvelope(workspace, begin.envelope);
+  const parts = line.flatMap(({ envelope, deliveries }) =>
+    deliveries.map((delivery) => ({
+      delivery,
+      envelope,
+      says: readableEnvelope(workspace, envelope) ?? {},
+    })),
+  );
+  return {
+    task,
+    kept: entry ? keptLedger(entry) : keptBefore(parseEnvelope(workspace, begin.envelope)),
+    revision: entry?.revision ?? 0,
+    parts,
+    first,
+    lastRecord: line.at(-1)?.envelope.memory ?? begin.envelope.memory,
+  };
+}
+
+/** Of a task that has been under way since before ledgers were kept. */
+const keptBefore = ({ id, from, intent, metadata }: Envelope): KeptLedger => ({
+  begun: { at: metadata.createdAt, by: from.agent, envelope: id },
+  constraints: [],
+  decisions: [],
+  from: [],
+  intent,
+  released: [],
+});
+
+export async function requireTask(workspace: Workspace, task: string): Promise<TaskRead> {
+  const found = await readTask(workspace, task);
+  if (found === undefined) throw await unknownTask(workspace, task, "task");
+  return found;
+}
+
+/** What is kept of a task alone: enough to know whether it is closed. */
+export async function keptOf(
+  { store, name }: Workspace,
+  task: string,
+): Promise<{ readonly kept: KeptLedger; readonly put: PutEntry } | undefined> {
+  const entry = await store.findEntry(name, LEDGER, task);
+  if (entry === undefined) return undefined;
+  const { kind, value, revision: basedOn } = entry;
+  return { kept: keptLedger(entry), put: { kind, name: task, value, basedOn } };
+}
+
+export async function closingOf(
+  workspace: Workspace,
+  task: string,
+): Promise<KeptClosing | undefined> {
+  return (await keptOf(workspace, task))?.kept.closed;
+}
+
+/** Those of the tasks that are not closed. */
+export async function openOf(workspace: Workspace, tasks: readonly string[]): Promise<string[]> {
+  const closings = await Promise.all(tasks.map((task) => closingOf(workspace, task)));
+  return tasks.filter((_, i) => closings[i] === undefined);
+}
+
+/** The last settlement of work, in time; of one moment, what was sent last. */
+export function lastEnd(parts: readonly Part[]): DeliveryRow | undefined {
+  const ended = parts.filter(
+    ({ delivery, says }) =>
+      says.failure === undefined && delivery.settledAt > 0 && delivery.state !== "superseded",
+  );
+  const last = ended.reduce<Part | undefined>(
+    (before, each) =>
+      before === undefined || each.delivery.settledAt >= before.delivery.settledAt ? each : before,
+    undefined,
+  );
+  return last?.delivery;
+}
+
+/** Whether it waits for tasks to be done. */
+export const waitsForTasks = ({ delivery, says }: Part): boolean =>
+  says.after !== undefined && standOf(delivery, says) === "waits";
+
+/** Names that are looked at for what somebody may have meant. */
+const NAMES = 1_000;
+
+export async function unknownTask(
+  { store, name: workspace }: Workspace,
+  task: string,
+  path: string,
+): Promise<BatonError> {
+  const kinds = await Promise.all(
+    [TASK, LEDGER].map((kind) => store.listEntries({ workspace, kind, limit: NAMES })),
+  );
+  const names = [...new Set(kinds.flat().map(({ name }) => name))];
+  const nearest = nearestNames(task, names);
+  return new BatonError("unknown_task", {
+    message: `${path}: nobody has handed over anything of "${task}".`,
+    path,
+    hint:
+      nearest.length > 0
+        ? `Did you mean ${nearest.map((each) => `"${each}"`).join(" or ")}?`
+        : "baton task list shows what is open.",
+    details: { task, nearest },
+  });
+}

@@ -1,0 +1,70 @@
+/**
+ * Reopening: the closing is taken off, with a record that says why. What had ended stays so, and does not
+ * close the task again; what began because it was done goes on.
+ */
+import { checkedReason, overtaken } from "../../delivery/reason.ts";
+import { BatonError } from "../../errors.ts";
+import type { Author } from "../../memory/record.ts";
+import type { PutEntry } from "../../store/store.ts";
+import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { taskName } from "../ledger/release.ts";
+import { writeLedger } from "./closing.ts";
+import { keptOf, lastEnd, requireTask, type TaskRead } from "./read.ts";
+import { requireRight } from "./rights.ts";
+
+const ROUNDS = 50;
+
+export async function reopenTask(
+  workspace: Workspace,
+  by: Author,
+  name: string,
+  given: string,
+): Promise<void> {
+  const task = taskName(name);
+  const reason = checkedReason(given);
+  const trunk = trunkOf(workspace);
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await requireTask(trunk, task);
+    const { closed, ...kept } = found.kept;
+    if (closed === undefined) throw notClosed(task);
+    await requireRight(trunk, by, found, "reopened");
+    const entries = await belowOpen(trunk, found);
+    const past = lastEnd(found.parts)?.settledBy ?? "";
+    const reopened = await writeLedger(trunk, found, {
+      author: by,
+      content: `${by.agent} reopened "${task}": ${reason}`,
+      data: { reason, was: closed.as },
+      tags: ["task-reopened"],
+      continues: closed.record,
+      next: (record, at) => ({ ...kept, reopened: { at, by: by.agent, past, reason, record } }),
+      place: "on",
+      entries,
+    });
+    if (reopened) return;
+  }
+  throw overtaken(`The reopening of "${task}"`, ROUNDS);
+}
+
+/** Nothing is open below a task that is closed: whoever is about to close that one looks again. */
+async function belowOpen(workspace: Workspace, { task, kept }: TaskRead): Promise<PutEntry[]> {
+  const parent = kept.queue?.parent;
+  const above = parent === undefined ? undefined : await keptOf(workspace, parent);
+  if (above === undefined) return [];
+  const { closed } = above.kept;
+  if (closed === undefined) return [above.put];
+  throw new BatonError("task_closed", {
+    message: `"${task}" is a part of "${parent}", which was closed as ${closed.as} by ${closed.by}.`,
+    path: "task",
+    hint: `Reopen "${parent}" first.`,
+    details: { task, parent, as: closed.as, by: closed.by },
+  });
+}
+
+function notClosed(task: string): BatonError {
+  return new BatonError("task_open", {
+    message: `"${task}" is not closed.`,
+    path: "task",
+    hint: "Hand over what is to be done: it is open.",
+    details: { task },
+  });
+}

@@ -1,0 +1,25 @@
+/** A task with its parts, and theirs: open and closed, in the order they were added. */
+import { checkLimit } from "../../limits.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { taskName } from "../ledger/release.ts";
+import { childrenOf } from "./edges.ts";
+import { getTask, type TaskInfo } from "./info.ts";
+
+export interface TaskTree extends TaskInfo {
+  readonly parts: readonly TaskTree[];
+}
+
+export async function taskTree(workspace: Workspace, name: string): Promise<TaskTree> {
+  return grow(workspace, taskName(name), new Set());
+}
+
+async function grow(workspace: Workspace, task: string, seen: Set<string>): Promise<TaskTree> {
+  seen.add(task);
+  checkLimit(workspace.limits, "taskTree", { actual: seen.size, path: "task" });
+  const info = await getTask(workspace, task);
+  const parts: TaskTree[] = [];
+  for (const child of await childrenOf(workspace, task)) {
+    if (!seen.has(child)) parts.push(await grow(workspace, child, seen));
+  }
+  return { ...info, parts: parts.toSorted((a, b) => a.queuedAt - b.queuedAt) };
+}

@@ -1,0 +1,103 @@
+/** The team's demo, run as a newcomer runs it; what it says is looked up in the store it leaves. */
+import { describe, expect, it } from "vitest";
+import { Project } from "../../examples/coder-reviewer-tester/project.ts";
+import { type Envelope, openHub } from "../../src/index.ts";
+import type { Run } from "../support/run-script.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { baton } from "./baton.ts";
+
+/** Each run starts several processes, on a machine that may be busy. */
+const SLOW = 120_000;
+
+/** A folder for everything a run leaves, also what it puts where temporary files go. */
+function stage(): Disposable & { address: string; demo(...args: string[]): Promise<Run> } {
+  const folder = temporaryFolder();
+  const env = { TMPDIR: folder.path, BATON_STORE: "nowhere:" }; // Somebody's real one is not touched.
+  return {
+    address: `sqlite:${folder.file("hub.db")}`,
+    demo: (...args) => baton(["demo", "team", ...args], { env }),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+describe("baton demo team", () => {
+  it(
+    "plays it on a store of its own, says where that is, and names commands that work [CRD-5]",
+    async () => {
+      using place = stage();
+      const { code, stdout, stderr } = await place.demo();
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const [, address = ""] = /--store (sqlite:\S+)/.exec(stdout) ?? [];
+      const [, folder = ""] = /the project +(\S+)/.exec(stdout) ?? [];
+      {
+        await using hub = await openHub(address, { create: false });
+        expect((await hub.tasks.get("users-api")).state).toBe("done");
+        expect((await hub.tasks.get("users-api/export")).state).toBe("failed");
+      }
+      expect(await new Project(folder).test()).toMatchObject({ outcome: "passed", tests: 2 });
+
+      const next = stdout.slice(stdout.indexOf("What to type next"));
+      const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
+        ([, words = ""]) => words,
+      );
+      expect(commands).toHaveLength(4);
+      for (const words of commands) {
+        const run = await baton([...words.split(" "), "--store", address]);
+        expect({ words, code: run.code, stderr: run.stderr }).toEqual({
+          words,
+          code: 0,
+          stderr: "",
+        });
+        expect(run.stdout).toMatch(/users-api|no-dependencies/);
+      }
+    },
+    SLOW,
+  );
+
+  it(
+    "tells it in fewer than 70 plain lines of 100 columns: failures, decisions, reasons [CRD-5]",
+    async () => {
+      using place = stage();
+      const { stdout } = await place.demo();
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines.length).toBeLessThan(70);
+      const told = lines.filter((line) => !/sqlite|the project/.test(line)); // Paths are as long as they are.
+      expect(Math.max(...told.map((line) => line.length))).toBeLessThanOrEqual(100);
+      expect(stdout).not.toContain("\u001b");
+      expect(stdout.match(/: FAILED, /g)).toHaveLength(3);
+      expect(stdout).toMatch(/coordinator: DECIDED to reroute to role:architect\n +because: /);
+      expect(stdout).toMatch(/coordinator: DECIDED to abort\n +because: /);
+      expect(stdout).toMatch(/DECIDED by its policy: retry/);
+      expect(stdout).toMatch(/users-api\/export +failed +constraints\/no-dependencies/);
+      expect(stdout).toMatch(/verified +.*: 0 problems/);
+    },
+    SLOW,
+  );
+
+  it(
+    "gives the messages with --json; on a named store it plays apart from what others do there [CRD-5]",
+    async () => {
+      using place = stage();
+      for (const task of ["users-api", "users-api-2"]) {
+        const run = await place.demo("--json", "--store", place.address);
+        expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" });
+        const said = JSON.parse(run.stdout) as { task: string; messages: Envelope[] };
+        expect(said.task).toBe(task);
+        expect(said.messages.map(({ action }) => action)).toContain("changes_requested");
+        await using hub = await openHub(place.address, { workspace: "team-demo" });
+        const sent = (await hub.line(`${task}/endpoint`)).map(({ envelope }) => envelope.id);
+        expect(said.messages.map(({ id }) => id)).toEqual(expect.arrayContaining(sent));
+      }
+      await using others = await openHub(place.address);
+      expect(await others.agents()).toEqual([]);
+    },
+    SLOW,
+  );
+
+  it("says its first line before it opens a store [CRD-5]", async () => {
+    using place = stage();
+    const { code, stdout } = await place.demo("--store", "nowhere:");
+    expect(code).not.toBe(0);
+    expect(stdout).toMatch(/^A team makes an endpoint/);
+  });
+});

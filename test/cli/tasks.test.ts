@@ -1,0 +1,111 @@
+/** The task queue on the command line: a team that plans, takes, finishes and closes. */
+import { describe, expect, it } from "vitest";
+import { type TestStore, team, testStore } from "./baton.ts";
+
+/** A task with two parts, one of which waits for the other. */
+async function planned(store: TestStore): Promise<void> {
+  await team(store);
+  const add = (...args: string[]) => store.baton("task", "add", ...args, "--as", "ada");
+  for (const args of [
+    ["feature", "Users can be read", "--to", "ada"],
+    ["api", "GET /users", "--to", "role:coder", "--parent", "feature", "--priority", "high"],
+    ["docs", "Say how", "--to", "role:coder", "--parent", "feature", "--after", "api"],
+  ]) {
+    expect((await add(...args)).stderr).toBe("");
+  }
+}
+
+describe("baton task", () => {
+  it("adds tasks and shows them as a board, a tree, and one by one [CRD-2]", async () => {
+    using store = testStore();
+    await planned(store);
+    const board = await store.baton("task", "list");
+    expect(board.stdout).toMatch(/^open \(2\)\n {2}api +high +role:coder +waits for role:coder/);
+    expect(board.stdout).toMatch(/\nblocked \(1\)\n {2}docs +role:coder +waits for api\n/);
+    const tree = await store.baton("task", "tree", "feature");
+    expect(tree.stdout.split("\n").map((line) => line.split("  ")[0])).toEqual([
+      "feature",
+      "├─ api",
+      "└─ docs",
+      "",
+    ]);
+    const shown = await store.baton("task", "show", "docs");
+    expect(shown.stdout).toMatch(/^docs {2}blocked\n/);
+    expect(shown.stdout).toMatch(/why +waits for api\n/);
+    expect(shown.stdout).toMatch(/part of +feature\n/);
+    expect(shown.stdout).toMatch(/handoffs +dlv_\S+ scheduled, role:coder/);
+    await using hub = await store.open();
+    const data = JSON.parse((await store.baton("task", "show", "docs", "--json")).stdout);
+    expect(data).toEqual(JSON.parse(JSON.stringify(await hub.tasks.get("docs"))));
+    const blocked = await store.baton("task", "list", "--state", "blocked", "--json");
+    expect(JSON.parse(blocked.stdout)).toMatchObject({ open: [], blocked: [{ task: "docs" }] });
+  }, 60_000);
+
+  it("is worked off in order: taken, completed, closed [CRD-2]", async () => {
+    using store = testStore();
+    await planned(store);
+    const none = await store.baton("task", "next", "--as", "pat");
+    expect(none.stdout).toContain("No task of the queue waits for pat");
+    const first = await store.baton("task", "next", "--as", "ben", "--json");
+    const { handle, envelope } = JSON.parse(first.stdout);
+    expect(envelope.task).toBe("api");
+    const early = await store.baton("task", "next", "--as", "cyd", "--json");
+    expect(JSON.parse(early.stdout)).toBeNull();
+    const refused = await store.baton("task", "close", "api", "--as", "ada", "--reason", "Enough");
+    expect(refused.code).toBe(65);
+    expect(refused.stderr).toContain("(accepted, ben)");
+    expect(refused.stderr).toContain('baton task cancel "api"');
+    expect((await store.baton("complete", handle, "It answers")).stderr).toBe("");
+    const second = await store.baton("task", "next", "--as", "cyd", "--json");
+    expect(JSON.parse(second.stdout).envelope).toMatchObject({
+      task: "docs",
+      results: [{ task: "api", agent: "ben", summary: "It answers" }],
+    });
+    const closed = await store.baton("task", "list", "--closed");
+    expect(closed.stdout).toMatch(
+      /^done +api +high +role:coder +closed as done by ben: It answers\n$/,
+    );
+    const wrong = await store.baton("task", "list", "--closed", "--role", "coder");
+    expect(wrong.stderr).toContain("--role is for tasks that are not closed");
+  }, 60_000);
+
+  it("closes, reopens and cancels, with reasons [CRD-2]", async () => {
+    using store = testStore();
+    await planned(store);
+    const why = (reason: string) => ["--as", "ada", "--reason", reason];
+    const cancelled = await store.baton("task", "cancel", "feature", ...why("No time"));
+    expect(cancelled.stdout).toMatch(
+      /^feature {2}cancelled\n.*closed as cancelled by ada: No time/s,
+    );
+    expect((await store.baton("task", "list")).stdout).toContain("No open tasks");
+    const again = await store.baton("task", "add", "api", "Again", "--to", "ben", "--as", "ada");
+    expect(again.code).toBe(65);
+    expect(again.stderr).toContain("baton task reopen");
+    const below = await store.baton("task", "reopen", "api", ...why("After all"));
+    expect(below.stderr).toContain('"feature"');
+    await store.baton("task", "reopen", "feature", ...why("There is time"));
+    const reopened = await store.baton("task", "reopen", "api", ...why("After all"), "--json");
+    expect(JSON.parse(reopened.stdout)).toMatchObject({ task: "api", state: "open" });
+    const failed = await store.baton(
+      "task",
+      "close",
+      "api",
+      "--state",
+      "failed",
+      ...why("Too hard"),
+    );
+    expect(failed.stdout).toContain("closed as failed by ada: Too hard");
+  }, 60_000);
+
+  it("names what was meant [CRD-2]", async () => {
+    using store = testStore();
+    await planned(store);
+    const typo = await store.baton("task", "show", "dcos");
+    expect(typo.code).toBe(66);
+    expect(typo.stderr).toContain('Did you mean "docs"?');
+    const word = await store.baton("task", "lsit");
+    expect(word.stderr).toContain("task list");
+    const state = await store.baton("task", "list", "--state", "blokced");
+    expect(state.stderr).toContain("blocked");
+  }, 60_000);
+});
