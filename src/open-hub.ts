@@ -46,7 +46,7 @@ function missing(file: string): BatonError {
   return new BatonError("store_missing", {
     message: `There is no store at ${file} yet.`,
     path: file,
-    hint: "Name another with --store sqlite:<path>, or let baton demo make one.",
+    hint: "Name another with --store sqlite:<path>, or make one: baton agent add <agent> --role <role> (or baton demo).",
   });
 }
 

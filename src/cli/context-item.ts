@@ -107,6 +107,19 @@ function refuseOthers(section: ContextSection, options: Options): void {
   );
 }
 
+/** What shall go is only named. */
+export function refuseContent(text: string | undefined, options: Options): void {
+  const fields = Object.keys(ITEM_OPTIONS) as Field[];
+  const field = fields.find((name) => options[name] !== undefined);
+  if (text === undefined && field === undefined) return;
+  const what = text === undefined ? `--${field}` : "a text";
+  throw mistake(
+    "--retire",
+    `With --retire the item goes, and ${what} says what it should be.`,
+    "Say either; why it should go is its --reason.",
+  );
+}
+
 /** `MongoDB=No transactions when we looked` */
 function rejectedOf(text: string): { readonly option: string; readonly why: string } {
   const at = text.indexOf("=");

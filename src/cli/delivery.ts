@@ -53,9 +53,12 @@ export const secondsBetween = (from: number, to: number): string =>
 const untilOf = (at: number): string =>
   at >= FOREVER ? "other handoffs, or a decision" : localTime(at);
 
-/** When it can be claimed, when that is not now. */
-export const notBefore = ({ state, readyAt }: DeliveryRow): string =>
-  state === "scheduled" ? `, not before ${untilOf(readyAt)}` : "";
+/** When it can be claimed, when that is not now: at a time, or after other tasks. */
+export function notBefore({ state, readyAt }: DeliveryRow, after: readonly string[] = []): string {
+  if (state !== "scheduled") return "";
+  const tasks = readyAt >= FOREVER ? after : [];
+  return tasks.length === 0 ? `, not before ${untilOf(readyAt)}` : `, after ${tasks.join(", ")}`;
+}
 
 export function attemptOf({ attempt, outcome, holder, endedAt, reason }: AttemptRow): string {
   const by = holder === "" ? "" : ` by ${holder}`;

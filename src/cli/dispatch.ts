@@ -13,7 +13,7 @@ export async function dispatch(words: readonly string[]): Promise<number> {
   const commands = await commandsOf(word);
   const found = chosen(word, rest, commands);
   if (found === undefined) return help([word]);
-  const call = parseCall(found.command, found.rest);
+  const call = parseCall(found.command, found.rest, commands);
   return call === undefined ? help(found.command.name.split(" ")) : found.command.run(call);
 }
 
@@ -27,7 +27,7 @@ async function help([word, ...rest]: readonly string[]): Promise<number> {
   const commands = await commandsOf(word);
   const found = chosen(word, rest, commands);
   if (found === undefined) sayGroupHelp(word, commands);
-  else sayCommandHelp(found.command);
+  else sayCommandHelp(found.command, found.command.name === word ? commands : []);
   return OK;
 }
 

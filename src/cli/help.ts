@@ -16,13 +16,22 @@ export function sayGroupHelp(word: string, commands: readonly Command[]): void {
 
 function sayCommands(commands: readonly Command[], more: string): void {
   say(bold("Commands"));
-  const rows = commands.map((command) => [`  ${wordsOf(command)}`, command.summary]);
-  for (const row of table([...rows, [`  ${more}`, "what a command takes"]])) say(row);
+  const rows = [...commands.map(rowOf), [`  ${more}`, "what a command takes"]];
+  for (const row of table(rows)) say(row);
   say();
   say(dim("Every command knows --help; those that show data know --json."));
 }
 
-export function sayCommandHelp(command: Command): void {
+/** Choices that take more than this are listed by the help of their command alone. */
+const MOST_CHOICES = 20;
+
+const rowOf = (command: Command): string[] => [
+  `  ${wordsOf(command, MOST_CHOICES)}`,
+  command.summary,
+];
+
+/** `group`: the commands that begin with its word, where it is that word. */
+export function sayCommandHelp(command: Command, group: readonly Command[] = []): void {
   say(command.summary);
   say();
   say(`${bold("Usage")}  ${usageOf(command)}`);
@@ -35,4 +44,9 @@ export function sayCommandHelp(command: Command): void {
   ];
   if (rows.length > 0) say();
   for (const row of table(rows)) say(row);
+  const others = group.filter((each) => each !== command);
+  if (others.length === 0) return;
+  say();
+  say(bold("Also"));
+  for (const row of table(others.map(rowOf))) say(row);
 }

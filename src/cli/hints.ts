@@ -29,6 +29,19 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
     isNone(near) ? `Register somebody for it: baton agent add <name> --role ${role}` : undefined,
   unknown_branch: ({ branch, near }) =>
     isNone(near) ? `Begin it first: baton branch create ${branch} --as <agent>` : undefined,
+  context_conflict: ({ version }) =>
+    version === null
+      ? "Look at its history (baton context history); without --based-on it is written anew."
+      : `Look at what is there now (baton context), then write again with --based-on ${version}`,
+  contradiction: ({ contradictions }) => {
+    const keys = Array.isArray(contradictions) ? contradictions.map(({ key }) => key) : [];
+    const despite = keys.map((key) => `--despite ${key}`).join(" ");
+    return `Let it take the place of that one (--supersedes ${keys[0]}), or write it all the same (${despite}).`;
+  },
+  not_permitted: ({ agent, delivery }, { hint }) =>
+    typeof agent === "string" && typeof delivery === "string"
+      ? `Take the role (baton agent add ${agent} --role coordinator), or ask whoever has it.`
+      : hint.replace("hub.releasers()", "baton ledger releasers"),
   id_conflict: ({ id }, { path }) =>
     path === "branch" ? `Go on with it (--branch ${id}), or choose another name.` : undefined,
   identity_mismatch: () => "It has a key, which no command takes: do it in code, with the key.",
@@ -50,10 +63,14 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
       : `Read it (baton handoff show ${delivery}), then do it again with --seen ${envelope}`,
   task_closed: ({ task }) =>
     `Begin a task of its own that continues it, or: baton task reopen ${JSON.stringify(task)} --as <agent> --reason <text>`,
-  task_open: ({ task, deliveries }) =>
-    deliveries === undefined
+  task_open: ({ task, by, deliveries }) => {
+    if (by !== undefined) {
+      return `Choose another name, hand over what is new (baton handoff send --task ${task}), or say a --key to add it once however often you try.`;
+    }
+    return deliveries === undefined
       ? undefined
-      : `Let them end, or take it all back: baton task cancel ${JSON.stringify(task)} --as <agent> --reason <text>`,
+      : `Let them end, or take it all back: baton task cancel ${JSON.stringify(task)} --as <agent> --reason <text>`;
+  },
   lease_lost: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
   cancelled: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
 };
@@ -82,7 +99,8 @@ export const ruleHint = ({
 const FORMS: readonly (readonly [RegExp, string])[] = [
   [/\basOf\b/, "Write a time (2026-03-01T12:00:00Z), or a dlv_… or env_… that was accepted."],
   [/\(mem_…\)/, "Copy it from baton recent, baton recall or baton trace show."],
-  [/\(dlv_…\)/, "Copy it from baton inbox, baton line or baton dead list."],
+  [/\(dlv_…\)/, "Copy it from baton inbox, baton line, baton failure or baton dead list."],
+  [/must say who gets it/, "Say --to <agent> or --to role:<role>."],
 ];
 
 function formHint(violations: BatonError["violations"]): Hint {

@@ -9,8 +9,12 @@ import { readValue } from "./option-value.ts";
 
 const HELP = { type: "flag", help: "show this" } as const;
 
-/** Undefined when help was asked for. */
-export function parseCall(command: Command, words: readonly string[]): Call | undefined {
+/** Undefined when help was asked for. `siblings`: commands that begin with the same word. */
+export function parseCall(
+  command: Command,
+  words: readonly string[],
+  siblings: readonly Command[] = [],
+): Call | undefined {
   const specs: OptionSpecs = { ...command.options, help: HELP };
   const { tokens } = parseArgs({
     args: [...words],
@@ -30,13 +34,15 @@ export function parseCall(command: Command, words: readonly string[]): Call | un
     if (token.kind === "positional") args.push(token.value);
     if (token.kind !== "option") continue;
     const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
-    if (spec === undefined) throw unknownOption(command, token.rawName, Object.keys(specs));
+    if (spec === undefined) {
+      throw misspelt(args, siblings) ?? unknownOption(command, token.rawName, Object.keys(specs));
+    }
     const value = readValue(spec, token);
     const before = (options[token.name] ?? []) as readonly unknown[];
     options[token.name] = spec.type === "texts" ? [...before, value] : value;
   }
   if (options["help"] === true) return undefined;
-  checkArguments(command, args);
+  checkArguments(command, args, siblings);
   for (const [name, spec] of Object.entries(command.options)) {
     const needed = spec.type !== "flag" && spec.required === true;
     if (needed && options[name] === undefined) throw missingOption(command, name);
@@ -44,7 +50,11 @@ export function parseCall(command: Command, words: readonly string[]): Call | un
   return { args, options: options as Call["options"] };
 }
 
-function checkArguments(command: Command, args: readonly string[]): void {
+function checkArguments(
+  command: Command,
+  args: readonly string[],
+  siblings: readonly Command[],
+): void {
   for (const [i, spec] of command.args.entries()) {
     const given = args[i];
     if (given === undefined) {
@@ -60,11 +70,28 @@ function checkArguments(command: Command, args: readonly string[]): void {
   }
   const extra = args[command.args.length];
   if (extra === undefined || command.args.at(-1)?.many) return;
-  throw mistake(
+  const told = mistake(
     extra,
     `baton ${command.name} does not know what to do with "${extra}".`,
     `Write ${usageOf(command)} (text with spaces in quotes).`,
   );
+  throw misspelt(args, siblings) ?? told;
+}
+
+/** Shorter words are in too many others. */
+const LEAST_MISSPELT = 3;
+
+/** `baton ledger relase …`: what stands where a task could is the second word of another command. */
+function misspelt(
+  [word = ""]: readonly string[],
+  siblings: readonly Command[],
+): BatonError | undefined {
+  if (word.length < LEAST_MISSPELT) return undefined;
+  const seconds = siblings.flatMap(({ name }) => name.split(" ").slice(1));
+  const first = siblings[0]?.name.split(" ")[0];
+  const hint = didYouMean(nearestNames(word, seconds).map((each) => `baton ${first} ${each}`));
+  if (hint === undefined) return undefined;
+  return mistake(word, `There is no command "${first} ${word}".`, hint);
 }
 
 /** Of an option that is needed always, or in this case. */
@@ -82,11 +109,13 @@ export function missingOption({ name, options }: Command, option: string): Baton
 export const flagOf = (name: string, spec: OptionSpec): string =>
   spec.type === "flag" ? `--${name}` : `--${name} ${spec.value}`;
 
-/** `baton line <task>` */
-export function wordsOf({ name, args }: Command): string {
+/** `baton line <task>`; choices that take more room than `most` are named, not listed. */
+export function wordsOf({ name, args }: Command, most = Number.POSITIVE_INFINITY): string {
   const words = args.map((spec) => {
-    const word = `${spec.choices?.join("|") ?? `<${spec.name}>`}${spec.many ? "…" : ""}`;
-    return spec.optional ? `[${word}]` : word;
+    const choices = spec.choices?.join("|") ?? "";
+    const word = choices === "" || choices.length > most ? `<${spec.name}>` : choices;
+    const each = `${word}${spec.many ? "…" : ""}`;
+    return spec.optional ? `[${each}]` : each;
   });
   return ["baton", name, ...words].join(" ");
 }

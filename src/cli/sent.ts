@@ -4,11 +4,12 @@ import { sayRow } from "./delivery.ts";
 import { bad, dim, oneLine, say, sayJson } from "./terminal.ts";
 import { gapLine } from "./view.ts";
 
-export async function saySent(sent: Sent, json: boolean | undefined): Promise<void> {
+/** `more`: what the caller has to tell besides, as data. */
+export async function saySent(sent: Sent, json: boolean | undefined, more = {}): Promise<void> {
   const { envelope, digest, memory, joined, cycle, stopped, deprecated } = sent;
   const deliveries = await Promise.all(sent.each.map((one) => one.status()));
   if (json) {
-    sayJson({ deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated });
+    sayJson({ deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated, ...more });
     return;
   }
   for (const delivery of deliveries) sayRow(delivery);

@@ -54,6 +54,17 @@ export function age(ms: number): string {
   return fitting === undefined ? "moments" : plural(Math.floor(ms / fitting[1]), fitting[0]);
 }
 
+/** As it is written on the command line: 1500ms, 30s, 5m, 2h. */
+export function duration(ms: number): string {
+  const units: [string, number][] = [
+    ["h", 3_600_000],
+    ["m", 60_000],
+    ["s", 1_000],
+  ];
+  const whole = units.find(([, length]) => ms > 0 && ms % length === 0);
+  return whole === undefined ? `${ms}ms` : `${ms / whole[1]}${whole[0]}`;
+}
+
 export function plural(count: number, noun: string): string {
   const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${count.toLocaleString("en")} ${count === 1 ? noun : many}`;

@@ -77,20 +77,22 @@ const whoOf = ({ agent, to, kind }: TimelineStep): string =>
 
 function textOf(step: TimelineStep): string {
   const { action, kind, text, type, failure, decision, attempt } = step;
-  if (decision !== undefined && kind === "decided") return decisionOf(decision);
+  if (decision !== undefined && kind === "decided") return decisionOf(decision, step.agent);
   if (failure !== undefined) {
     const count = attempt === undefined || attempt === 0 ? "" : `, try ${attempt}`;
     return `${failure.type}, ${failure.class}${count}: ${text}`;
   }
   if (kind === "accepted") return "";
+  if (kind === "closed") return text.replace(`${step.agent} closed "${step.task}" `, "");
   if (action !== undefined && action !== "delegated") return `${action}: ${text}`;
   return kind === "noted" ? `${type}: ${text}` : text;
 }
 
-/** `coordinator: reroute to backup, because the database is back` */
-function decisionOf({ by, decision, to, reason }: TimelineDecision): string {
+/** `coordinator: reroute to backup, because the database is back`; without the name of who says so itself. */
+function decisionOf({ by, decision, to, reason }: TimelineDecision, agent?: string): string {
+  const who = by === agent ? "" : `${by}: `;
   const whom = to === undefined ? "" : ` ${decision === "ask" ? "" : "to "}${to}`;
-  return `${by}: ${decision}${whom}${reason === undefined ? "" : `, because ${reason}`}`;
+  return `${who}${decision}${whom}${reason === undefined ? "" : `, because ${reason}`}`;
 }
 
 /** `+12.3 s`, `+5 min 3 s`, `+3 h 5 min`, `+2 d 4 h` */

@@ -11,7 +11,7 @@ import { type ArgumentSpec, JSON_OPTION, type OptionSpecs, STORE_OPTIONS } from 
 import { sayRow } from "./delivery.ts";
 import { OK } from "./exit.ts";
 import { openStore, type StoreChoice } from "./store.ts";
-import { plural, say, sayJson } from "./terminal.ts";
+import { dim, plural, say, sayJson } from "./terminal.ts";
 
 const LEASE_MS = 15 * 60_000;
 
@@ -92,6 +92,11 @@ function mergeLine(merge: WorkMerge): string {
   }
 }
 
+async function isReported(hub: Hub, { id, task }: DeliveryRow): Promise<boolean> {
+  const failures = await hub.failures.list({ task });
+  return failures.some(({ delivery }) => delivery === id);
+}
+
 interface SettleOptions extends WorkChoice {
   readonly seen?: string | undefined;
   readonly json?: boolean | undefined;
@@ -112,6 +117,9 @@ export async function settleAt(
   else {
     sayRow(row);
     if (merge !== undefined) say(mergeLine(merge));
+    if (row.state === "dead" && (await isReported(hub, row))) {
+      say(dim(`  whoever decides was told: baton failure show ${row.id}`));
+    }
   }
   return OK;
 }

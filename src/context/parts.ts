@@ -208,7 +208,7 @@ function resultText({ agent, task: of, memory, summary, outputs }: Each<"results
 }
 
 const flagText = ({ about, path, why }: Each<"flags">): string =>
-  `- speaks against ${about}, at ${quoted(path)}: ${quoted(why)}\n`;
+  `- flagged about ${about}, at ${quoted(path)}: ${quoted(why)}\n`;
 
 function historyText({ agent, at, did, decided, why, ref }: Each<"history">): string {
   const when = at === undefined ? "" : `, ${instantOf(at)}`;

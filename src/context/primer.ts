@@ -73,6 +73,7 @@ interface Part {
 
 function partsOf(envelope: Envelope): Part[] {
   const { intent, origin, next, state, expects, failure, doNotRedo, done, decisions } = envelope;
+  const { results = [] } = envelope;
   const musts = envelope.constraints.filter(({ level }) => level === "must");
   const others = envelope.constraints.length - musts.length;
   const outputs = expects.map(({ name, type, criteria }) =>
@@ -87,6 +88,9 @@ function partsOf(envelope: Envelope): Part[] {
       : [listPart("What failed", failureLines(failure), { weight: 4 })]),
     listPart("Do now", next, { weight: 4, none: noStep(envelope) }),
     ...(outputs.length === 0 ? [] : [listPart("Hand in", outputs, { weight: 2 })]),
+    ...(results.length === 0
+      ? []
+      : [listPart("What it builds on", results.map(resultLine), { weight: 2 })]),
     listPart("Do not redo", [...doNotRedo, ...done], {
       weight: 3,
       none: "Nothing is said to be done already.",
@@ -114,6 +118,10 @@ function failureLines({
     ...(attempted === undefined ? [] : [`was attempted: ${attempted}`]),
   ];
 }
+
+/** Of a task that waited for others, or joins lines. */
+const resultLine = ({ agent, task, summary }: NonNullable<Envelope["results"]>[number]): string =>
+  `${task}, by ${agent}${summary === undefined ? "" : `: ${summary}`}`;
 
 function noStep({ expects, to }: Envelope): string {
   return expects.length > 0

@@ -8,6 +8,7 @@ import type { CoordinateFunction } from "./failures/proposals.ts";
 import { isCoordinated, report } from "./failures/report.ts";
 import { ended } from "./tasks/ended.ts";
 import { openWaiting } from "./tasks/open-waiting.ts";
+import { tend } from "./tasks/tend.ts";
 
 /** With the function that decides about failures before the rules do, where the hub has one. */
 export const dutiesWith = (consult?: CoordinateFunction): Duties => ({
@@ -16,4 +17,5 @@ export const dutiesWith = (consult?: CoordinateFunction): Duties => ({
   coordinate: (workspace, told) => coordinate(workspace, told, consult),
   openWaiting,
   ended,
+  tend,
 });

@@ -1,13 +1,17 @@
-/** Cancelling: open deliveries are taken back, whoever holds one is told, and it is recorded. */
+/**
+ * Cancelling: open deliveries are taken back, whoever holds one is told, and it is recorded. Who takes back
+ * the report of a failure gives up what failed: that is the decision about it.
+ */
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Author } from "../memory/record.ts";
-import { isQueued } from "../store/parse-envelope.ts";
+import { isQueued, reportedIn } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
-import type { Claimed, Move } from "../store/store.ts";
+import type { Claimed, Move, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { awaitsDecision, decisionEntries, FAILURE, tryName } from "./decided.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import { decisionRecord, moveDeliveries, seen, stepOf } from "./moves.ts";
@@ -105,17 +109,62 @@ async function cancelOpen(
 ): Promise<readonly DeliveryRow[] | undefined> {
   const [first] = open;
   if (first === undefined) return [];
+  const asked = await undecidedAmong(workspace, open);
   const record = {
     type: "decision",
     task: first.delivery.task,
     content: `${by.agent} cancelled "${first.delivery.task}": ${reason}`,
-    data: { reason },
-    relations: [{ kind: "continues-from" as const, to: first.envelope.memory }],
+    data: { reason, ...(asked.length > 0 && { by: by.agent, decision: "abort" }) },
+    relations: [
+      { kind: "continues-from" as const, to: first.envelope.memory },
+      ...asked.map(({ envelope }) => ({ kind: "caused-by" as const, to: envelope.memory })),
+    ],
   };
   const trail = open.map(({ delivery }) => stepOf(delivery, "cancel"));
   const memory = decisionRecord(workspace, by, record, { trail });
   const moves = open.map(({ delivery }) => cancellation(delivery, reason));
-  return moveDeliveries(workspace, { agent: by.agent, memory, moves });
+  const decided = { by: by.agent, reason, record: memory.id };
+  const given = await Promise.all(asked.map((each) => giveUp(workspace, each, decided)));
+  const entries = given.flat();
+  return moveDeliveries(workspace, {
+    agent: by.agent,
+    memory,
+    ...(entries.length > 0 && { entries }),
+    moves,
+  });
+}
+
+interface Report extends Claimed {
+  readonly failure: NonNullable<ReturnType<typeof reportedIn>>;
+}
+
+/** Reports of failures that nobody has decided about. */
+async function undecidedAmong(
+  workspace: Workspace,
+  open: readonly Claimed[],
+): Promise<readonly Report[]> {
+  const reports = open.flatMap((each) => {
+    const failure = reportedIn(each.envelope);
+    return failure === undefined ? [] : [{ ...each, failure }];
+  });
+  const isOpenNow = await Promise.all(
+    reports.map(({ failure }) => awaitsDecision(workspace, failure)),
+  );
+  return reports.filter((_, i) => isOpenNow[i]);
+}
+
+/** What decides that what failed is given up for good. */
+async function giveUp(
+  { store, name, clock }: Workspace,
+  { delivery, failure }: Report,
+  decided: { readonly by: string; readonly reason: string; readonly record: string },
+): Promise<PutEntry[]> {
+  const { attempt, class: kind, type } = failure;
+  const of = { delivery: failure.delivery, attempt };
+  const waits = await store.findEntry(name, FAILURE, tryName(of));
+  const { id: report, task } = delivery;
+  const what = { decision: "abort", failure: { class: kind, type }, report, task } as const;
+  return decisionEntries(of, { at: clock.now(), ...decided, ...what }, waits);
 }
 
 function cancellation(delivery: DeliveryRow, reason: string): Move {

@@ -15,6 +15,8 @@ import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { AttemptRow, DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { GIVEN_UP, openReportOf } from "./decided.ts";
+import { followUp } from "./follow-up.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
@@ -86,11 +88,20 @@ export async function redrive(
   changes: RedriveChanges = {},
 ): Promise<DeliveryRow> {
   const again = await againWith(workspace, changes);
-  return decide(workspace, id, GIVEN_UP, (dead) => redriveOne(workspace, by, dead, again));
+  const tried = await decide(workspace, id, GIVEN_UP, (dead) =>
+    redriveOne(workspace, by, dead, again),
+  );
+  await withdrawReport(workspace, tried);
+  return tried;
 }
 
-/** What was given up, and can be tried again. */
-export const GIVEN_UP: readonly DeliveryRow["state"][] = ["dead", "expired"];
+/** Whoever was to decide about it need not any more. Lost with its process, the hub finds it in time. */
+async function withdrawReport(workspace: Workspace, settled: DeliveryRow): Promise<void> {
+  await followUp(`report of ${settled.id}`, async () => {
+    const report = await openReportOf(workspace, settled);
+    if (report !== undefined) await workspace.duties.coordinate(workspace, report);
+  });
+}
 
 /** How it is tried again, checked. */
 export interface Again {
@@ -194,7 +205,7 @@ export async function redriveOne(
       : { to: delayMs > 0 ? "scheduled" : "ready", delayMs, lapseMs: lapse(policy, delayMs) }),
     event: "redriven",
     maxAttempts: delivery.attempt + (policy?.attempts ?? workspace.limits.attempts),
-    ...(isOver && { deadline: edits.policy?.deadline ?? 0 }),
+    ...((isOver || edits.policy) && { deadline: edits.policy?.deadline ?? 0 }),
     ...(receiver !== undefined && { receiver }),
   };
   const memory = decisionRecord(workspace, by, record, { trail, sealed });
@@ -225,7 +236,7 @@ export async function discard(
   reason: string,
 ): Promise<DeliveryRow> {
   const why = checkedReason(reason);
-  return decide(workspace, id, ["dead"], async ({ delivery, envelope }) => {
+  const dropped = await decide(workspace, id, ["dead"], async ({ delivery, envelope }) => {
     const record = {
       type: "decision",
       task: delivery.task,
@@ -240,6 +251,8 @@ export async function discard(
       moves: [{ delivery: id, seen: seen(delivery), to: "cancelled", event: "discarded" }],
     });
   });
+  await withdrawReport(workspace, dropped);
+  return dropped;
 }
 
 /** Decides about a delivery in one of the states, again when somebody changed it meanwhile. */

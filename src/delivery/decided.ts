@@ -5,12 +5,13 @@
 
 import { canonicalJson } from "../canonical.ts";
 import type { Envelope } from "../envelope/schema.ts";
+import { BatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
-import { type DeliveryRow, type EntryRow, isOpen } from "../store/rows.ts";
-import type { Claimed } from "../store/store.ts";
+import { type DeliveryRow, type EntryRow, isHeld, isOpen } from "../store/rows.ts";
+import type { Claimed, Lease, PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { entriesOf, entryValue } from "./entries.ts";
+import { entriesOf, entryValue, writtenValue } from "./entries.ts";
 import { KEY } from "./key.ts";
 
 /** The kinds of entries: failures that nobody has decided about, and decisions. */
@@ -22,6 +23,9 @@ export interface GivenUpTry {
   readonly delivery: string;
   readonly attempt: number;
 }
+
+/** What was given up, and can be tried again. */
+export const GIVEN_UP: readonly DeliveryRow["state"][] = ["dead", "expired"];
 
 /** A failure that waits for a decision. */
 export interface KeptFailure {
@@ -99,6 +103,46 @@ export async function decisionsOn(
   return all.sort((a, b) => a.at - b.at);
 }
 
+/** What a decision leaves besides its record, which alone says why; the failure waits no more. */
+export function decisionEntries(
+  of: GivenUpTry,
+  { reason: _, ...decision }: KeptDecision,
+  waits: Pick<EntryRow, "revision"> | undefined,
+): PutEntry[] {
+  const name = tryName(of);
+  return [
+    { kind: DECISION, name, value: writtenValue(decision), basedOn: 0 },
+    ...(waits ? [{ kind: FAILURE, name, value: undefined, basedOn: waits.revision }] : []),
+  ];
+}
+
+/** Whether what a report is about is given up still, and nobody has decided about it. */
+export async function awaitsDecision(workspace: Workspace, of: GivenUpTry): Promise<boolean> {
+  const { store, name } = workspace;
+  const given = (await store.findDelivery(name, of.delivery))?.delivery;
+  const isGivenUp = given?.attempt === of.attempt && GIVEN_UP.includes(given.state);
+  return isGivenUp && (await decisionOn(workspace, of)) === undefined;
+}
+
+/** A report ends with a decision: who has it decides, or leaves it to the hub. */
+export async function refuseUndecided(
+  workspace: Workspace,
+  { attempt, delivery }: GivenUpTry,
+  report: Pick<Lease, "delivery" | "fence">,
+): Promise<void> {
+  const { store, name } = workspace;
+  if (!(await awaitsDecision(workspace, { attempt, delivery }))) return;
+  const now = (await store.findDelivery(name, report.delivery))?.delivery;
+  const isTheirs = now?.fence === report.fence && isHeld(now.state);
+  if (!isTheirs) return; // Whoever lost it is told that.
+  throw new BatonError("not_open", {
+    message: `It reports the failure of ${delivery}, and nobody has decided about that.`,
+    path: "delivery",
+    hint: "Decide: agent.failures.decide(work, { decision, reason }), or baton failure decide. Who declines it leaves it to the hub.",
+    details: { attempt, delivery },
+  });
+}
+
 /** The key a report is sent with: the same failure is reported once. */
 export const reportKey = ({ delivery, attempt }: GivenUpTry, before: number): string =>
   `failure/${delivery}/${attempt}/${before}`;
@@ -114,15 +158,15 @@ export async function reportOf(
   return report === undefined ? undefined : store.findDelivery(name, report);
 }
 
-/** Whether somebody has yet to decide about a delivery as it is. */
-export async function isUndecided(
+/** The report by which somebody is to decide about a delivery as it is; undefined: nobody is. */
+export async function openReportOf(
   workspace: Workspace,
   { id: delivery, attempt }: DeliveryRow,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { store, name } = workspace;
   const of = { delivery, attempt };
   const kept = entryValue<KeptFailure>(await store.findEntry(name, FAILURE, tryName(of)));
-  if (kept === undefined) return false;
+  if (kept === undefined) return undefined;
   const report = await reportOf(workspace, of, kept.before);
-  return report !== undefined && isOpen(report.delivery.state);
+  return report !== undefined && isOpen(report.delivery.state) ? report.delivery.id : undefined;
 }

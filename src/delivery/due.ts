@@ -56,8 +56,9 @@ async function carryOutAll(workspace: Workspace, gone: readonly string[]): Promi
   for (;;) {
     const { now, due } = await store.listDue({ workspace: name, gone, limit: BATCH });
     const decided = await Promise.all(due.map((each) => tryOne(workspace, each, { now, gone })));
-    if (due.length < BATCH || !decided.includes(true)) return;
+    if (due.length < BATCH || !decided.includes(true)) break;
   }
+  await followUp("look after the queue", () => workspace.duties.tend(workspace));
 }
 
 /** One that cannot be decided about (it is damaged, say) stays due, and holds up nobody. */
@@ -109,9 +110,11 @@ const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: Moment): bo
 /** Its deadline has passed: it is over, whoever has it. A report of a failure goes to the hub instead. */
 async function lapsed(workspace: Workspace, due: Claimed): Promise<void> {
   const { delivery } = due;
-  const { failure } = parseEnvelope(workspace, due.envelope);
+  const envelope = parseEnvelope(workspace, due.envelope);
+  const { failure } = envelope;
   // Where somebody decides about it, it is a try also when nobody had it: each is decided about once.
-  const isTry = isHeld(delivery.state) || (await workspace.duties.isCoordinated(workspace, due));
+  const isTry =
+    isHeld(delivery.state) || (await workspace.duties.isCoordinated(workspace, envelope));
   const ends = isTry ? ending("expired", { reason: "deadline" }) : undefined;
   if (failure !== undefined) return giveUp(workspace, due, ends);
   const ended = { attempt: triedWith(delivery, ends), ends, late: true } as const;

@@ -5,11 +5,13 @@ import { parseOr } from "../envelope/violations.ts";
 import { isQueued } from "../store/parse-envelope.ts";
 import type { LeaseRefusal } from "../store/store.ts";
 import { trunkOf, type Workspace } from "../store/workspace.ts";
+import { refuseUndecided } from "./decided.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";
 import type { SentHandoff } from "./key.ts";
-import { parkReported, parkTooLong } from "./park.ts";
+import { parkTooLong } from "./park.ts";
 import type { Sender, Sending } from "./plan.ts";
+import { isGivenUp } from "./policy.ts";
 import { ResultSchema } from "./result.ts";
 import { sendHandoff } from "./send.ts";
 
@@ -27,6 +29,8 @@ export async function handOver<T>(
   sending: Omit<Sending, "joins"> = {},
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   const checked = parseOr(SendingSchema, sending, { code: "invalid_input", what: "The options" });
+  const { envelope, lease } = sender.work ?? {};
+  if (envelope?.failure && lease) await refuseUndecided(workspace, envelope.failure, lease);
   const outcome = await sendHandoff<T>(workspace, sender, draft, checked);
   if (outcome.kind !== "sent") return outcome;
   const { replaced, stopped } = outcome;
@@ -39,14 +43,12 @@ export async function handOver<T>(
   return outcome;
 }
 
-/** The line is longer than it may be: whoever decides about that is told, if it was parked already or not. */
+/** The line is longer than it may be: where somebody decides about that they are told, then it is parked. */
 async function reportStopped(workspace: Workspace, id: string): Promise<void> {
   const stopped = await workspace.store.findDelivery(workspace.name, id);
-  if (stopped === undefined) return;
-  const trunk = trunkOf(workspace);
-  const { attempt, state } = stopped.delivery;
-  if (state !== "dead") return parkTooLong(trunk, stopped);
-  await parkReported(trunk, stopped, { attempt }, async () => true);
+  if (stopped !== undefined && isGivenUp(stopped.delivery)) {
+    await parkTooLong(trunkOf(workspace), stopped);
+  }
 }
 
 /** The work that was handed on has ended here: what waited for it may go on. */

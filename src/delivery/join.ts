@@ -12,7 +12,7 @@ import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { isUndecided } from "./decided.ts";
+import { openReportOf } from "./decided.ts";
 import { endOfLine } from "./line-end.ts";
 import { moveDeliveries, seen } from "./moves.ts";
 import { lookLater, openWith, resultOf } from "./open.ts";
@@ -80,9 +80,9 @@ export async function openJoin(workspace: Workspace, join: Claimed): Promise<voi
 async function undecidedAmong(workspace: Workspace, found: readonly Claimed[]): Promise<number> {
   const ended = found.filter(({ delivery: { state } }) => state === "dead" || state === "expired");
   const undecided = await Promise.all(
-    ended.map(({ delivery }) => isUndecided(workspace, delivery)),
+    ended.map(({ delivery }) => openReportOf(workspace, delivery)),
   );
-  return undecided.filter(Boolean).length;
+  return undecided.filter((report) => report !== undefined).length;
 }
 
 /** Where each line stands that it waits for. One that was handed on goes on, and is followed. */

@@ -20,7 +20,8 @@ export async function parkReported(
   park: () => Promise<boolean>,
 ): Promise<boolean> {
   const { duties } = workspace;
-  if (!(await duties.isCoordinated(workspace, due))) return park();
+  const envelope = parseEnvelope(workspace, due.envelope);
+  if (!(await duties.isCoordinated(workspace, envelope))) return park();
   const report = await duties.report(workspace, due, ended);
   const isParked = await park();
   await followUp(`coordinate ${report}`, () => duties.coordinate(workspace, report));

@@ -53,6 +53,8 @@ export interface Sending {
   readonly queue?: Pick<KeptQueue, "after" | "closing" | "parent"> | undefined;
   /** What failed: it asks for a decision about that. */
   readonly failure?: Envelope["failure"];
+  /** It says nothing of what its task's ledger holds: where all of that has no room beside what counts. */
+  readonly bare?: boolean | undefined;
   /** New work at its receiver, whatever else is open of its task: it extends nothing. */
   readonly apart?: boolean | undefined;
   /** Written with it, or it is not sent: made anew when somebody has changed one; throws when it is in vain. */

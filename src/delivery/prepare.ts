@@ -35,6 +35,8 @@ export interface Round {
   readonly breaker: number;
   readonly inboxes: readonly string[];
   readonly line: Line;
+  /** Of a line that is longer than it may be: somebody decides about that. */
+  readonly isCoordinated?: boolean | undefined;
   /** Those of the sending, as they are to be now. */
   readonly entries?: readonly PutEntry[] | undefined;
 }
@@ -92,7 +94,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const stopped = hop > limits.hops;
   const cycle = cycleIn(sealed.envelope);
   const deliveries = round.inboxes.map((inbox) =>
-    newDelivery(workspace, plan, sealed, { inbox, stopped }),
+    newDelivery(workspace, plan, sealed, { inbox, stopped, isCoordinated: round.isCoordinated }),
   );
   const trail = trailOf(plan, round, deliveries, work?.lease);
   const hallmark = { envelope: { digest: sealed.digest, id: sealed.envelope.id }, trail };
@@ -159,17 +161,22 @@ const extensionOf = ({ delivery }: Open): NonNullable<SendHandoff["extend"]> => 
   held: isTaken(delivery.state),
 });
 
+interface Placed extends Pick<Round, "isCoordinated"> {
+  readonly inbox: string;
+  readonly stopped: boolean;
+}
+
 function newDelivery(
   workspace: Workspace,
   plan: Plan,
   sealed: SealedEnvelope,
-  { inbox, stopped }: { readonly inbox: string; readonly stopped: boolean },
+  { inbox, stopped, isCoordinated }: Placed,
 ): NewDelivery {
   const { ids, limits } = workspace;
   const { draft, sealedPolicy } = plan;
   const isWaiting = waits(plan);
-  // In the queue somebody decides about it: whoever looks next tells them, then parks it.
-  const isToldOf = stopped && sealed.envelope.queued === true;
+  // Where somebody decides about it, whoever looks next tells them, then parks it.
+  const isToldOf = stopped && isCoordinated === true;
   const delayMs = isWaiting || isToldOf ? FOREVER_MS : (draft.delayMs ?? 0);
   const isParked = stopped && !isToldOf;
   const state = isParked ? "dead" : delayMs > 0 ? "scheduled" : "ready";

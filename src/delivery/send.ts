@@ -58,6 +58,13 @@ async function sendPlanned<T>(
   let overtaken = 0;
   for (let n = 0; n < ROUNDS && overtaken < LEDGER_ROUNDS; n++) {
     const prepared = prepare(where, sender, plan, round);
+    if (prepared.stopped && round.isCoordinated === undefined) {
+      const { envelope } = prepared.sealed;
+      const isCoordinated = await workspace.duties.isCoordinated(workspace, envelope);
+      round = { ...round, isCoordinated };
+      n--; // It was not sent yet.
+      continue;
+    }
     const outcome = await workspace.store.sendHandoff(prepared.operation);
     switch (outcome.kind) {
       case "sent":

@@ -12,10 +12,18 @@ import { parseOr } from "../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
-import { expectedOf, frameOf, gapsOf, isQueued } from "../store/parse-envelope.ts";
+import {
+  expectedOf,
+  frameOf,
+  gapsOf,
+  isQueued,
+  parseEnvelope,
+  reportedIn,
+} from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../store/rows.ts";
 import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../store/store.ts";
 import { trunkOf, type Workspace } from "../store/workspace.ts";
+import { refuseUndecided } from "./decided.ts";
 import { exhausted, giveUp } from "./due.ts";
 import { DECLINED } from "./failure.ts";
 import { followUp } from "./follow-up.ts";
@@ -65,6 +73,11 @@ export async function complete(
   // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
   const unmet = heldAgainst(workspace, hold, checked);
   if (unmet !== undefined) await unmet;
+  const failure = reportedIn(hold.envelope);
+  if (failure !== undefined) {
+    const { id: delivery, fence } = hold.delivery;
+    await refuseUndecided(workspace, failure, { delivery, fence });
+  }
   const known = [...gapsOf(workspace, hold.envelope), ...found];
   const gaps = known.length === 0 ? known : await stillMissing(workspace, known);
   const data = {
@@ -160,8 +173,8 @@ async function triedOf(workspace: Workspace, hold: Claimed, isEnd: boolean): Pro
 
 /** Whether somebody has to see to it when it is given up; a report of a failure goes to the hub then. */
 async function isSeenTo(workspace: Workspace, hold: Claimed): Promise<boolean> {
-  const { failure } = frameOf(hold.envelope);
-  return failure !== undefined || workspace.duties.isCoordinated(workspace, hold);
+  if (reportedIn(hold.envelope) !== undefined) return true;
+  return workspace.duties.isCoordinated(workspace, parseEnvelope(workspace, hold.envelope));
 }
 
 /** Asks the sender: the work waits for the answer, and whoever takes it up then has it. */

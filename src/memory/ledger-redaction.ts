@@ -54,6 +54,12 @@ const withoutReason = <T extends { readonly reason: string; readonly record: str
   memories: ReadonlySet<string>,
 ): T => (memories.has(said.record) ? { ...said, reason: MASK } : said);
 
+/** The record of a closing goes with the one whose words it has. */
+export const closingIn = (row: EntryRow, memories: ReadonlySet<string>): string | undefined => {
+  const { closed } = keptLedger(row);
+  return closed?.repeats !== undefined && memories.has(closed.repeats) ? closed.record : undefined;
+};
+
 /** The brief goes with the handoff the task began with, not with one that only passed it on. */
 export const briefIn = (row: EntryRow, envelopes: ReadonlySet<string>): string | undefined => {
   const { begun, brief } = keptLedger(row);

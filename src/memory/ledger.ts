@@ -62,6 +62,8 @@ export interface KeptClosing {
   readonly by: string;
   readonly reason: string;
   readonly record: string;
+  /** The record whose words the reason has, where nobody gave another. */
+  readonly repeats?: string | undefined;
 }
 
 /** It is being ended from above: whoever finds it so goes on with that, and nothing is handed over for it. */
@@ -76,6 +78,8 @@ export interface KeptEnding extends Pick<KeptClosing, "as" | "by" | "reason"> {
 export interface KeptReopening {
   readonly at: number;
   readonly by: string;
+  /** What had been given up by then, after which try: that was decided, and nobody is asked again. */
+  readonly givenUp?: readonly { readonly attempt: number; readonly delivery: string }[] | undefined;
   /** The record of the last settlement then; empty: there was none. */
   readonly past: string;
   readonly reason: string;

@@ -31,7 +31,7 @@ import {
 } from "./finding.ts";
 import { hiddenAmong } from "./invisible.ts";
 import { LEDGER } from "./ledger.ts";
-import { briefIn, ledgerFinding } from "./ledger-redaction.ts";
+import { briefIn, closingIn, ledgerFinding } from "./ledger-redaction.ts";
 import { QUARANTINE } from "./quarantine-mark.ts";
 import { type Author, type AuthoredRecord, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
@@ -282,10 +282,12 @@ async function byIds(
   const kept = await Promise.all([...tasks].map((task) => store.findEntry(name, LEDGER, task)));
   const ledgers = kept.filter((entry) => entry !== undefined);
   const briefs = ledgers.flatMap((entry) => briefIn(entry, envelopes) ?? []);
+  const closings = ledgers.flatMap((entry) => closingIn(entry, memories) ?? []);
   const whole = await store.readMemories(
     name,
-    briefs.filter((id) => !memories.has(id)),
+    [...briefs, ...closings].filter((id) => !memories.has(id)),
   );
+  for (const id of closings) memories.add(id);
   return [
     ...sealed.map((found) => found && envelopeFinding(workspace, found.envelope)),
     ...(await Promise.all([...rows, ...whole].map((row) => memoryFinding(workspace, row)))),

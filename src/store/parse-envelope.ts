@@ -77,6 +77,11 @@ export function isQueued(row: EnvelopeRow): boolean {
   return row.text.includes('"queued":true') && frameOf(row).queued === true;
 }
 
+/** The failure it reports. Most handoffs report none: no need to parse. */
+export function reportedIn(row: EnvelopeRow): Envelope["failure"] {
+  return row.text.includes('"failure":{') ? frameOf(row).failure : undefined;
+}
+
 /** What it refers to and nobody could find. Most handoffs have no gaps: no need to parse. */
 export function gapsOf(reading: Reading, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
   return mayHave(row, '"gaps":[{') ? (parseEnvelope(reading, row).gaps ?? []) : [];

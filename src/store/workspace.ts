@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
-import type { PolicyInput } from "../envelope/schema.ts";
+import type { Envelope, PolicyInput } from "../envelope/schema.ts";
 import type { Versions } from "../envelope/versions.ts";
 import type { Ids } from "../ids.ts";
 import type { Limits } from "../limits.ts";
@@ -78,7 +78,7 @@ export type KnownMode = "ignore" | "report" | "refuse";
  */
 export interface Duties {
   /** Whether somebody decides about it when it is given up; else it is parked, and that is all. */
-  isCoordinated(workspace: Workspace, due: Claimed): Promise<boolean>;
+  isCoordinated(workspace: Workspace, sealed: GivenUpEnvelope): Promise<boolean>;
   /**
    * Tells who decides that a delivery is given up: before it is parked, so that no crash hides it.
    * Answers with the delivery of the report.
@@ -90,7 +90,12 @@ export interface Duties {
   openWaiting(workspace: Workspace, due: Claimed): Promise<void>;
   /** A delivery of a task in the queue has ended: its task may be over. */
   ended(workspace: Workspace, delivery: DeliveryRow): Promise<void>;
+  /** Now and then: whether the end of a task was left half done by a process that died. */
+  tend(workspace: Workspace): Promise<void>;
 }
+
+/** What of an envelope says whether somebody decides about it. */
+export type GivenUpEnvelope = Pick<Envelope, "failure" | "from" | "policy" | "queued">;
 
 /** How a delivery comes to be given up. */
 export interface GivenUp {

@@ -2,16 +2,14 @@
 import { describe, expect, it } from "vitest";
 import {
   type Agent,
-  BatonError,
   type Envelope,
   Hub,
   type HubOptions,
   type Sent,
-  type Store,
   type Work,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { dyingAfter, dyingAfterWrites, sharedStore } from "./shared-store.ts";
 import { openFresh, openTwo, refusal, STORES, type StoreName, take } from "./support.ts";
 
 const COORDINATOR_MS = 600_000;
@@ -300,14 +298,45 @@ describe.each(STORES)("a failure on %s", (store) => {
     expect((await hub.attempts(sent.id))[0]?.reason.length).toBeGreaterThan(10_000);
   });
 
+  it("of a task whose ledger leaves no room for more is told without it [CRD-3]", async () => {
+    const { hub, ada, ben, carl } = await teamOn({
+      store,
+      options: { limits: { envelopeBytes: 4_000 } },
+    });
+    const constraints = [1, 2, 3, 4, 5, 6].map((n) => ({ id: `c${n}`, rule: "c".repeat(480) }));
+    const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", constraints });
+    await fails(ben, { ...BROKEN, message: "Broken. ".repeat(400) });
+    const { envelope } = await take(carl);
+    expect(envelope).toMatchObject({ constraints: [], failure: { delivery: sent.id } });
+    await carl.failures.decide(sent.id, { decision: "retry", reason: "Once more" });
+    expect((await take(ben)).envelope.constraints).toHaveLength(6);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("of what is tried again or dropped by hand is taken back at once [CRD-4]", async () => {
+    const { hub, ada, ben, carl } = await teamOn({ store });
+    const again = await ada.tasks.add({ task: "again", to: "ben", intent: "x" });
+    await fails(ben);
+    await ada.redrive(again.sent.id);
+    expect(await carl.accept()).toBeUndefined();
+    await (await take(ben)).complete({ summary: "Done after all" });
+    expect(await hub.tasks.get("again")).toMatchObject({ state: "done" });
+    const dropped = await ada.handoff({ to: "ben", task: "dropped", intent: "x" });
+    await fails(ben);
+    await ada.discard(dropped.id, "Not needed");
+    expect(await carl.accept()).toBeUndefined();
+    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
   it("of what a holder settles while it is given up is taken back [CRD-4]", async () => {
     const { hub, ada, ben, carl, clock } = await teamOn({ store });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
     await fails(ben);
+    const [failure] = await hub.failures.list({ undecided: true });
     await ada.redrive(sent.id);
     await (await take(ben)).complete({ summary: "Done after all" });
     clock.advance(1);
-    const [failure] = await hub.failures.list({ undecided: true });
     expect(
       await carl.failures.decide(failure?.report ?? "", { decision: "abort", reason: "Why not" }),
     ).toMatchObject({ kind: "settled", delivery: { state: "completed" } });
@@ -450,6 +479,8 @@ describe.each(STORES)("a decision on %s", (store) => {
       [{ decision: "reroute", reason: "x" }, "to"],
       [{ decision: "retry", reason: "x", to: "ben" }, "to"],
       [{ decision: "abort", reason: "x", changes: {} }, "changes"],
+      [{ decision: "retry", reason: "x", changes: { to: "ada" } }, "changes"],
+      [{ decision: "retry", reason: "x", changes: null }, "changes"],
       [{ decision: "abort" }, "reason"],
       [{ decision: "shrug", reason: "x" }, "decision"],
     ];
@@ -482,6 +513,134 @@ describe.each(STORES)("a decision on %s", (store) => {
     const [undecided] = await hub.failures.list({ undecided: true });
     expect(undecided).toMatchObject({ before: [{ decision: "retry" }] });
     expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("after a pause gives it its time from then on [CRD-4]", async () => {
+    const { hub, ada, ben, carl, pass, clock } = await teamOn({ store });
+    const policy = { deadlineMs: 5_000 };
+    const late = await ada.handoff({ to: "ben", task: "late", intent: "x", policy });
+    await pass(5_000);
+    const soon = await ada.handoff({ to: "ben", task: "soon", intent: "x", policy });
+    await fails(ben);
+    for (const { id } of [late, soon]) {
+      const decided = { decision: "retry", delayMs: PAUSE_MS, reason: "Ben rests" } as const;
+      await carl.failures.decide(id, decided);
+      const { delivery } = await hub.delivery(id);
+      expect(delivery).toMatchObject({ state: "scheduled", deadline: clock.now() + 35_000 });
+    }
+    await pass(PAUSE_MS);
+    for (const task of ["late", "soon"]) expect((await take(ben)).task).toBe(task);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+describe.each(STORES)("a report on %s", (store) => {
+  /** A task of the queue whose work has failed; carl is told. */
+  async function reported(options: HubOptions = {}) {
+    const team = await teamOn({ store, options });
+    const { sent } = await team.ada.tasks.add({ task: "t", to: "ben", intent: "x" });
+    await fails(team.ben);
+    return { ...team, sent };
+  }
+
+  it("ends with a decision: who has it can neither complete it nor hand it on before [CRD-4]", async () => {
+    const { hub, carl, sent } = await reported();
+    const work = await take(carl);
+    for (const end of [
+      () => work.complete({ summary: "Seen" }),
+      () => work.handoff({ to: "ada" }),
+    ]) {
+      expect(await refusal(end())).toMatchObject({
+        code: "not_open",
+        details: { delivery: sent.id, attempt: 1 },
+      });
+    }
+    expect(await hub.failures.list({ undecided: true })).toMatchObject([{ with: "carl" }]);
+    await carl.failures.decide(work, { decision: "abort", reason: "Enough" });
+    expect((await hub.delivery(work.id)).delivery.state).toBe("completed");
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  /** Ways to take it back without deciding. */
+  const TAKEN_BACK: Record<
+    string,
+    { readonly run: (team: Awaited<ReturnType<typeof reported>>) => Promise<unknown>; as: string }
+  > = {
+    "it is cancelled": {
+      async run({ hub, ada }) {
+        const [failure] = await hub.failures.list();
+        await ada.cancel({ delivery: failure?.report ?? "" }, "Never mind");
+      },
+      as: "failed",
+    },
+    "all of its task is cancelled": {
+      run: ({ ada }) => ada.cancel({ task: "t" }, "Never mind"),
+      as: "failed",
+    },
+    "its task is ended": { run: ({ ada }) => ada.tasks.cancel("t", "Never mind"), as: "cancelled" },
+  };
+
+  it.each(Object.entries(TAKEN_BACK))(
+    "that is taken back is a decision to give up, by who did it, when %s [CRD-4]",
+    async (_, { run, as }) => {
+      const team = await reported();
+      const { hub, sent, carl, pass } = team;
+      await run(team);
+      expect(await hub.failures.list()).toMatchObject([
+        { delivery: sent.id, decision: { decision: "abort", by: "ada", reason: "Never mind" } },
+      ]);
+      expect(await decisionsIn(hub, "t")).toHaveLength(1);
+      expect(await hub.tasks.get("t")).toMatchObject({ state: as, closed: { by: "ada" } });
+      const again = { decision: "retry", reason: "Wait" } as const;
+      expect(await carl.failures.decide(sent.id, again)).toMatchObject({
+        kind: "already",
+        by: "ada",
+      });
+      await pass(2 * COORDINATOR_MS);
+      expect((await sent.status()).state).toBe("dead");
+      expect((await hub.verify()).problems).toEqual([]);
+    },
+  );
+
+  it("of a part is decided by who ends the whole, for that reason [CRD-2 CRD-4]", async () => {
+    const { hub, ada, ben, carl, sent } = await reported();
+    const eve = await hub.agent("eve", { role: "coder" });
+    const part = await ada.tasks.add({ task: "t/part", parent: "t", to: "eve", intent: "y" });
+    await fails(eve);
+    await carl.failures.decide(sent.id, { decision: "abort", reason: "No budget" });
+    const [decided] = await hub.failures.list({ task: "t/part" });
+    expect(decided).toMatchObject({
+      delivery: part.sent.id,
+      decision: { decision: "abort", by: "carl" },
+    });
+    expect(decided?.decision?.reason).toContain('"t", of which it is a part, failed: No budget');
+    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect(await hub.tasks.get("t/part")).toMatchObject({ state: "cancelled" });
+    expect(await ben.accept()).toBeUndefined();
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("goes round among those who ask each other only so often [CRD-4]", async () => {
+    const { hub, carl, sent } = await reported();
+    const dan = await hub.agent("dan", { role: "coordinator" });
+    const pairs = [
+      [carl, "dan"],
+      [dan, "carl"],
+    ] as const;
+    const most = 200;
+    for (let n = 0; n < most; n++) {
+      const [who, to] = pairs[n % 2] ?? pairs[0];
+      await who.failures.decide(sent.id, { decision: "ask", to, reason: "You know" });
+    }
+    const more = carl.failures.decide(sent.id, { decision: "ask", to: "dan", reason: "You know" });
+    expect(await refusal(more)).toMatchObject({ code: "limit_exceeded", details: { max: most } });
+  });
+
+  it("that is left to the hub is decided at once [CRD-4]", async () => {
+    const { hub, carl, sent, pass } = await reported();
+    await carl.failures.decide(sent.id, { decision: "ask", to: "baton", reason: "As usual" });
+    await pass(1);
+    expect(await hub.failures.list()).toMatchObject([{ decision: { by: "baton" } }]);
   });
 });
 
@@ -719,6 +878,23 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await sent.status()).state).toBe("dead");
   });
 
+  it("sends nothing round in a circle for ever, whatever the rules say [CRD-4]", async () => {
+    const { hub, ben, sent } = await queued({ limits: { redrives: 3 } });
+    const eve = await hub.agent("eve", { role: "tester" });
+    await hub.failures.setRule("there", { when: { receiver: "ben" }, then: { reroute: "eve" } });
+    await hub.failures.setRule("back", { when: { receiver: "eve" }, then: { reroute: "ben" } });
+    for (const each of [ben, eve, ben, eve]) await fails(each);
+    const decided = await hub.failures.list({ task: "t" });
+    expect(decided.map(({ decision }) => [decision?.decision, decision?.to])).toEqual([
+      ["reroute", "eve"],
+      ["reroute", "ben"],
+      ["reroute", "eve"],
+      ["abort", undefined],
+    ]);
+    expect((await sent.status()).state).toBe("dead");
+    expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
+  });
+
   it("ends a task that waits for one that failed, with the reason [CRD-2 CRD-4]", async () => {
     const { hub, ada, ben } = await queued();
     await ada.tasks.add({ task: "later", to: "ben", intent: "y", after: ["t"] });
@@ -750,34 +926,6 @@ describe.each(STORES)("the hub on %s", (store) => {
   });
 });
 
-const WRITES: readonly (keyof Store)[] = [
-  "appendMemories",
-  "moveDeliveries",
-  "putEntry",
-  "registerAgent",
-  "sendHandoff",
-  "settleDelivery",
-];
-
-/** The store as a process sees it that dies right after its nth write. */
-function dyingAfterWrites(most: number, store: Store) {
-  let writes = 0;
-  const proxy = new Proxy(store, {
-    get(target, name: keyof Store) {
-      const value = target[name];
-      if (typeof value !== "function") return value;
-      if (name === "onWake" || name === "close") return value.bind(target);
-      return async (...given: unknown[]) => {
-        if (writes >= most)
-          throw new BatonError("store_closed", { message: "It died.", hint: "None." });
-        if (WRITES.includes(name)) writes++;
-        return (value as (...args: unknown[]) => Promise<unknown>).apply(target, given);
-      };
-    },
-  });
-  return { store: proxy, died: () => writes >= most };
-}
-
 describe.each(STORES)("a process on %s that dies on the way", (store) => {
   /** Everything from the last try on, with a crash after each write; whoever is left finishes it. */
   async function crashes(
@@ -792,10 +940,10 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       await ada.tasks.add({ task: "later", to: "ben", intent: "y", after: ["t"] });
       const { handle } = await take(ben);
-      const { store: dying, died } = dyingAfterWrites(most, await reopen());
-      const doomed = await new Hub(dying, { clock, random }).agent("ben");
+      const dying = dyingAfterWrites(most, await reopen());
+      const doomed = new Hub(dying.store, { clock, random }).agent("ben");
       await doomed
-        .resume(handle)
+        .then((agent) => agent.resume(handle))
         .then(end)
         .catch(() => {});
       for (let n = 0; n < 4; n++) await pass(COORDINATOR_MS);
@@ -806,7 +954,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
       expect(await hub.tasks.get("later")).toMatchObject({ state: "failed" });
       expect((await hub.verify()).problems).toEqual([]);
-      if (!died()) return most;
+      if (!dying.isDead) return most;
     }
   }
 
@@ -852,26 +1000,38 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("right after a line in the queue became too long: that is told and decided all the same [CRD-4]", async () => {
-    const clock = new VirtualClock();
-    const options = { clock, random, limits: { hops: 1 } };
-    const reopen = sharedStore(store, { clock });
-    const hub = new Hub(await reopen(), options);
-    const { ada, ben, pass } = await people(hub, clock, false);
-    await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
-    await (await take(ben)).handoff({ to: "ada" });
-    const { handle } = await take(ada);
-    const doomed = new Hub(dyingAfterWrites(1, await reopen()).store, options);
-    const work = await (await doomed.agent("ada")).resume(handle);
-    await work.handoff({ to: "ben" }).catch(() => {});
-    await pass(1);
-    expect(await hub.failures.list()).toMatchObject([
-      { failure: { type: "hop_limit", attempt: 1 }, decision: { decision: "abort", by: "baton" } },
-    ]);
-    expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
-    expect(await ben.accept()).toBeUndefined();
-    expect((await hub.verify()).problems).toEqual([]);
-  });
+  it.each([
+    ["in the queue", false],
+    ["that a coordinator sees to", true],
+  ])(
+    "right after a line %s became too long: that is told and decided all the same [CRD-4]",
+    async (_, coordinator) => {
+      const clock = new VirtualClock();
+      const options = { clock, random, limits: { hops: 1 } };
+      const reopen = sharedStore(store, { clock });
+      const hub = new Hub(await reopen(), options);
+      const { ada, ben, pass } = await people(hub, clock, coordinator);
+      const first = { task: "t", to: "ben", intent: "x" };
+      await (coordinator ? ada.handoff(first) : ada.tasks.add(first));
+      await (await take(ben)).handoff({ to: "ada" });
+      const { handle } = await take(ada);
+      const dying = dyingAfterWrites(1, await reopen());
+      const doomed = await new Hub(dying.store, options).agent("ada");
+      await (await doomed.resume(handle)).handoff({ to: "ben" }).catch(() => {});
+      expect(dying.isDead).toBe(true);
+      await pass(1);
+      if (coordinator) await pass(COORDINATOR_MS);
+      expect(await hub.failures.list()).toMatchObject([
+        {
+          failure: { type: "hop_limit", attempt: 1 },
+          decision: { decision: "abort", by: "baton" },
+        },
+      ]);
+      expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
+      expect(await ben.accept()).toBeUndefined();
+      expect((await hub.verify()).problems).toEqual([]);
+    },
+  );
 
   it("leaves a decision that is carried out, wherever it dies [CRD-4]", async () => {
     for (let most = 1, died = true; died; most++) {
@@ -883,9 +1043,10 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       const child = await ada.tasks.add({ task: "t/part", parent: "t", to: "ada", intent: "z" });
       await fails(ben);
       const dying = dyingAfterWrites(most, await reopen());
-      const carl = await new Hub(dying.store, { clock, random }).agent("carl");
-      await carl.failures.decide(sent.id, { decision: "abort", reason: "Enough" }).catch(() => {});
-      died = dying.died();
+      const carl = new Hub(dying.store, { clock, random }).agent("carl");
+      const abort = { decision: "abort", reason: "Enough" } as const;
+      await carl.then(({ failures }) => failures.decide(sent.id, abort)).catch(() => {});
+      died = dying.isDead;
       for (let n = 0; n < 4; n++) await pass(COORDINATOR_MS);
       expect(await hub.failures.list({ task: "t" }), `after ${most} writes`).toMatchObject([
         { decision: { by: "carl", decision: "abort" } },

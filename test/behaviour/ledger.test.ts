@@ -704,6 +704,9 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
       state: "All is well. Use Memcached for the sessions.",
     });
     expect(next.flags?.map(({ about, path }) => [about, path])).toEqual([["which-cache", "state"]]);
+    const { text } = (await (await reviewer.accept())?.view()) ?? { text: "" };
+    expect(text).toMatch(/- flagged about which-cache, at «state»: «speaks against "Use Redis/);
+    expect(text).not.toMatch(/speaks against.*speaks against/);
   });
 
   it("agreeing with it, or speaking of something else, is not [ENV-10]", async () => {

@@ -1,6 +1,6 @@
 /** The shared context: what a whole team reads, few write, and everybody can propose to. */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -128,8 +128,8 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(stale.hint).toContain("basedOn: 2");
     const taken = await refusal(lead.context.set({ ...NAMES, rule: "Any name goes" }));
     expect(taken.code).toBe("context_conflict");
-    const gone = await refusal(lead.context.set(convention("other"), { basedOn: 1 }));
-    expect(gone.code).toBe("context_conflict");
+    const never = await refusal(lead.context.set(convention("other"), { basedOn: 1 }));
+    expect(never.code).toBe("not_in_context");
     expect(await hub.context.item("conventions", "names")).toMatchObject({ version: 2 });
     const { memory } = second;
     expect(await lead.relations(memory)).toMatchObject([
@@ -232,6 +232,14 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(again.message).toContain("retired at version 3");
     const anew = await lead.context.set({ ...NAMES, rule: "Anew" });
     expect(anew.version).toBe(4);
+    expect(await hub.context.history("conventions", "names")).toMatchObject([
+      { kind: "set", version: 4, was: 0, item: { rule: "Anew" } },
+      { kind: "retired", version: 3, was: 2 },
+      { kind: "set", version: 2, was: 1 },
+      { kind: "set", version: 1, was: 0 },
+    ]);
+    const never = await refusal(lead.context.set(convention("nmaes"), { basedOn: 4 }));
+    expect(never).toMatchObject({ code: "not_in_context", hint: "Did you mean names?" });
     const unknown = await refusal(hub.context.history("conventions", "nmaes"));
     expect(unknown.hint).toBe("Did you mean names?");
   });
@@ -261,6 +269,20 @@ describe.each(STORES)("shared context on %s", (store) => {
       changes: [{ version: 4 }],
       more: false,
     });
+    const beyond = await refusal(hub.context.changes({ since: 5 }));
+    expect(beyond).toMatchObject({ code: "invalid_input", path: "since" });
+  });
+
+  it("tells a session of changes to what it has not read, though it has looked at some of it [CRD-1]", async () => {
+    const { lead, coder } = await teamOn(await openFresh(store));
+    await writeAll(lead, [NAMES, FIXTURES]);
+    await coder.context.read({ sections: ["project"] });
+    await coder.context.read({ role: "tester" });
+    expect(coder.context.seen).toBe(0);
+    expect((await coder.context.changes()).changes).toHaveLength(2);
+    await lead.context.set(BRANCH);
+    await coder.context.read({ role: "coder" });
+    expect(coder.context.seen).toBe(3);
   });
 
   it("believes no memory that only looks like an item [CRD-1]", async () => {
@@ -366,6 +388,9 @@ describe.each(STORES)("reading the shared context on %s", (store) => {
     expect((await refusal(coder.context.read({ tokens: atLeast - 1 }))).code).toBe(
       "budget_too_small",
     );
+    const head = await refusal(coder.context.read({ tokens: 5, sections: ["conventions"] }));
+    expect(head.message).toMatch(/^The heading alone takes \d+ tokens, \d+ more than .* 5\.$/);
+    expect(head.hint).not.toContain("must");
   });
 });
 
@@ -429,8 +454,12 @@ describe("the size of the shared context", () => {
     expect(over).toMatchObject({ code: "limit_exceeded", details: { limit: "contextItems" } });
     await lead.context.set(convention("c-0", "Changed"), { basedOn: 1 });
     await lead.context.retire("conventions", "c-1", { basedOn: 2, reason: "Room" });
-    await lead.context.set(convention("over"));
+    const { version } = await lead.context.set(DATABASE);
     expect((await refusal(lead.context.set(convention("again")))).code).toBe("limit_exceeded");
+    // What takes the place of another is none more.
+    await lead.context.set({ ...DATABASE, key: "store", supersedes: "database" });
+    const two = { ...DATABASE, key: "store", choice: "SQLite" };
+    expect((await lead.context.set(two, { basedOn: version + 1 })).version).toBe(version + 2);
   });
 });
 
@@ -490,7 +519,7 @@ describe.each(STORES)("decisions on %s", (store) => {
       { kind: "supersedes", target: first.memory },
     ]);
     expect(await hub.context.history("decisions", "database")).toMatchObject([
-      { kind: "retired", version: 2, reason: "store takes its place" },
+      { kind: "retired", version: 2, was: 1, reason: "store takes its place" },
       { kind: "set", version: 1 },
     ]);
     expect(await hub.context.changes({ since: 1 })).toMatchObject({
@@ -510,6 +539,10 @@ describe.each(STORES)("decisions on %s", (store) => {
       supersedes: "databse",
     });
     expect((await refusal(never)).code).toBe("not_in_context");
+    await lead.quarantine([second.memory], "Nobody agreed to it");
+    expect(await hub.context.changes({ since: 1, limit: 1 })).toMatchObject({
+      changes: [{ key: "store", hidden: "quarantined", replaced: "database" }],
+    });
   });
 
   it("are held against each other also when both are made at once [CRD-1]", async () => {
@@ -542,6 +575,23 @@ describe("the judge of decisions", () => {
     const recall = right / told.filter((each) => each.against).length;
     return { pairs: pairs.length, precision, recall };
   }
+
+  it("sees signs, and no difference in case or a full stop [CRD-1]", () => {
+    const said = (question: string, choice: string) => ({ question, choice, rejected: [] });
+    const judged = (a: ReturnType<typeof said>, b: typeof a) => [
+      speaksAgainst(a, b),
+      speaksAgainst(b, a),
+    ];
+    const against = "answers the same question otherwise";
+    const languages = judged(said("Which language?", "C#"), said("Which language?", "C++"));
+    expect(languages).toEqual([against, against]);
+    expect(judged(said("🎨?", "🔴"), said("🎨?", "🔵"))).toEqual([against, against]);
+    const [named, small] = [
+      said("Which database?", "PostgreSQL."),
+      said("Database?", "postgresql"),
+    ];
+    expect(judged(named, small)).toEqual([undefined, undefined]);
+  });
 
   it("tells contradictions from decisions that stand beside each other [CRD-1]", () => {
     const lists = { "looked at": LOOKED_AT, "held out": HELD_OUT, hard: HARD };
@@ -612,6 +662,27 @@ describe.each(STORES)("proposals on %s", (store) => {
     expect(stale.kind === "stale" && stale.delivery.state).toBe("declined");
     expect(await hub.context.item("conventions", "names")).toMatchObject({ rule: NAMES.rule });
     expect((await sent.completed()).kind).toBe("completed");
+    const supersedes = "databse";
+    const never = await refusal(
+      coder.context.propose({ ...DATABASE, supersedes }, { reason: REASON }),
+    );
+    expect(never).toMatchObject({ code: "not_in_context", details: { key: supersedes } });
+    const none = coder.context.propose(null as unknown as ContextInput, { reason: REASON });
+    expect((await refusal(none)).code).toBe("invalid_input");
+  });
+
+  it("that their proposer has changed meanwhile are looked at again before anything is written [CRD-1]", async () => {
+    const { hub, lead, coder } = await teamOn(await openFresh(store));
+    await coder.context.propose(NAMES, { reason: REASON });
+    const work = await take(lead);
+    await coder.context.propose({ ...NAMES, rule: "Better" }, { reason: REASON });
+    expect(await lead.context.adopt(work)).toMatchObject({
+      kind: "extended",
+      envelope: { payload: { data: { change: { rule: "Better" } } } },
+    });
+    expect(await hub.context.changes()).toMatchObject({ version: 0 });
+    expect(await lead.context.adopt(work)).toMatchObject({ kind: "adopted", version: 1 });
+    expect(await hub.context.item("conventions", "names")).toMatchObject({ rule: "Better" });
   });
 
   it("are written once, though whoever adopted one died before completing it [CRD-1]", async () => {
@@ -622,6 +693,8 @@ describe.each(STORES)("proposals on %s", (store) => {
     const dying = new Hub(dyingAfter("appendMemories", await reopen()), { clock });
     const doomed = await dying.agent("lead");
     const held = await take(doomed);
+    // Its next holder gets an envelope that was reconstructed: another one with the same proposal.
+    await (await hub.agent("lead")).resume(held.handle).then((same) => same.note("Looks right"));
     expect((await refusal(doomed.context.adopt(held))).code).toBe("store_closed");
     expect(await hub.context.item("conventions", "names")).toMatchObject({ version: 1 });
     // Somebody else has gone on meanwhile: it was adopted all the same.
@@ -630,7 +703,7 @@ describe.each(STORES)("proposals on %s", (store) => {
     clock.advance(120_000);
     const lead = await hub.agent("lead");
     const again = await take(lead);
-    expect(again.redelivered).toBe(true);
+    expect(again.envelope).toMatchObject({ reconstructed: { notes: 1 } });
     expect(await lead.context.adopt(again)).toMatchObject({ kind: "adopted", version: 1 });
     expect(await hub.context.changes()).toMatchObject({ version: 2 });
     expect((await refusal(doomed.context.adopt(held))).code).toBe("store_closed");
@@ -766,6 +839,24 @@ describe("project state from git", () => {
     writeFileSync(join(folder, "newer.ts"), "x");
     expect(namesIn(await lead.context.project(folder))).toEqual(["project/changes"]);
     expect(await hub.context.changes()).toMatchObject({ version: 4 });
+    const released = { ...BRANCH, key: "released", content: "1.2" };
+    await lead.context.project([released]);
+    expect(await lead.context.project([released])).toEqual([]);
+    const roles = ["coder"];
+    expect(await lead.context.project([{ ...released, roles }])).toMatchObject([{ roles }]);
+    const none = lead.context.project(null as unknown as []);
+    expect((await refusal(none)).code).toBe("invalid_input");
+  });
+
+  it("names a file that was renamed once, also where that is not staged [CRD-1]", async () => {
+    const folder = repository();
+    writeFileSync(join(folder, "readme.md"), "A text long enough to be known again\n".repeat(20));
+    execFileSync("git", ["-C", folder, "add", "readme.md"]);
+    renameSync(join(folder, "readme.md"), join(folder, "begin.md"));
+    execFileSync("git", ["-C", folder, "add", "--intent-to-add", "begin.md"]);
+    const [, , changes] = await projectFromGit(folder);
+    expect(changes?.data).toMatchObject({ uncommitted: 3 });
+    expect(changes?.content).toContain("uncommitted: begin.md, readme.md, new.ts;");
   });
 
   it("is told of a repository without a commit, and of a folder that is none [CRD-1]", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { STANDS, type Stand, standOf, stateOf } from "../../src/coordination/tasks/state.ts";
 import {
   type Agent,
+  BatonError,
   Hub,
   type HubOptions,
   type NewTask,
@@ -36,6 +37,19 @@ const task = (name: string, rest: Partial<NewTask> = {}): NewTask => ({
 
 const finish = async (agent: Agent, name: string, summary = `${name} is finished`) =>
   (await take(agent, { task: name })).complete({ summary });
+
+/** The store, but for one operation that it does not take now. */
+const failing = (store: Store, operation: keyof Store): Store =>
+  new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      if (name !== operation) return value.bind(target);
+      return async () => {
+        throw new BatonError("store_busy", { message: "Not now.", hint: "Later." });
+      };
+    },
+  });
 
 const names = (tasks: readonly TaskInfo[]): string[] => tasks.map((each) => each.task);
 
@@ -320,6 +334,18 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await lead.tasks.add(task("new", { parent: "feature", after: ["api"] })); // Its sister.
     });
 
+    it("is added once its handoff is, whatever the store does then [CRD-2]", async () => {
+      const reopen = sharedStore(store);
+      const { lead, coder } = await register(new Hub(await reopen()));
+      await lead.tasks.add(task("design"));
+      await finish(coder, "design");
+      const mortal = new Hub(failing(await reopen(), "moveDeliveries"));
+      const added = await (await mortal.agent("lead")).tasks.add(
+        task("build", { after: ["design"] }),
+      );
+      expect(added.task).toMatchObject({ task: "build", after: ["design"] });
+    });
+
     it("begins at once when all that it waits for is done [CRD-2]", async () => {
       const { lead, coder } = await team(store);
       await lead.tasks.add(task("design"));
@@ -513,6 +539,36 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hub.tasks.get("waiting")).state).toBe("open");
     });
 
+    it("asks nobody again about what had failed by then [CRD-2]", async () => {
+      const { hub, lead, coder } = await team(store);
+      await lead.tasks.add(task("api"));
+      await (await take(coder)).fail({ class: "permanent", message: "No such table" });
+      await hub.carryOut();
+      expect((await hub.tasks.get("api")).state).toBe("failed");
+      const again = await lead.tasks.reopen("api", "There is one now");
+      expect(again).toMatchObject({ state: "open", why: expect.stringContaining("close it") });
+      await lead.handoff({ task: "api", to: "role:coder", intent: "Use the table" });
+      await finish(coder, "api", "Written");
+      expect(await hub.tasks.get("api")).toMatchObject({
+        state: "done",
+        closed: { reason: "Written" },
+      });
+    });
+
+    it("minds what fails after it [CRD-2]", async () => {
+      const { hub, lead, coder } = await team(store);
+      await hub.agent("boss", { role: "coordinator" });
+      await lead.tasks.add(task("api"));
+      const first = await take(coder);
+      await first.fail({ class: "permanent", message: "No such table" });
+      await lead.tasks.cancel("api", "Not now");
+      await lead.tasks.reopen("api", "There is one now");
+      await lead.redrive(first.id);
+      expect((await hub.tasks.get("api")).state).toBe("open");
+      await (await take(coder)).fail({ class: "permanent", message: "It is empty" });
+      expect(await hub.tasks.get("api")).toMatchObject({ state: "blocked" });
+    });
+
     it("is refused below a task that is closed [CRD-2]", async () => {
       const { lead, coder } = await team(store);
       await lead.tasks.add(task("feature"));
@@ -638,6 +694,32 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await take(lead)).task).toBe("build");
     });
 
+    it("costs what it waits for little while others of them are open [CRD-2]", async () => {
+      const reopen = sharedStore(store);
+      const lasting = await reopen();
+      const lines: string[] = [];
+      const hub = new Hub(
+        new Proxy(lasting, {
+          get(target, name: keyof Store) {
+            const value = target[name];
+            if (typeof value !== "function") return value;
+            return (...given: unknown[]) => {
+              if (name === "readLine") lines.push(String(given[1]));
+              return (value as (...args: unknown[]) => unknown).apply(target, given);
+            };
+          },
+        }),
+      );
+      const { lead, coder } = await register(hub);
+      const first = Array.from({ length: 20 }, (_, i) => `task-${i}`);
+      for (const name of first) await lead.tasks.add(task(name));
+      await lead.tasks.add(task("last", { after: first }));
+      const work = await take(coder, { task: "task-0" });
+      lines.length = 0;
+      await work.complete({});
+      expect([...new Set(lines)].sort()).toEqual(["last", "task-0"]); // None of the other nineteen.
+    });
+
     it("opens only when the last of several is done [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       for (const name of ["a", "b", "c"]) await lead.tasks.add(task(name));
@@ -699,6 +781,33 @@ describe.each(STORES)("the task queue on %s", (store) => {
       );
       // The queue gives the most urgent first, too.
       expect((await take(coder)).task).toBe("first");
+    });
+
+    it("shows an agent what it has and could take, not what it had [CRD-2]", async () => {
+      const { hub, lead, coder, tester } = await team(store);
+      await lead.tasks.add(task("api"));
+      await lead.tasks.add(task("docs", { to: "tester" }));
+      await (await take(coder)).handoff({ to: "tester", state: "Written" });
+      const of = async (agent: string) => (await onBoard(hub, { agent })).open.sort();
+      expect([await of("coder"), await of("tester")]).toEqual([[], ["api", "docs"]]);
+      await (await take(tester, { task: "docs" })).release();
+      expect(await of("tester")).toEqual(["api", "docs"]);
+    });
+
+    it("says why by the line that counts, whatever else was sent before it [CRD-2]", async () => {
+      const { hub, lead, coder, tester } = await team(store);
+      await lead.tasks.add(task("api"));
+      await lead.handoff({ task: "api", to: "tester", intent: "Try it" });
+      const work = await take(tester);
+      await work.clarify("On which machine?");
+      expect(await hub.tasks.get("api")).toMatchObject({
+        state: "in_progress",
+        why: "tester asked lead about it, and waits for the answer",
+      });
+      await (await take(coder)).fail({ message: "No network" });
+      await lead.answer(work.id, "Any");
+      await take(tester);
+      expect((await hub.tasks.get("api")).why).toMatch(/^held by tester /);
     });
 
     it("comes in pages, as closed tasks do [CRD-2]", async () => {
@@ -961,6 +1070,22 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await take(theirs.coder, { task: "build" })).envelope.results).toHaveLength(1);
     });
 
+    it("a task that is being cancelled gets no parts, and none of them is reopened [CRD-2]", async () => {
+      const { other, mine, theirs, meanwhile } = await interrupted("moveDeliveries");
+      await theirs.lead.tasks.add(task("feature"));
+      await theirs.lead.tasks.add(task("api", { parent: "feature" }));
+      await finish(theirs.coder, "api");
+      const codes: string[] = [];
+      meanwhile(async () => {
+        const part = theirs.lead.tasks.add(task("docs", { parent: "feature" }));
+        codes.push((await refusal(part)).code);
+        codes.push((await refusal(theirs.lead.tasks.reopen("api", "Not good"))).code);
+      });
+      await mine.lead.tasks.cancel("feature", "No more");
+      expect(codes).toEqual(["task_closed", "task_closed"]);
+      expect((await other.tasks.tree("feature")).parts).toMatchObject([{ state: "done" }]);
+    });
+
     it("a task that is cancelled meanwhile is not closed as done [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("appendMemories");
       await theirs.lead.tasks.add(task("api", { closing: "told" }));
@@ -1040,6 +1165,42 @@ describe.each(STORES)("the task queue on %s", (store) => {
       // Accepting, completing, closing both, opening both: it can die after each but the last.
       expect(died).toBeGreaterThan(4);
     });
+
+    it.each(["a task that waits for its parent", "somebody looks at the tree", "nobody asks"])(
+      "a part that is over does not hold up its parent: %s [CRD-2]",
+      async (found) => {
+        await dying(complete, {
+          async before(hub) {
+            const lead = await hub.agent("lead");
+            await lead.tasks.add(task("feature", { to: "lead" }));
+            await lead.tasks.add(task("backend", { to: "lead", parent: "feature" }));
+            await lead.tasks.add(task("api", { parent: "backend" }));
+            for (const name of ["feature", "backend"]) await finish(lead, name);
+            if (found.includes("waits")) {
+              await lead.tasks.add(task("release", { to: "tester", after: ["feature"] }));
+            }
+          },
+          async after(hub, clock) {
+            await hub.carryOut();
+            clock.advance(60_000); // What it held and did not complete goes to the next.
+            await (await hub.agent("coder")).accept().then((work) => work?.complete({}));
+            if (found.includes("waits")) {
+              expect((await take(await hub.agent("tester"))).task).toBe("release");
+            } else if (found.includes("tree")) {
+              expect((await hub.tasks.tree("feature")).state).toBe("done");
+            } else {
+              for (let round = 0; round < 3; round++) {
+                clock.advance(60_000);
+                await hub.carryOut();
+              }
+            }
+            for (const name of ["api", "backend", "feature"]) {
+              expect(await closings(hub, name)).toHaveLength(1);
+            }
+          },
+        });
+      },
+    );
 
     it("a board finds what is over and not closed [CRD-2]", async () => {
       await dying(complete, {
@@ -1128,6 +1289,22 @@ describe.each(STORES)("the task queue on %s", (store) => {
     await lead.redact({ ids: [record] }, "All of it");
     expect((await hub.tasks.get("api")).closed?.reason).toBe("[redacted]");
     expect((await hub.tasks.get("api")).state).toBe("done");
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+describe.each(STORES)("redacting on %s", (store) => {
+  it("how work ended takes what its closing repeats of it along [CRD-2]", async () => {
+    const { hub, lead, coder } = await team(store);
+    await lead.tasks.add(task("api"));
+    const settled = await finish(coder, "api", "The password is hunter2");
+    if (settled.kind !== "settled") throw new Error("it was extended");
+    await lead.redact({ ids: [settled.delivery.settledBy] }, "A secret");
+    expect(await hub.tasks.get("api")).toMatchObject({
+      state: "done",
+      closed: { reason: "[redacted]" },
+    });
+    expect(JSON.stringify(await hub.recent({ task: "api" }))).not.toContain("hunter2");
     expect((await hub.verify()).problems).toEqual([]);
   });
 });

@@ -39,6 +39,24 @@ describe("baton", () => {
     expect(stderr).not.toMatch(/node_modules|open-hub|commands\/(?!dead)/);
   });
 
+  it.each(["context", "failure", "ledger", "demo"])(
+    "shows what else begins with a word that is a command itself: %s",
+    async (word) => {
+      const { code, stdout } = await baton([word, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`Usage  baton ${word}`);
+      const others = COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+      expect(others.length).toBeGreaterThan(0);
+      for (const { name } of others) expect(stdout).toContain(`  baton ${name}`);
+    },
+  );
+
+  it("has its list of commands on lines that fit a wide terminal", async () => {
+    const { stdout } = await baton(["help"]);
+    const wide = stdout.split("\n").filter((line) => line.length > 150);
+    expect(wide).toEqual([]);
+  });
+
   it("says its version without loading the library", async () => {
     const { code, stdout, stderr } = await baton(["--version"], { node: ["--import", LISTING] });
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
@@ -78,6 +96,9 @@ describe("a mistake on the command line", () => {
     [["line"], "task", "baton line <task>"],
     [["line", "two", "words"], "words", "in quotes"],
     [["recent", "--constructor"], "--constructor", "See baton help recent."],
+    [["ledger", "relase", "auth", "con-1"], "relase", "Did you mean baton ledger release?"],
+    [["ledger", "relase", "auth", "--reason", "x"], "relase", "Did you mean baton ledger release?"],
+    [["demo", "tem"], "tem", "Did you mean baton demo team?"],
   ])("is told with the word that was meant: %s", async (words, place, hint) => {
     const { code, stdout, stderr } = await baton(words);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });

@@ -427,7 +427,11 @@ describe("baton profile", () => {
     });
     const reset = await store.baton("profile", "coder", "--reset");
     expect(reset.stdout).toContain("as it comes with Baton");
-    expect((await store.baton("profile", "gardener")).code).toBe(0);
+    const nobody = await store.baton("profile", "codr");
+    expect(nobody.code).toBe(0);
+    expect(nobody.stdout).toContain("codr  is not described: as for any role. Did you mean coder?");
+    const meant = await store.baton("profile", "gardener", "--set", "tokens=900");
+    expect(meant.stdout).toContain('Nobody is registered with the role "gardener".');
   });
 
   it("refuses what is no setting, and says where [CTX-5]", async () => {

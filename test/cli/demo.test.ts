@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT, runScript } from "../support/run-script.ts";
-import { type TestStore, testStore } from "./baton.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { baton, type TestStore, testStore } from "./baton.ts";
 
 const lineOf = async (store: TestStore, task: string) => {
   await using hub = await store.open();
@@ -74,9 +75,11 @@ describe("baton demo", () => {
     const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
       ([, words = ""]) => words,
     );
-    expect(commands).toHaveLength(4);
+    expect(commands).toHaveLength(7);
+    using folder = temporaryFolder();
+    const env = { BATON_STORE: store.address, TMPDIR: folder.path };
     for (const words of commands) {
-      const run = await store.baton(...words.split(" "));
+      const run = await baton(words.split(" "), { env });
       expect({ words, code: run.code, stderr: run.stderr }).toEqual({ words, code: 0, stderr: "" });
       expect(run.stdout).not.toMatch(/No handoffs|Nothing remembered/);
     }
@@ -85,7 +88,6 @@ describe("baton demo", () => {
       expect(Object.keys(scripts)).toContain(name);
     }
     const [, example = ""] = /npm run example -- (\S+)/.exec(next) ?? [];
-    const env = { BATON_STORE: store.address };
     expect((await runScript("scripts/example.ts", [example], { env })).code).toBe(0);
   });
 

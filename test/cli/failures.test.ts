@@ -37,6 +37,8 @@ describe("baton failure", () => {
     expect(listed).toMatchObject({ delivery: id, failure: { hints: ["Check types.ts"] } });
     const shown = await store.baton("failure", "show", listed.report);
     expect(shown.stdout).toContain("Check types.ts");
+    const page = await store.baton("failure", "--limit", "1");
+    expect(page.stdout).toContain("There may be more: --limit 2");
     expect((await store.baton("failure", "--task", "other")).stdout).toContain("Nothing failed");
   }, 60_000);
 
@@ -46,10 +48,15 @@ describe("baton failure", () => {
     const why = ["--reason", "She knows the data"];
     const denied = await store.baton("failure", "decide", id, "retry", ...why, "--as", "ben");
     expect(denied.code).toBe(77);
+    expect(denied.stderr).toContain("baton agent add ben --role coordinator");
     const typo = await store.baton("failure", "decide", id, "rerout", ...why, "--as", "carl");
     expect(typo.stderr).toContain("reroute");
     const nowhere = await store.baton("failure", "decide", id, "reroute", ...why, "--as", "carl");
-    expect(nowhere.code).not.toBe(0);
+    expect(nowhere.code).toBe(64);
+    expect(nowhere.stderr).toContain("Say --to <agent> or --to role:<role>.");
+    const late = [...why, "--delay", "5m", "--as", "carl"];
+    const paused = await store.baton("failure", "decide", id, "abort", ...late);
+    expect(paused.stderr).toContain("delayMs: goes with retry and reroute only");
     const to = ["--to", "dora", "--as", "carl"];
     const done = await store.baton("failure", "decide", id, "reroute", ...why, ...to);
     expect(done.stdout).toContain(`reroute  ${id} is ready`);
@@ -58,6 +65,30 @@ describe("baton failure", () => {
     expect(again.stdout).toMatch(/decided before +reroute to dora, by carl/);
     expect((await store.baton("failure", "--undecided")).stdout).toContain("Nothing failed");
     expect((await store.baton("failure")).stdout).toMatch(/decided +reroute to dora, by carl/);
+  }, 60_000);
+
+  it("says so where a coordinator looks, and how to go on [CRD-4]", async () => {
+    using store = testStore();
+    const id = await withFailure(store);
+    const waiting = await store.baton("inbox", "carl");
+    expect(waiting.stdout).toContain(
+      "failed: missing_type (permanent) by ben: User is not defined",
+    );
+    const taken = await store.baton("accept", "--as", "carl");
+    expect(taken.stdout).toContain(
+      `baton failure decide ${id} retry|reroute|ask|abort --as carl --reason <text>`,
+    );
+    await store.baton("failure", "decide", id, "retry", "--reason", "Again", "--as", "carl");
+    const again = await store.baton("accept", "--as", "ben");
+    expect(again.stdout).toMatch(/before +attempt 1 by ben failed .*User is not defined/);
+    expect(again.stdout).toContain("might mend it: Check types.ts");
+    const { handle } = JSON.parse((await store.baton("inbox", "ben", "--json")).stdout).map(
+      ({ delivery }: { delivery: { id: string; fence: number } }) => ({
+        handle: `${delivery.id}#${delivery.fence}`,
+      }),
+    )[0];
+    const failed = await store.baton("fail", handle, "Still not", "--permanent");
+    expect(failed.stdout).toContain(`whoever decides was told: baton failure show ${id}`);
   }, 60_000);
 
   it("makes, lists and drops rules [CRD-4]", async () => {
@@ -74,6 +105,13 @@ describe("baton failure", () => {
       "→ reroute role:architect  when type missing_type and role coder",
     );
     expect((await store.baton("failure")).stdout).toMatch(/would +reroute role:architect, by rule/);
+    const later = await store.baton("failure", "rule", "later", "--abort", "--delay", "5m");
+    expect(later.stderr).toContain("--delay goes with --retry");
+    const dropped = await store.baton("failure", "rule", "types", "--drop", "--type", "other");
+    expect(dropped.stderr).toContain("--drop takes the whole rule away");
+    const paused = await store.baton("failure", "rule", "later", "--retry", "--delay", "5m");
+    expect(paused.stdout).toContain("→ retry after 5m  always");
+    await store.baton("failure", "rule", "later", "--drop");
     expect((await store.baton("failure", "rule", "type", "--drop")).stderr).toContain("types");
     await store.baton(...rule, "--drop");
     expect((await store.baton("failure", "rule")).stdout).toContain("No rules");

@@ -26,6 +26,22 @@ describe("baton ledger", () => {
     expect((await store.baton("ledger", "auht", "--json")).stdout.trim()).toBe("null");
   });
 
+  it("says which roles may release, and sets them [ENV-10]", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const usual = await store.baton("ledger", "releasers");
+    expect(usual).toMatchObject({ code: 0, stdout: "coordinator\nplanner\nlead\n" });
+    const set = await store.baton("ledger", "releasers", "coder", "--json");
+    expect(JSON.parse(set.stdout)).toEqual(["coder"]);
+    await using hub = await store.open();
+    expect(await hub.releasers()).toEqual(["coder"]);
+    const none = await store.baton("ledger", "releasers", "--none");
+    expect(none.stdout).toContain("Only whoever set something");
+    expect(await hub.releasers()).toEqual([]);
+    const both = await store.baton("ledger", "releasers", "lead", "--none");
+    expect(both.code).toBe(64);
+  }, 60_000);
+
   it("takes something off with a reason, by who may [ENV-10]", async () => {
     using store = testStore();
     await withHandoff(store);
@@ -35,6 +51,7 @@ describe("baton ledger", () => {
     const denied = await store.baton("ledger", "release", "auth", id, ...why, "--as", "coder");
     expect(denied.code).toBe(77);
     expect(denied.stderr).toContain("planner, role:coordinator");
+    expect(denied.stderr).toContain("baton ledger releasers names the roles");
     const typo = await store.baton(
       "ledger",
       "release",

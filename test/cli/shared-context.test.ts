@@ -27,7 +27,7 @@ describe("baton context", () => {
     const again = await store.baton("context", "set", ...rule, "--level", "should", ...AS_LEAD);
     expect(again.code).toBe(65);
     expect(again.stderr).toContain("is there already, at version 1 (by lead)");
-    expect(again.stderr).toContain("basedOn: 1");
+    expect(again.stderr).toContain("write again with --based-on 1");
     const shown = await store.baton("context", "show", "--role", "tester");
     expect(shown.stdout).toContain(
       "- must no-fixtures: «Do not touch the fixtures» because «Replayed»",
@@ -57,8 +57,14 @@ describe("baton context", () => {
     expect(refused.stderr).toContain(
       'database: "Which database do we use?" "PostgreSQL" (by lead;',
     );
+    expect(refused.stderr).toContain("--supersedes database");
+    expect(refused.stderr).toContain("--despite database");
     const despite = await store.baton("context", "decide", ...second, "--despite", "database");
     expect(despite.stdout).toBe("decisions/db  version 2\n");
+    const proposal = ["decisions", "store", "MongoDB", "--question", "Which database do we use?"];
+    const reason = ["--reason", "It scales", "--as", "coder", "--json"];
+    const proposed = await store.baton("context", "propose", ...proposal, ...reason);
+    expect(JSON.parse(proposed.stdout).contradictions).toMatchObject([{ key: "database" }, {}]);
     const slip = await store.baton(
       "context",
       "decide",
@@ -80,6 +86,12 @@ describe("baton context", () => {
     const reason = ["--reason", "We differ", "--as", "coder"];
     const proposed = await store.baton("context", "propose", ...change, ...reason);
     expect(proposed).toMatchObject({ code: 0, stderr: "" });
+    const both = await store.baton("context", "propose", ...change, "--retire", ...reason);
+    expect(both.code).toBe(64);
+    expect(both.stderr).toContain("With --retire the item goes");
+    const looked = await store.baton("accept", ...AS_LEAD);
+    expect(looked.stdout).toMatch(/Go on with baton context adopt dlv_\S+#1, or decline/);
+    await store.baton("release", looked.stdout.split("\n")[0] ?? "");
     const taken = await store.baton("accept", ...AS_LEAD, "--json");
     const { handle } = JSON.parse(taken.stdout) as { handle: string };
     const adopted = await store.baton("context", "adopt", handle);

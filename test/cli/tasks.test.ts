@@ -49,6 +49,8 @@ describe("baton task", () => {
     const first = await store.baton("task", "next", "--as", "ben", "--json");
     const { handle, envelope } = JSON.parse(first.stdout);
     expect(envelope.task).toBe("api");
+    const waiting = await store.baton("inbox", "cyd");
+    expect(waiting.stdout).toContain("scheduled  docs from ada for role:coder, after api");
     const early = await store.baton("task", "next", "--as", "cyd", "--json");
     expect(JSON.parse(early.stdout)).toBeNull();
     const refused = await store.baton("task", "close", "api", "--as", "ada", "--reason", "Enough");
@@ -57,6 +59,7 @@ describe("baton task", () => {
     expect(refused.stderr).toContain('baton task cancel "api"');
     expect((await store.baton("complete", handle, "It answers")).stderr).toBe("");
     const second = await store.baton("task", "next", "--as", "cyd", "--json");
+    expect(JSON.parse(second.stdout).primer).toContain("- api, by ben: It answers");
     expect(JSON.parse(second.stdout).envelope).toMatchObject({
       task: "docs",
       results: [{ task: "api", agent: "ben", summary: "It answers" }],
@@ -65,8 +68,12 @@ describe("baton task", () => {
     expect(closed.stdout).toMatch(
       /^done +api +high +role:coder +closed as done by ben: It answers\n$/,
     );
+    const [line] = (await store.baton("inbox", "cyd")).stdout.split("\n");
+    expect(line).not.toContain("not before");
     const wrong = await store.baton("task", "list", "--closed", "--role", "coder");
     expect(wrong.stderr).toContain("--role is for tasks that are not closed");
+    const neither = await store.baton("task", "list", "--closed", "--state", "blocked");
+    expect(neither.stderr).toContain("A task that was closed is not blocked");
   }, 60_000);
 
   it("closes, reopens and cancels, with reasons [CRD-2]", async () => {
@@ -103,8 +110,12 @@ describe("baton task", () => {
     const typo = await store.baton("task", "show", "dcos");
     expect(typo.code).toBe(66);
     expect(typo.stderr).toContain('Did you mean "docs"?');
+    const role = await store.baton("inbox", "role:coder");
+    expect(role.stderr).toContain("baton agents lists who has which role");
     const word = await store.baton("task", "lsit");
     expect(word.stderr).toContain("task list");
+    const twice = await store.baton("task", "add", "docs", "x", "--to", "ben", "--as", "ada");
+    expect(twice.stderr).toContain("hand over what is new (baton handoff send --task docs)");
     const state = await store.baton("task", "list", "--state", "blokced");
     expect(state.stderr).toContain("blocked");
   }, 60_000);

@@ -41,9 +41,9 @@ describe("baton timeline", () => {
       "^ +tried: A deploy",
       "^ +hint: Ask somebody who has it",
       `${at}  baton → role:coordinator +reported +no_access, permanent, try 1: The key`,
-      `${at}  boss +decided +boss: reroute to backup, because It has the key`,
+      `${at}  boss +decided +reroute to backup, because It has the key`,
       `${at}  backup +completed +Deployed\\.`,
-      `${at}  [a-z]+ +closed +.*done`,
+      `${at}  backup +closed +as done: Deployed\\.`,
     ]) {
       expect(stdout).toMatch(new RegExp(told, "m"));
     }

@@ -34,6 +34,7 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   agentByName: "PRIMARY KEY",
   nameOwner: "PRIMARY KEY",
   memory: "memories_id",
+  memoriesById: "memories_id",
   memoryPosition: "memories_id",
   memoryAt: "INTEGER PRIMARY KEY",
   memoriesBackward: "memories_seq",
@@ -97,6 +98,7 @@ const FOUND_BY: Partial<Record<Name, string>> = {
 
 /** Statements whose rows already come in order; sorting would read all of them before the first. */
 const IN_ORDER: readonly Name[] = [
+  "memoriesById",
   "memoriesBackward",
   "memoriesPage",
   "memoriesBefore",

@@ -1,8 +1,11 @@
 import type { Agent } from "../../agent.ts";
 import type { Receipt } from "../../delivery/receipt.ts";
+import type { Envelope } from "../../envelope/schema.ts";
 import type { Hub } from "../../hub.ts";
+import type { AttemptRow } from "../../store/rows.ts";
 import { AS_OPTION, command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
 import { sayConflicts } from "../conflicts.ts";
+import { attemptOf } from "../delivery.ts";
 import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
@@ -57,6 +60,7 @@ export const accept = command({
       say(bold(handle));
       sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
       sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
+      sayField("before", redelivered ? (await hub.attempts(row.id)).flatMap(toldOf) : []);
       say();
       say(printable(primer.trimEnd()));
       say();
@@ -67,11 +71,28 @@ export const accept = command({
           `With what it refers to: baton view ${handle}; every field: baton handoff show ${row.id}`,
         ),
       );
-      say(dim(`Go on with baton note, complete, fail, decline, release or clarify ${handle}`));
+      say(dim(`Go on with ${stepsFor(handle, agent.id, envelope)}`));
     }
     return OK;
   },
 });
+
+/** How a try ended, then what whoever failed thinks might mend it. */
+function toldOf(attempt: AttemptRow): string[] {
+  const said = attempt.reason === "" ? {} : (JSON.parse(attempt.reason) as { hints?: unknown });
+  const hints = Array.isArray(said.hints) ? said.hints : [];
+  return [attemptOf(attempt), ...hints.map((hint) => `might mend it: ${hint}`)];
+}
+
+/** A failure is decided about, and a proposal adopted; all else is worked on. */
+function stepsFor(handle: string, agent: string, { failure, payload }: Envelope): string {
+  if (failure !== undefined) {
+    return `baton failure decide ${failure.delivery} retry|reroute|ask|abort --as ${agent} --reason <text>`;
+  }
+  const work = `note, complete, fail, decline, release or clarify ${handle}`;
+  if (payload?.type !== "context-change") return `baton ${work}`;
+  return `baton context adopt ${handle}, or decline it: baton decline ${handle} <reason>`;
+}
 
 function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | undefined {
   const goal = options["receipt-goal"];

@@ -9,6 +9,7 @@ import {
   ITEM_ARGS,
   ITEM_OPTIONS,
   itemFrom,
+  refuseContent,
   SECTIONS,
   TEXT_ARG,
 } from "../context-item.ts";
@@ -256,6 +257,7 @@ const propose = command({
 
   async run({ args: [section = "", key = "", text], options }) {
     const { as, reason, json, store, workspace } = options;
+    if (options.retire) refuseContent(text, options);
     const change = options.retire
       ? ({ section: section as ContextSection, key, retire: true } as const)
       : itemFrom(section, key, text, options);
@@ -266,7 +268,7 @@ const propose = command({
       change,
       given({ reason, basedOn }) as { reason: string; basedOn?: number },
     );
-    await saySent(sent, json);
+    await saySent(sent, json, { contradictions });
     if (json) return OK;
     for (const { key: other, choice, by, why } of contradictions) {
       say(bad(`  ${oneLine(`speaks against ${other} ("${choice}", by ${by}): ${why}`, 2)}`));

@@ -4,7 +4,8 @@ import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../work.ts";
 
 export const fail = command({
   name: "fail",
-  summary: "gives up on accepted work; it is tried again, or parked in dead letters",
+  summary:
+    "gives up on accepted work; it is tried again, or whoever decides is told, or it is parked",
   args: [HANDLE, { name: "message", help: "what went wrong, in quotes" }],
   options: {
     permanent: { type: "flag", help: "no other try can mend it" },

@@ -9,7 +9,18 @@ import { OK } from "../exit.ts";
 import { given } from "../given.ts";
 import { didYouMean, mistake } from "../mistake.ts";
 import { openExisting, openStore } from "../store.ts";
-import { bad, bold, dim, localTime, oneLine, plural, say, sayJson, table } from "../terminal.ts";
+import {
+  bad,
+  bold,
+  dim,
+  duration,
+  localTime,
+  oneLine,
+  plural,
+  say,
+  sayJson,
+  table,
+} from "../terminal.ts";
 import { openForWork } from "../work.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -41,6 +52,7 @@ const list = command({
     if (json) sayJson(failures);
     else if (failures.length === 0) say(dim("Nothing failed that fits."));
     else for (const failure of failures) sayFailure(failure);
+    if (!json && failures.length === limit) say(dim(`There may be more: --limit ${limit * 2}`));
     return OK;
   },
 });
@@ -137,8 +149,7 @@ function answerLine(answer: DecisionAnswer): string {
 
 const rule = command({
   name: "failure rule",
-  summary:
-    "rules by which the hub decides; makes one, or changes it: of those that fit, the one with most conditions",
+  summary: "rules by which the hub decides, listed; or makes one, changes it, drops it",
   args: [{ name: "name", help: "this rule; else all are listed", optional: true }],
   options: {
     type: { type: "text", value: "<type>", help: "only failures of this type: timeout, silent, …" },
@@ -174,8 +185,11 @@ const rule = command({
   async run({ args: [name], options }) {
     const { type, class: kind, task, receiver, role, decided, json, store, workspace } = options;
     if (name === undefined) return sayRules({ store, workspace }, json);
-    if (options.drop) return dropRule(name, { store, workspace }, json);
     const when = given({ type, class: kind, task, receiver, role, decided });
+    if (options.drop) {
+      if (Object.keys(when).length > 0 || saidThen(options).length > 0) throw onlyDrop();
+      return dropRule(name, { store, workspace }, json);
+    }
     const made = { when, ...given({ reason: options.reason }), then: thenOf(options) };
     await using hub = await openStore({ store, workspace });
     await hub.failures.setRule(name, made as FailureRule);
@@ -193,14 +207,25 @@ interface Then {
   readonly abort?: boolean | undefined;
 }
 
-function thenOf({ retry, delay, reroute, ask, abort }: Then): FailureRule["then"] {
-  const said: FailureRule["then"][] = [
-    ...(retry ? [{ retry: given({ delayMs: delay }) }] : []),
-    ...(reroute === undefined ? [] : [{ reroute }]),
-    ...(ask === undefined ? [] : [{ ask }]),
-    ...(abort ? [{ abort: true as const }] : []),
-  ];
-  const [then, ...more] = said;
+const saidThen = ({ retry, delay, reroute, ask, abort }: Then): FailureRule["then"][] => [
+  ...(retry ? [{ retry: given({ delayMs: delay }) }] : []),
+  ...(reroute === undefined ? [] : [{ reroute }]),
+  ...(ask === undefined ? [] : [{ ask }]),
+  ...(abort ? [{ abort: true as const }] : []),
+];
+
+const onlyDrop = () =>
+  mistake(
+    "--drop",
+    "--drop takes the whole rule away.",
+    "Say --drop alone; to change a rule, say all of it without --drop.",
+  );
+
+function thenOf(options: Then): FailureRule["then"] {
+  if (options.delay !== undefined && !options.retry) {
+    throw mistake("--delay", "--delay goes with --retry.", "Say --retry, or leave --delay out.");
+  }
+  const [then, ...more] = saidThen(options);
   if (then !== undefined && more.length === 0) return then;
   throw mistake(
     "--retry",
@@ -226,7 +251,9 @@ async function sayRules(choice: Choice, json: boolean | undefined): Promise<numb
 function rowOf({ name, when, then, reason }: FailureRuleInfo): string[] {
   const words = Object.entries(when).map(([field, value]) => `${field} ${value}`);
   const [what, how] = Object.entries(then)[0] ?? ["", ""];
-  const to = typeof how === "string" ? ` ${how}` : "";
+  const delay = "retry" in then ? then.retry.delayMs : undefined;
+  const pause = delay === undefined ? "" : ` after ${duration(delay)}`;
+  const to = typeof how === "string" ? ` ${how}` : pause;
   const conditions = words.length === 0 ? "always" : `when ${words.join(" and ")}`;
   return [
     name,

@@ -4,8 +4,9 @@ import { notBefore } from "../delivery.ts";
 import { expectedOf } from "../envelope.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
+import { mistake } from "../mistake.ts";
 import { openExisting } from "../store.ts";
-import { bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
+import { bad, bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
 import { sayWarnings } from "../warnings.ts";
 
 export const inbox = command({
@@ -21,6 +22,13 @@ export const inbox = command({
   },
 
   async run({ args: [name = ""], options: { task, limit, after, json, ...choice } }) {
+    if (name.startsWith("role:")) {
+      throw mistake(
+        "agent",
+        "An inbox is an agent's; what is for a role is in those of all who have it.",
+        "Name one of them: baton agents lists who has which role.",
+      );
+    }
     await using hub = await openExisting(choice);
     const agent = await hub.agent(name);
     const last = after === undefined ? undefined : (await hub.delivery(after)).delivery;
@@ -45,9 +53,14 @@ function sayWaiting({ delivery: row, envelope }: Waiting, agent: string): void {
   const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
   const sent = dim(`, sent ${localTime(row.sentAt)}`);
   say(
-    `${bold(row.state)}  ${row.task} from ${row.sender}${shared}${priority}${tries}${notBefore(row)}${until}${sent}`,
+    `${bold(row.state)}  ${row.task} from ${row.sender}${shared}${priority}${tries}${notBefore(row, envelope.after)}${until}${sent}`,
   );
   say(`  ${oneLine(envelope.intent, 2)}`);
+  if (envelope.failure !== undefined) {
+    const { type, class: kind, by, message } = envelope.failure;
+    const who = by === undefined ? "" : ` by ${by}`;
+    say(bad(`  ${oneLine(`failed: ${type} (${kind})${who}: ${message}`, 2)}`));
+  }
   if (envelope.expects.length > 0) {
     say(`  ${oneLine(`asks for ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
   }

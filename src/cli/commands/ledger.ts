@@ -2,6 +2,7 @@ import type { Ledger, LedgerConstraint, LedgerDecision, LedgerRelease } from "..
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
+import { mistake } from "../mistake.ts";
 import { nothingOf } from "../no-task.ts";
 import { openExisting } from "../store.ts";
 import { bold, dim, localTime, oneLine, say, sayJson } from "../terminal.ts";
@@ -47,6 +48,31 @@ const release = command({
   },
 });
 
+const releasers = command({
+  name: "ledger releasers",
+  summary: "the roles that may release what others have set, and close tasks; sets them",
+  args: [
+    { name: "role", help: "from now on these; else they are shown", optional: true, many: true },
+  ],
+  options: {
+    none: { type: "flag", help: "from now on only whoever set something" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args, options: { none, json, ...choice } }) {
+    if (none && args.length > 0) {
+      throw mistake("--none", "--none goes without roles.", "Say the roles, or --none.");
+    }
+    await using hub = await openExisting(choice);
+    const roles = await hub.releasers(none || args.length > 0 ? args : undefined);
+    if (json) sayJson(roles);
+    else if (roles.length === 0) say(dim("Only whoever set something may release it."));
+    else for (const role of roles) say(role);
+    return OK;
+  },
+});
+
 function sayLedger(ledger: Ledger): void {
   const { task, begun, brief, origins, from, constraints, decisions, released } = ledger;
   say(`${bold(oneLine(task))}${dim(`, begun by ${begun.by}, ${localTime(begun.at)}`)}`);
@@ -78,4 +104,4 @@ function releaseLine({ id, said, decided, reason, ...by }: LedgerRelease): strin
   return `${id}: ${said}${outcome}; ${reason} ${since(by)}`;
 }
 
-export const ledger = [show, release];
+export const ledger = [show, release, releasers];

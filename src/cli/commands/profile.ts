@@ -37,16 +37,31 @@ export const profile = command({
       return OK;
     }
     if (set !== undefined || reset) await hub.profile(role, set && settingsOf(set));
-    const shown = await described(hub, role);
-    if (json) sayJson(shown);
-    else sayProfile(shown);
+    const known = await hub.profiles();
+    const found = known.find((each) => each.role === role);
+    const shown = found ?? (await neutral(role));
+    if (json) {
+      sayJson(shown);
+      return OK;
+    }
+    const roles = await rolesOf(hub);
+    const named = new Set([...roles, ...known.map((each) => each.role)]);
+    const near = didYouMean(nearestNames(role, [...named]));
+    sayProfile(shown, found === undefined ? undescribed(near) : undefined);
+    if (set !== undefined && !roles.includes(role)) {
+      say(dim(`Nobody is registered with the role "${role}".`));
+    }
     return OK;
   },
 });
 
-async function described(hub: Hub, role: string): Promise<RoleProfileInfo> {
-  const known = (await hub.profiles()).find((each) => each.role === role);
-  if (known !== undefined) return known;
+const rolesOf = async (hub: Hub): Promise<string[]> =>
+  (await hub.agents()).map((agent) => agent.role);
+
+const undescribed = (near: string | undefined): string =>
+  `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;
+
+async function neutral(role: string): Promise<RoleProfileInfo> {
   const { profileOf } = await import("../../context/roles.ts");
   return { role, changed: false, ...profileOf(role) };
 }
@@ -65,8 +80,9 @@ async function sayAll(hub: Hub, json: boolean | undefined): Promise<void> {
   for (const row of table(rows)) say(row);
 }
 
-function sayProfile({ role, changed, ...profile }: RoleProfileInfo): void {
-  say(`${bold(role)}  ${dim(changed ? "as the team has said" : "as it comes with Baton")}`);
+function sayProfile({ role, changed, ...profile }: RoleProfileInfo, unknown?: string): void {
+  const whose = changed ? "as the team has said" : "as it comes with Baton";
+  say(`${bold(role)}  ${dim(unknown ?? whose)}`);
   sayField("types", [weights(profile.types)]);
   sayField("sections", [weights(profile.sections)]);
   sayField("parts", [weights(profile.parts)]);

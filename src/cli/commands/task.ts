@@ -45,7 +45,7 @@ const add = command({
     const closing = told ? ("told" as const) : undefined;
     const added = await agent.tasks.add({ ...draft, ...given({ parent, after, closing }) });
     if (json) sayJson(shownAs(added));
-    else for (const row of table([rowOf(added.task)])) say(row);
+    else say(rowOf(added.task).filter(Boolean).join("  "));
     return OK;
   },
 });
@@ -65,7 +65,11 @@ const list = command({
     closed: { type: "flag", help: "those that were closed, the last first" },
     to: { type: "text", value: "<receiver>", help: "only what was given to this agent or role:…" },
     role: { type: "text", value: "<role>", help: "only what was given to this role" },
-    agent: { type: "text", value: "<agent>", help: "only what this agent has or can take" },
+    agent: {
+      type: "text",
+      value: "<agent>",
+      help: "only what this agent has, or what waits for it by name",
+    },
     parent: { type: "text", value: "<task>", help: "only parts of this task" },
     limit: { type: "number", value: "<n>", help: "at most so many" },
     after: { type: "text", value: "<cursor>", help: "go on after a page: what it named as next" },
@@ -82,6 +86,7 @@ const list = command({
     if (closed || ended !== undefined) {
       const other = Object.keys(given({ to, role, agent }))[0];
       if (other !== undefined) throw onlyOpen(other);
+      if (state !== undefined && ended === undefined) throw notClosedAs(state);
       await sayClosed(
         hub,
         { ...page, ...given({ before: after }), ...(ended && { states: [ended] }) },
@@ -106,6 +111,13 @@ const onlyOpen = (option: string) =>
     `--${option}`,
     `--${option} is for tasks that are not closed.`,
     "Closed tasks are told apart by --state and --parent.",
+  );
+
+const notClosedAs = (state: string) =>
+  mistake(
+    "--state",
+    `A task that was closed is not ${state}.`,
+    `Leave out --closed, or say ${CLOSED_STATES.join(", ")}.`,
   );
 
 function sayBoard(hub: Hub, board: Board): void {

@@ -180,9 +180,12 @@ function sayNext(task: string): void {
   const baton = fromSource ? "npm run baton --" : "baton";
   const next = [
     [`${baton} line ${task}`, "the task, hop by hop"],
+    [`${baton} timeline ${task}`, "what happened, step by step"],
+    [`${baton} ledger ${task}`, "what no hop can forget"],
     [`${baton} recent --task ${task}`, "what was remembered on the way"],
     [`${baton} recall validateToken`, "what answers a question, and why"],
     [`${baton} verify`, "everything against its hashes"],
+    [`${baton} demo team`, "a whole team, and failures that are decided about"],
     ...(fromSource
       ? [
           ["npm run example -- quick-start", "the same in 30 lines: examples/quick-start.ts"],

@@ -6,8 +6,7 @@
 import { clip } from "../../clip.ts";
 import { cancelDeliveries } from "../../delivery/cancel.ts";
 import { againWith, redriveOne } from "../../delivery/dead.ts";
-import { DECISION, FAILURE, type KeptDecision, tryName } from "../../delivery/decided.ts";
-import { writtenValue } from "../../delivery/entries.ts";
+import { decisionEntries, type KeptDecision } from "../../delivery/decided.ts";
 import { followUp } from "../../delivery/follow-up.ts";
 import { openJoinsOf } from "../../delivery/join.ts";
 import { moveDeliveries } from "../../delivery/moves.ts";
@@ -52,11 +51,11 @@ export async function apply(
         });
   const kept = keptDecision(workspace, author, found, { ...decision, record, to: again?.receiver });
   const said = recordOf(found, kept, decision);
-  const entries = entriesFor(found, kept);
+  const entries = decisionEntries(found.of, kept, found.kept);
   if (again === undefined) return abort(workspace, author, { said, entries, kept });
   const moved = await redriveOne(workspace, author, found.failed, {
     receiver: again.receiver,
-    edits: { ...again.edits, ...anew(workspace, found.failed) },
+    edits: { ...again.edits, ...anew(workspace, found.failed, decision.delayMs) },
     record: said,
     entries: [...entries, ...(await whileOpen(workspace, found))],
     delayMs: decision.delayMs,
@@ -84,31 +83,23 @@ function keptDecision(
   };
 }
 
-/** Why it was decided stands in the memory alone. */
-function entriesFor({ of, kept }: Found, { reason: _, ...decision }: KeptDecision): PutEntry[] {
-  const name = tryName(of);
-  return [
-    { kind: DECISION, name, value: writtenValue(decision), basedOn: 0 },
-    ...(kept ? [{ kind: FAILURE, name, value: undefined, basedOn: kept.revision }] : []),
-  ];
-}
-
 /** Tried again only while its task is not closed: whoever closes it meanwhile changes the ground. */
 async function whileOpen(workspace: Workspace, { failed }: Found): Promise<PutEntry[]> {
   const task = await keptOf(workspace, failed.delivery.task);
   return task?.kept.queue === undefined ? [] : [task.put];
 }
 
-/** One whose deadline has passed is given as much time as it had at first. */
+/** One whose deadline will have passed when it is tried again is given as much time as it had. */
 function anew(
   workspace: Workspace,
   { delivery, envelope }: Claimed,
+  delayMs = 0,
 ): { readonly policy?: SealedPolicy } {
-  const now = workspace.clock.now();
-  if (delivery.deadline === 0 || delivery.deadline > now) return {};
+  const from = workspace.clock.now() + delayMs;
+  if (delivery.deadline === 0 || delivery.deadline > from) return {};
   const { policy = {} } = parseEnvelope(workspace, envelope);
   const hadMs = Math.max(1, delivery.deadline - delivery.sentAt);
-  return { policy: { ...policy, deadline: now + Math.min(hadMs, FORMAT_LIMITS.durationMs) } };
+  return { policy: { ...policy, deadline: from + Math.min(hadMs, FORMAT_LIMITS.durationMs) } };
 }
 
 type Said = Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
@@ -182,9 +173,9 @@ export async function finish(
     await closeReport(workspace, decider, seen, `another report of it was decided about`);
   }
   if (decision.decision === "abort") {
-    const { task, reason, record: causedBy } = decision;
+    const { by, task, reason, record: causedBy } = decision;
     const except = report === undefined ? [] : [report.delivery.id];
-    await endTask(workspace, decider.author, task, { as: "failed", reason, except, causedBy });
+    await endTask(workspace, decider.author, task, { as: "failed", by, reason, except, causedBy });
     await followUp(`join ${of.delivery}`, () => openJoinsOf(workspace, failed.delivery));
   }
   const { by, decision: what, reason } = decision;

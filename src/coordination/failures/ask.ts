@@ -31,6 +31,7 @@ export async function ask(
 ): Promise<string | undefined> {
   const { report } = found;
   if (report === undefined || !isOpen(report.delivery.state)) throw nothingToAsk(found);
+  if ((found.kept?.value.asked.length ?? 0) >= FORMAT_LIMITS.listItems) throw askedEnough(found);
   const who = to === undefined ? await somebody(workspace, author) : await named(workspace, to);
   const moved = await handOn(workspace, author, { ...found, report, who, reason });
   return moved ? who.id : undefined;
@@ -47,7 +48,7 @@ async function handOn(workspace: Workspace, author: Author, asking: Asking): Pro
   const { delivery } = report;
   const now = workspace.clock.now();
   const from = parseEnvelope(workspace, report.envelope);
-  const policy = resolvePolicy(now, askingPolicy(workspace.limits, who.kind ?? "agent"));
+  const policy = resolvePolicy(now, askingPolicy(workspace.limits, who));
   const did = clip(`asked ${who.id} to decide about ${of.delivery}`, FORMAT_LIMITS.lineLength);
   const history = { agent: author.agent, did, why: clip(reason, FORMAT_LIMITS.lineLength) };
   const sealed = resealed(
@@ -115,6 +116,17 @@ async function somebody({ store, name }: Workspace, { agent }: Author): Promise<
     message: `There is nobody to ask: no person is registered in workspace "${name}".`,
     path: "to",
     hint: 'Name an agent to ask, or register a person: hub.agent("…", { kind: "person" }).',
+  });
+}
+
+/** Who asks in a circle does not go on for ever. */
+function askedEnough({ of }: Found): BatonError {
+  const { listItems: max } = FORMAT_LIMITS;
+  return new BatonError("limit_exceeded", {
+    message: `Somebody was asked about ${of.delivery} ${max} times.`,
+    path: "decision",
+    hint: "Decide: retry, reroute or abort.",
+    details: { ...of, limit: "listItems", max },
   });
 }
 

@@ -2,10 +2,14 @@
  * Deciding about a failure, by whoever may: an agent with the role, whoever has the report, the hub. Of
  * two who decide one stands, and the other is told.
  */
+import { clip } from "../../clip.ts";
+import { cancelDeliveries } from "../../delivery/cancel.ts";
 import { decisionOn } from "../../delivery/decided.ts";
 import { carryOut } from "../../delivery/due.ts";
 import { overtaken } from "../../delivery/reason.ts";
 import { BatonError, isBatonError } from "../../errors.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
+import type { KeptClosing } from "../../memory/ledger.ts";
 import { isHeld } from "../../store/rows.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { keptOf } from "../tasks/read.ts";
@@ -78,8 +82,15 @@ function ifClosed(error: unknown): undefined {
 /** Whether it is given up still, and nobody has closed its task or is about to. */
 async function isOpenQuestion(workspace: Workspace, found: Found): Promise<boolean> {
   if (standingOf(found, workspace.clock.now()) !== "given_up") return false;
-  const { kept } = (await keptOf(workspace, found.failed.delivery.task)) ?? {};
-  return (kept?.closed ?? kept?.ending) === undefined;
+  return (await endingOf(workspace, found.failed.delivery.task)) === undefined;
+}
+
+async function endingOf(
+  workspace: Workspace,
+  task: string,
+): Promise<Pick<KeptClosing, "as" | "by" | "reason"> | undefined> {
+  const { kept } = (await keptOf(workspace, task)) ?? {};
+  return kept?.closed ?? kept?.ending;
 }
 
 /** There is nothing to decide any more: nobody is bothered with it. */
@@ -96,10 +107,19 @@ export async function withdraw(
     await finish(workspace, decider, found, decision);
     return { kind: "already", ...decision };
   }
-  const why = `there is nothing to decide about ${of.delivery}: it is ${delivery.state}, after try ${delivery.attempt}`;
   if (report === undefined) throw notGivenUp(delivery.id, delivery.state);
+  const standing = standingOf(found, workspace.clock.now());
+  if (standing === "given_up") {
+    // Its task was ended, or is being: so is this, and whoever takes the report back says so.
+    const ending = await endingOf(workspace, delivery.task);
+    const how = ending ? ` as ${ending.as} by ${ending.by}: ${ending.reason}` : "";
+    const why = clip(`"${delivery.task}" was closed${how}`, FORMAT_LIMITS.textLength);
+    await cancelDeliveries(workspace, decider.author, [report.delivery.id], why);
+    return { kind: "settled", delivery };
+  }
+  const why = `there is nothing to decide about ${of.delivery}: it is ${delivery.state}, after try ${delivery.attempt}`;
   await closeReport(workspace, decider, report, why);
-  if (standingOf(found, workspace.clock.now()) !== "pending") await forget(workspace, of);
+  if (standing !== "pending") await forget(workspace, of);
   return { kind: "settled", delivery };
 }
 

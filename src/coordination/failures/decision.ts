@@ -11,7 +11,9 @@ import type { DeliveryRow } from "../../store/rows.ts";
 const DecisionSchema = z
   .strictObject({
     /** Of what is tried again: said anew, as when a dead letter is redriven. */
-    changes: z.custom<Omit<RedriveChanges, "to">>((value) => typeof value === "object").optional(),
+    changes: z
+      .custom<Omit<RedriveChanges, "to">>(isSaidAnew, "must say what changes; who gets it is `to`")
+      .optional(),
     decision: z.enum(DECISIONS),
     /** Of what is tried again: not before so many milliseconds from now. */
     delayMs: z.int().min(0).max(FORMAT_LIMITS.durationMs).optional(),
@@ -30,7 +32,21 @@ const DecisionSchema = z
   .refine(({ decision, changes }) => changes === undefined || AGAIN.includes(decision), {
     error: "goes with retry and reroute only",
     path: ["changes"],
+  })
+  .refine(({ decision, delayMs }) => delayMs === undefined || AGAIN.includes(decision), {
+    error: "goes with retry and reroute only",
+    path: ["delayMs"],
   });
+
+/** Who gets it is said beside it. */
+function isSaidAnew(value: unknown): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !Object.hasOwn(value, "to")
+  );
+}
 
 const TO: readonly string[] = ["reroute", "ask"];
 const AGAIN: readonly string[] = ["retry", "reroute"];

@@ -1,9 +1,9 @@
 /** A failure as it stands: what was given up, the report of that, and what was decided. */
 
-import { GIVEN_UP } from "../../delivery/dead.ts";
 import {
   decisionOn,
   FAILURE,
+  GIVEN_UP,
   type GivenUpTry,
   type KeptDecision,
   type KeptFailure,

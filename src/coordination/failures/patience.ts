@@ -1,4 +1,5 @@
 /** How long whoever is asked has to decide about a failure; then it goes to the hub. */
+import { AT_ONCE_MS } from "../../delivery/policy.ts";
 import type { PolicyInput } from "../../envelope/schema.ts";
 import { FORMAT_LIMITS, type Limits } from "../../limits.ts";
 import { SYSTEM } from "../../memory/agents.ts";
@@ -8,11 +9,21 @@ const REMINDERS = 4;
 
 const within = (ms: number): number => Math.min(ms, FORMAT_LIMITS.durationMs);
 
-/** An agent accepts it in time, and then decides in time; a person is reminded until its time is up. */
+/** Who is asked, as far as that goes. */
+interface Asked {
+  readonly id?: string;
+  readonly kind?: "agent" | "person" | undefined;
+}
+
+/**
+ * An agent accepts it in time, and then decides in time; a person is reminded until its time is up; the hub
+ * decides at once.
+ */
 export function askingPolicy(
   { coordinatorMs, personMs }: Limits,
-  kind: "agent" | "person",
+  { id, kind = "agent" }: Asked,
 ): Exclude<PolicyInput, "direct"> {
+  if (id === SYSTEM) return { acceptMs: AT_ONCE_MS };
   const tried = { attempts: FORMAT_LIMITS.attempts, fallback: [SYSTEM] };
   if (kind === "agent") {
     const acceptMs = within(coordinatorMs);

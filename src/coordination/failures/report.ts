@@ -25,7 +25,7 @@ import { SYSTEM } from "../../memory/agents.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen, roleInbox } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
-import type { GivenUp, Workspace } from "../../store/workspace.ts";
+import type { GivenUp, GivenUpEnvelope, Workspace } from "../../store/workspace.ts";
 import { COORDINATOR, coordinators } from "./coordinators.ts";
 import { askingPolicy } from "./patience.ts";
 
@@ -35,8 +35,10 @@ type Reported = NonNullable<Envelope["failure"]>;
  * Of a task in the queue always; of any other when there is a coordinator, unless the handoff says that
  * it is to be parked and no more. What the hub says of itself is not reported again.
  */
-export async function isCoordinated(workspace: Workspace, { envelope }: Claimed): Promise<boolean> {
-  const { failure, from, policy, queued } = parseEnvelope(workspace, envelope);
+export async function isCoordinated(
+  workspace: Workspace,
+  { failure, from, policy, queued }: GivenUpEnvelope,
+): Promise<boolean> {
   if (failure !== undefined || from.agent === SYSTEM) return false;
   if (queued) return true;
   if (policy?.exhausted === "park") return false;
@@ -68,13 +70,15 @@ async function send(workspace: Workspace, due: Claimed, telling: Telling): Promi
   const tried = await triedAs(workspace, due, telling.ended);
   const author = { ...(await systemAuthor(workspace)), role: "" };
   for (const [to, policy] of await receivers(workspace)) {
-    for (const failure of [tried, clipped(tried)]) {
-      const draft = draftOf(workspace, due, { ...telling, failure, to, policy });
+    for (const short of [undefined, ...SHORTER]) {
+      const failure = short === undefined ? tried : clipped(tried, short);
+      const draft = draftOf(workspace, due, { ...telling, failure, short, to, policy });
       const sending = {
         apart: true,
+        bare: short?.bare,
         entries: async () => [await keptAs(workspace, due, telling)],
         failure: reportedOf(telling.of, failure),
-        passesOn: parseEnvelope(workspace, due.envelope),
+        ...(short?.bare ? {} : { passesOn: parseEnvelope(workspace, due.envelope) }),
       };
       try {
         const outcome = await sendHandoff(workspace, author, draft, sending);
@@ -107,9 +111,10 @@ async function receivers(
   workspace: Workspace,
 ): Promise<readonly (readonly [string, Draft["policy"]])[]> {
   const { isActive, arePersons } = await coordinators(workspace);
-  const hub = [SYSTEM, { acceptMs: 1 }] as const;
+  const { limits } = workspace;
+  const hub = [SYSTEM, askingPolicy(limits, { id: SYSTEM })] as const;
   if (!isActive) return [hub];
-  const asked = askingPolicy(workspace.limits, arePersons ? "person" : "agent");
+  const asked = askingPolicy(limits, { kind: arePersons ? "person" : "agent" });
   return [[roleInbox(COORDINATOR), asked], hub];
 }
 
@@ -151,31 +156,43 @@ const reportedOf = ({ delivery, attempt }: GivenUpTry, failure: TriedFailure): R
 });
 
 /** What of each text travels where all of it has no room; the try has the rest. */
-const CLIPPED = { text: 1_000, hints: 5 };
+interface Short {
+  readonly text: number;
+  readonly hints: number;
+  /** Without what the task's ledger holds: it may be that which leaves no room. */
+  readonly bare?: true;
+}
+const CLIPPED: Short = { text: 1_000, hints: 5 };
+const SHORTER: readonly Short[] = [CLIPPED, { text: 200, hints: 0, bare: true }];
 
-const clipped = ({ attempted, hints, message, ...failure }: TriedFailure): TriedFailure => ({
+const clipped = (
+  { attempted, hints, message, ...failure }: TriedFailure,
+  { text, hints: most }: Short,
+): TriedFailure => ({
   ...failure,
-  ...(attempted === undefined ? {} : { attempted: clip(attempted, CLIPPED.text) }),
-  hints: hints.slice(0, CLIPPED.hints).map((hint) => clip(hint, CLIPPED.text)),
-  message: clip(message, CLIPPED.text),
+  ...(attempted === undefined ? {} : { attempted: clip(attempted, text) }),
+  hints: hints.slice(0, most).map((hint) => clip(hint, text)),
+  message: clip(message, text),
 });
 
 interface Drafting extends Telling {
   readonly failure: TriedFailure;
+  readonly short: Short | undefined;
   readonly to: string;
   readonly policy: Draft["policy"];
 }
 
 function draftOf(workspace: Workspace, { delivery, envelope: row }: Claimed, how: Drafting): Draft {
   const envelope = parseEnvelope(workspace, row);
-  const { of, ended, failure, to, policy, before } = how;
+  const { of, ended, failure, short, to, policy, before } = how;
+  const { text } = short ?? CLIPPED;
   const why = whyOf(workspace, { delivery, envelope: row }, { ended, failure });
   return {
     to,
     task: delivery.task,
     action: "failed",
-    intent: envelope.intent,
-    state: `${envelope.from.agent} → ${addressOf(envelope.to)}: ${why}: ${clip(failure.message, CLIPPED.text)}`,
+    intent: short?.bare ? clip(envelope.intent, text) : envelope.intent,
+    state: `${envelope.from.agent} → ${addressOf(envelope.to)}: ${why}: ${clip(failure.message, text)}`,
     next: [`Decide about ${delivery.id}: retry, reroute, ask or abort.`],
     parents: [envelope.id],
     priority: "high",

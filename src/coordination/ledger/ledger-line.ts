@@ -63,11 +63,12 @@ export interface Burden {
 /** `before`: the envelope that is continued or added to. */
 export function burdenOf(
   { family, intents, releases, briefed: { intent, brief, refs } }: Line,
-  { draft, refs: own }: Pick<Plan, "draft" | "refs">,
+  { draft, refs: own, sending }: Pick<Plan, "draft" | "refs" | "sending">,
   by: string,
   before: Envelope | undefined,
 ): Burden {
   const carried = carry(family, { ...draft, releases }, before);
+  if (sending.bare) return { draft, refs: own, said: {}, carried };
   refuseTooMany(carried, family);
   const flags = flagsOf(family, carried, draft, before);
   const origin = originOf(intents, intent);

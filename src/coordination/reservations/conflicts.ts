@@ -4,6 +4,7 @@
  */
 import { entriesOf } from "../../delivery/entries.ts";
 import { isBatonError } from "../../errors.ts";
+import { Generations } from "../../generations.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type Glob, globsMeet, parseGlobs } from "./globs.ts";
 import {
@@ -70,10 +71,21 @@ export function meetingWith(asked: readonly Glob[], globs: readonly string[]): M
   return { globs: theirs.map(({ text }) => text), with: met.map(({ text }) => text) };
 }
 
+/**
+ * The same reservations are looked at for each that is made; reading a glob takes twenty microseconds,
+ * holding it against another less than one. Longer ones may take much room, and are read each time.
+ */
+const known = new Generations<string, readonly Glob[]>(5_000);
+const LONG = 200;
+
 /** It was a glob when it was stored; where a redaction has taken something out of it, maybe no more. */
 function readable(glob: string): readonly Glob[] {
+  const before = known.get(glob);
+  if (before !== undefined) return before;
   try {
-    return parseGlobs([glob], { path: "globs" });
+    const globs = parseGlobs([glob], { path: "globs" });
+    if (glob.length <= LONG) known.set(glob, globs);
+    return globs;
   } catch (error) {
     if (isBatonError(error)) return [];
     throw error;

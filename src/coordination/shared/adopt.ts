@@ -1,11 +1,13 @@
 /**
  * Adopting a proposal: the change is written under the lease of the work that proposed it, together with
  * an entry that says so, and then the work is completed. Whoever dies in between leaves work that is
- * offered again; adopting it again finds the entry and writes nothing. What was changed since it was
- * proposed is declined, with what is there now as the reason.
+ * offered again, maybe with an envelope that was reconstructed; adopting it again finds the entry and
+ * writes nothing. What was changed since it was proposed is declined, with what is there now as the
+ * reason; what its proposer has changed meanwhile is looked at first.
  */
 import * as z from "zod";
-import { entryValue, writtenValue } from "../../delivery/entries.ts";
+import { canonicalJson, sha256 } from "../../canonical.ts";
+import { type EntryName, entryValue, writtenValue } from "../../delivery/entries.ts";
 import type { Work } from "../../delivery/work.ts";
 import type { Worker } from "../../delivery/worker.ts";
 import type { Envelope } from "../../envelope/schema.ts";
@@ -54,9 +56,11 @@ export async function adopt(
   const { despite } = parseOr(AdoptSchema, options, { code: "invalid_input", what: "The options" });
   const proposed = proposalIn(work);
   await requireKeeper(workspace, keeper.agent);
+  const added = await addition(workspace, work);
+  if (added !== undefined) return added;
   try {
     const mark =
-      (await adoptedBefore(workspace, work)) ??
+      (await adoptedBefore(workspace, work, proposed)) ??
       (await carryOut(workspace, keeper, { work, proposed, despite }));
     const summary = `${keeper.agent} adopted ${nameOf(proposed.change)}: version ${mark.version} of the shared context.`;
     const settled = await work.complete({ summary });
@@ -70,6 +74,20 @@ export async function adopt(
       return { kind: "extended", envelope: settled.envelope as Envelope };
     return { kind: "stale", conflict: error, delivery: settled.delivery };
   }
+}
+
+/**
+ * What the proposer has said since, which takes the place of what this holder knows. Completing is
+ * refused then, and tells the holder of it; nothing is written before.
+ */
+async function addition({ store, name }: Workspace, work: Proposal): Promise<Adopted | undefined> {
+  const found = await store.findDelivery(name, work.id);
+  if (found === undefined || found.envelope.id === work.envelope.id) return undefined;
+  if (found.delivery.settledAt !== 0) return undefined;
+  const settled = await work.complete();
+  if (settled.kind !== "extended")
+    throw new Error("work was completed before what was added to it");
+  return { kind: "extended", envelope: settled.envelope as Envelope };
 }
 
 /** What it is based on is not there any more, or is another version. */
@@ -92,8 +110,15 @@ function proposalIn({ envelope, id }: Proposal): Proposed {
   });
 }
 
-async function adoptedBefore({ store, name }: Workspace, { envelope }: Proposal) {
-  return entryValue<Mark>(await store.findEntry(name, ADOPTED, envelope.id));
+/** By what was proposed, not by the envelope: another one may say the same. */
+function markName({ id }: Proposal, proposed: Proposed): EntryName {
+  const digest = sha256(canonicalJson(proposed, "invalid_input"));
+  return { kind: ADOPTED, name: canonicalJson([id, digest], "invalid_input") };
+}
+
+async function adoptedBefore({ store, name }: Workspace, work: Proposal, proposed: Proposed) {
+  const mark = markName(work, proposed);
+  return entryValue<Mark>(await store.findEntry(name, mark.kind, mark.name));
 }
 
 async function carryOut(
@@ -122,8 +147,7 @@ async function carryOut(
     under: {
       lease,
       entry: (mark) => ({
-        kind: ADOPTED,
-        name: work.envelope.id,
+        ...markName(work, proposed),
         value: writtenValue(mark),
         basedOn: 0,
       }),

@@ -4,12 +4,13 @@
  */
 import * as z from "zod";
 import { parseOr } from "../../envelope/violations.ts";
+import { BatonError } from "../../errors.ts";
 import { checkLimit } from "../../limits.ts";
 import { marksOf } from "../../memory/quarantine-mark.ts";
 import { type AuthoredRecord, type Memory, memoryOf } from "../../memory/record.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { notInContext } from "./errors.ts";
-import type { ContextBody, ContextSection } from "./items.ts";
+import type { ContextBody } from "./items.ts";
 import {
   changeOf,
   changesAfter,
@@ -67,13 +68,24 @@ export async function contextChanges(
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const { version: now } = await wholeOf(workspace);
-  const kept = since >= now ? [] : await changesAfter(workspace, since, limit);
-  const version = kept.at(-1)?.version ?? Math.max(since, now);
+  if (since > now) throw beyond(since, now);
+  const kept = since === now ? [] : await changesAfter(workspace, since, limit);
+  const version = kept.at(-1)?.version ?? now;
   const changes = await described(workspace, kept);
   return { since, version, changes, more: version < now };
 }
 
-/** Every version of an item, newest first; also of one that was retired. */
+/** Another store's, or one from before a backup was restored: nothing can be told since then. */
+function beyond(since: number, now: number): BatonError {
+  return new BatonError("invalid_input", {
+    message: `since: the shared context is at version ${now}, and never was at ${since}.`,
+    path: "since",
+    hint: "Read it anew, and go on from the version that tells.",
+    details: { since, version: now },
+  });
+}
+
+/** Every version of an item, newest first, a page at most; also before it was retired. */
 export async function itemHistory(
   workspace: Workspace,
   item: ItemName,
@@ -86,11 +98,11 @@ export async function itemHistory(
     const change = await changeOf(workspace, at);
     if (change === undefined) break;
     const own = change.key === item.key && change.section === item.section;
+    const { was, retired = 0 } = own ? change : { was: change.replaced?.was ?? 0 };
     // It went because another took its place.
-    kept.push(
-      own ? { ...change, version: at } : { ...change, version: at, kind: "retired", key: item.key },
-    );
-    at = own ? change.was : (change.replaced?.was ?? 0);
+    const said = own ? {} : { kind: "retired" as const, key: item.key, was };
+    kept.push({ ...change, ...said, version: at });
+    at = was === 0 ? retired : was;
   }
   return described(workspace, kept);
 }
@@ -118,19 +130,19 @@ async function described(
     const memory = byId.get(change.memory);
     if (memory === undefined) return [];
     const { section, key, kind, version, was, replaced } = change;
-    const said = { section: section as ContextSection, key, kind, version, was };
+    const instead =
+      replaced === undefined || replaced.key === key ? {} : { replaced: replaced.key };
+    const said = { section, key, kind, version, was, ...instead };
     const common = { ...said, memory: memory.id, by: memory.agent, at: memory.createdAt };
     if (marks.has(memory.id)) return [{ ...common, hidden: "quarantined" }];
     if (isRedacted(memory)) return [{ ...common, hidden: "redacted" }];
     const { item, reason, despite } = (memory.data ?? {}) as Said;
-    const isOwn = item?.key === key;
     return [
       {
         ...common,
         ...(kind === "set" && item !== undefined && { item }),
         ...(reason !== undefined && { reason }),
         ...(despite !== undefined && { despite }),
-        ...(replaced !== undefined && isOwn && { replaced: replaced.key }),
         ...(kind === "retired" && item !== undefined && { reason: `${item.key} takes its place` }),
       },
     ];

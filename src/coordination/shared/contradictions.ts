@@ -40,10 +40,12 @@ export function contradictionsOf(
 
 /** Why the second cannot stand beside the first; undefined where it can. */
 export function speaksAgainst(live: Said, said: Said): string | undefined {
+  if (folded(live.choice) === folded(said.choice)) return undefined;
   const choices = compare(live.choice, said.choice);
-  if (agree(choices)) return undefined;
+  if (agree(choices) && !differInSigns(live.choice, said.choice)) return undefined;
   const questions = compare(live.question, said.question);
-  if (isSameQuestion(questions)) return "answers the same question otherwise";
+  const isAskedAlike = folded(live.question) === folded(said.question);
+  if (isAskedAlike || isSameQuestion(questions)) return "answers the same question otherwise";
   const near = sharedIn(questions) > 0;
   const rejects = ({ rejected }: Said, choice: string): string | undefined =>
     rejected.find(({ option }) => isChosen(option, choice) && (near || isNamed(option)))?.option;
@@ -52,6 +54,22 @@ export function speaksAgainst(live: Said, said: Said): string | undefined {
   const dropped = rejects(said, live.choice);
   if (dropped !== undefined) return `rejects "${dropped}", which was chosen there`;
   return opposite(live.choice, said.choice, choices);
+}
+
+/** But for case, spaces and the full stop. */
+const folded = (text: string): string =>
+  text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/\s+/gu, " ")
+    .replace(/[\s.!?]+$/u, "");
+
+/** C# is not C++, though the words are the same. */
+function differInSigns(a: string, b: string): boolean {
+  const words = (text: string): string => takenApart(text).words.join(" ");
+  const signs = (text: string): string =>
+    text.replace(/[\p{L}\p{M}\p{N}\s]|(?![#%&*@])\p{P}/gu, "");
+  return words(a) === words(b) && signs(a) !== signs(b);
 }
 
 const compare = (a: string, b: string): Compared =>

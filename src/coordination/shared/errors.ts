@@ -13,6 +13,9 @@ export async function conflict(
   { now, basedOn }: { readonly now: number | undefined; readonly basedOn: number | undefined },
 ): Promise<BatonError> {
   const name = nameOf(item);
+  if (now === undefined && (await seenItem(workspace, item)).retired.kept === undefined) {
+    return notInContext(workspace, item);
+  }
   const live = await liveItem(workspace, item);
   const there = live?.kind === "item" ? live.item : live;
   const by = live?.kind === "item" ? ` (by ${live.item.by})` : "";

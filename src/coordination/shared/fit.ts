@@ -166,10 +166,12 @@ function tooSmall(
   }));
   const free =
     margin === 0 ? "" : ` after ${margin * 100} % kept free for a model nobody can count for`;
+  const what = items.length === 0 ? "The heading alone" : "What must be known";
+  const named = items.length === 0 ? "" : ` Must: ${items.map(({ name }) => name).join(", ")}.`;
   return new BatonError("budget_too_small", {
-    message: `What must be known takes ${needed} tokens, ${needed - budget} more than the budget of ${budget}${free}. Must: ${items.map(({ name }) => name).join(", ")}.`,
+    message: `${what} takes ${needed} tokens, ${needed - budget} more than the budget of ${budget}${free}.${named}`,
     path: "tokens",
-    hint: `Give it at least ${atLeast} tokens, or retire or shorten musts.`,
+    hint: `Give it at least ${atLeast} tokens${items.length === 0 ? "" : ", or retire or shorten musts"}.`,
     details: { budget, needed, over: needed - budget, atLeast, items },
   });
 }

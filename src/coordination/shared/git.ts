@@ -88,7 +88,7 @@ function touchedIn(status: string): string[] {
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i] ?? "";
     touched.push(part.slice(3));
-    if (/^[RC]/.test(part)) i++;
+    if (/^.?[RC]/.test(part)) i++;
   }
   return touched;
 }

@@ -45,6 +45,8 @@ export interface KeptChange extends ItemName {
   readonly memory: string;
   /** The version of the item before; 0: there was none. */
   readonly was: number;
+  /** The version it was retired at, where it is written anew. */
+  readonly retired?: number;
   /** A decision that went with it, because this one takes its place. */
   readonly replaced?: { readonly key: string; readonly was: number };
 }

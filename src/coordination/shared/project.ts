@@ -46,7 +46,12 @@ async function update(
   }
 }
 
-function saysTheSame(now: ContextItem, { content, data }: ProjectItem): boolean {
-  const said = (value: unknown): string => canonicalJson(value ?? null, "invalid_input");
-  return now.section === "project" && now.content === content && said(now.data) === said(data);
+function saysTheSame(now: ContextItem, { content, data, roles }: ProjectItem): boolean {
+  if (now.section !== "project") return false;
+  const said = (...values: unknown[]): string =>
+    canonicalJson(
+      values.map((value) => value ?? null),
+      "invalid_input",
+    );
+  return said(now.content, now.data, now.roles) === said(content, data, roles);
 }

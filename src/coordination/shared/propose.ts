@@ -25,7 +25,7 @@ import {
 } from "./items.ts";
 import { keeperRole } from "./keepers.ts";
 import { type ItemName, seenItem } from "./kept.ts";
-import { liveDecisions } from "./write.ts";
+import { liveDecisions, replacedBy } from "./write.ts";
 
 /** The type of payload a proposal has. */
 export const CONTEXT_CHANGE = "context-change";
@@ -76,12 +76,14 @@ export async function propose(
     code: "invalid_input",
     what: "The proposal",
   });
-  const change = parseOr("retire" in proposal ? RetireSchema : ContextItemSchema, proposal, {
+  const isRetiring = Object.hasOwn(Object(proposal), "retire");
+  const change = parseOr(isRetiring ? RetireSchema : ContextItemSchema, proposal, {
     code: "invalid_input",
     what: "The change",
   });
   const trunk = trunkOf(workspace);
   await refuseStale(trunk, change, basedOn);
+  if (!("retire" in change)) await replacedBy(trunk, { kind: "set", item: change });
   const contradictions =
     "retire" in change || change.section !== "decisions"
       ? []

@@ -148,7 +148,9 @@ export class SharedContext extends ContextReading {
   override read(query: ContextQuery = {}): Promise<SharedContextText> {
     return this.#call(async () => {
       const text = await readContext(this.workspace, this.reader, query);
-      this.sawUpTo(text.version);
+      // Some of it, or what matters to another role, leaves something to be told.
+      const { sections, role = this.reader.role } = query;
+      if (sections === undefined && role === this.reader.role) this.#seen = text.version;
       return text;
     });
   }
@@ -209,7 +211,7 @@ export class SharedContext extends ContextReading {
   project(from: string | readonly ProjectItem[] = "."): Promise<readonly ContextItem[]> {
     return this.#call(async () => {
       await requireKeeper(this.workspace, this.#self.agent);
-      const items = typeof from === "string" ? await projectFromGit(from) : from.map(projectItem);
+      const items = typeof from === "string" ? await projectFromGit(from) : projectItems(from);
       return updateProject(this.workspace, this.#self, items);
     });
   }
@@ -225,8 +227,11 @@ export class SharedContext extends ContextReading {
   }
 }
 
-function projectItem(item: ProjectItem): ProjectItem {
-  const body = parseOr(ContextItemSchema, { ...item, section: "project" }, checked);
+const projectItems = (items: readonly ProjectItem[]): readonly ProjectItem[] =>
+  parseOr(z.array(z.unknown()), items, { ...checked, what: "The items" }).map(projectItem);
+
+function projectItem(item: unknown): ProjectItem {
+  const body = parseOr(ContextItemSchema, { ...Object(item), section: "project" }, checked);
   if (body.section !== "project") throw new Error("an item of the project became another");
   return body;
 }

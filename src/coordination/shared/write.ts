@@ -18,7 +18,6 @@ import { conflict, contradicts, notInContext, tooMany } from "./errors.ts";
 import {
   type ContextBody,
   type ContextItem,
-  type DecisionBody,
   MEMORY_TYPE,
   nameOf,
   SHARED_TAG,
@@ -116,27 +115,33 @@ async function look(
     if (before !== undefined) return { written: before };
     throw await conflict(workspace, item, { now: version, basedOn: writing.basedOn });
   }
-  if (version === undefined && whole.live >= FORMAT_LIMITS.contextItems) throw tooMany(whole.live);
-  if (change.kind !== "set" || change.item.section !== "decisions") {
-    return { whole, seen, despite: [] };
-  }
-  const despite = await heldAgainst(workspace, change.item, writing.despite ?? []);
-  const { supersedes: key } = change.item;
-  if (key === undefined || key === item.key) return { whole, seen, despite };
+  const replaced = await replacedBy(workspace, change);
+  const isMore = version === undefined && replaced === undefined;
+  if (isMore && whole.live >= FORMAT_LIMITS.contextItems) throw tooMany(whole.live);
+  const despite = await heldAgainst(workspace, change, writing.despite ?? []);
+  return { whole, seen, despite, ...(replaced && { replaced }) };
+}
+
+/** The decision that a change takes the place of, where that one still holds. */
+export async function replacedBy(workspace: Workspace, change: Change): Promise<Look["replaced"]> {
+  if (change.kind !== "set" || change.item.section !== "decisions") return undefined;
+  const { key: own, supersedes: key = own } = change.item;
+  if (key === own) return undefined;
   const other = { section: "decisions", key } as const;
-  const replaced = { key, seen: await seenItem(workspace, other) };
-  if (replaced.seen.live.kept !== undefined) return { whole, seen, replaced, despite };
+  const seen = await seenItem(workspace, other);
+  if (seen.live.kept !== undefined) return { key, seen };
   // What went before is gone already; what never was cannot be taken the place of.
-  if (replaced.seen.retired.kept === undefined) throw await notInContext(workspace, other);
-  return { whole, seen, despite };
+  if (seen.retired.kept === undefined) throw await notInContext(workspace, other);
+  return undefined;
 }
 
 /** What it contradicts and was said to be written in spite of; anything else is refused. */
 async function heldAgainst(
   workspace: Workspace,
-  item: DecisionBody,
+  { kind, item }: Change,
   despite: readonly string[],
 ): Promise<readonly Contradiction[]> {
+  if (kind !== "set" || item.section !== "decisions") return [];
   const found = contradictionsOf(item, await liveDecisions(workspace));
   const unsaid = found.filter(({ key }) => !despite.includes(key));
   if (unsaid.length > 0) throw contradicts(item, unsaid);
@@ -223,6 +228,7 @@ function entriesFor(
     kind: change.kind,
     memory: kept.memory,
     was,
+    ...(seen.retired.kept && { retired: seen.retired.kept.version }),
     ...(other && { replaced: other }),
   };
   const more = change.kind === "retired" ? -1 : was === 0 ? 1 : 0;

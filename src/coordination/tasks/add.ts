@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { writtenValue } from "../../delivery/entries.ts";
+import { followUp } from "../../delivery/follow-up.ts";
 import type { SentHandoff } from "../../delivery/key.ts";
 import type { Sender } from "../../delivery/plan.ts";
 import { sendHandoff } from "../../delivery/send.ts";
@@ -20,7 +21,7 @@ import { parseOr } from "../../envelope/violations.ts";
 import { BatonError } from "../../errors.ts";
 import type { PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../store/workspace.ts";
-import { refuseClosed, taskClosed } from "../ledger/closed.ts";
+import { refuseClosed } from "../ledger/closed.ts";
 import { refuseCircle, type Wanted } from "./circle.ts";
 import { DEPENDENT, newEntry, pairOf, SUBTASK, TASK, TASK_ORDER } from "./edges.ts";
 import { keptOf, readTask, unknownTask } from "./read.ts";
@@ -68,7 +69,9 @@ export async function addTask<T extends object>(
     },
   );
   if (outcome.kind !== "sent") throw new Error("a task outside a lease cannot lose one");
-  if (outcome.joined !== "repeated") await openNow(workspace, outcome, after);
+  if (outcome.joined !== "repeated") {
+    await followUp(`begin ${task}`, () => openNow(workspace, outcome, after));
+  }
   return new Sent<T>(workspace, sender, outcome);
 }
 
@@ -150,9 +153,8 @@ async function refuseHopeless(workspace: Workspace, task: string, i: number): Pr
 async function partOf(workspace: Workspace, task: string, parent: string): Promise<PutEntry[]> {
   const above = await keptOf(workspace, parent);
   if (above === undefined) throw await unknownTask(workspace, parent, "parent");
-  const { closed, queue } = above.kept;
-  if (closed !== undefined) throw taskClosed(parent, closed);
-  if (queue === undefined) throw notQueued(parent);
+  refuseClosed({ task: parent, kept: above.kept });
+  if (above.kept.queue === undefined) throw notQueued(parent);
   return [newEntry(SUBTASK, pairOf(parent, task)), above.put];
 }
 

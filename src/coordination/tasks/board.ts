@@ -3,10 +3,10 @@ import * as z from "zod";
 import { Name, PRIORITIES } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { checkLimit } from "../../limits.ts";
-import { roleInbox } from "../../store/rows.ts";
+import { isOpen, isTaken, roleInbox } from "../../store/rows.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { TASK } from "./edges.ts";
-import { infoOf, type TaskInfo } from "./info.ts";
+import { infoOf, type TaskDelivery, type TaskInfo } from "./info.ts";
 import { readTask } from "./read.ts";
 import { OPEN_TASK_STATES, type OpenTaskState } from "./state.ts";
 
@@ -66,10 +66,7 @@ async function look(workspace: Workspace, task: string): Promise<TaskInfo | unde
   return found && infoOf(workspace, found);
 }
 
-function isWanted(
-  { state, to, parent, holder, deliveries, closed }: TaskInfo,
-  wanted: Checked,
-): boolean {
+function isWanted({ state, to, parent, deliveries, closed }: TaskInfo, wanted: Checked): boolean {
   const { states, agent } = wanted;
   const inbox = wanted.role === undefined ? undefined : roleInbox(wanted.role);
   return (
@@ -78,11 +75,12 @@ function isWanted(
     (wanted.to === undefined || wanted.to === to) &&
     (inbox === undefined || inbox === to) &&
     (wanted.parent === undefined || wanted.parent === parent) &&
-    (agent === undefined ||
-      holder === agent ||
-      deliveries.some((each) => each.receiver === agent || each.holder === agent))
+    (agent === undefined || deliveries.some((each) => isWith(agent, each)))
   );
 }
+
+const isWith = (agent: string, { state, receiver, holder }: TaskDelivery): boolean =>
+  (isOpen(state) && receiver === agent) || (isTaken(state) && holder === agent);
 
 function byState(found: readonly TaskInfo[]): Board {
   const sorted = found.toSorted(

@@ -13,12 +13,12 @@ import { refusalError } from "../../memory/refusals.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { dependentsOf, newEntry, TASK } from "./edges.ts";
-import { readTask, type TaskRead, waitsForTasks } from "./read.ts";
+import { closingOf, readTask, type TaskRead, waitsForTasks } from "./read.ts";
 
 /** Marks the record of a closing: `closed()` pages over them. */
 export const CLOSED_TAG = "task-closed";
 
-export interface Closing extends Pick<KeptClosing, "as" | "reason"> {
+export interface Closing extends Pick<KeptClosing, "as" | "reason" | "repeats"> {
   /** Who closed it: not always who writes it down. */
   readonly by: string;
   readonly author: Author;
@@ -32,7 +32,7 @@ export interface Closing extends Pick<KeptClosing, "as" | "reason"> {
 export function writeClosing(
   workspace: Workspace,
   found: TaskRead,
-  { as, by, author, continues, causedBy, ...said }: Closing,
+  { as, by, author, continues, causedBy, repeats, ...said }: Closing,
 ): Promise<boolean> {
   const { task } = found;
   const { ending: _, ...begun } = found.kept;
@@ -44,7 +44,10 @@ export function writeClosing(
     tags: [CLOSED_TAG],
     continues,
     causedBy,
-    next: (record, at) => ({ ...begun, closed: { as, at, by, reason, record } }),
+    next: (record, at) => ({
+      ...begun,
+      closed: { as, at, by, reason, record, ...(repeats === undefined ? {} : { repeats }) },
+    }),
     place: "off",
   });
 }
@@ -124,6 +127,20 @@ export async function tellDependents(workspace: Workspace, task: string): Promis
 async function openDependent(workspace: Workspace, task: string): Promise<void> {
   const found = await readTask(workspace, task);
   for (const part of found?.parts.filter(waitsForTasks) ?? []) {
-    await workspace.duties.openWaiting(workspace, part);
+    if (await isDecided(workspace, part.says.after ?? [])) {
+      await workspace.duties.openWaiting(workspace, part);
+    }
   }
+}
+
+/**
+ * Whether it is known by now what comes of a task that waits for these. Whoever closes one of many looks
+ * no further: what is over and not closed is found by the look after a while.
+ */
+async function isDecided(workspace: Workspace, after: readonly string[]): Promise<boolean> {
+  const closings = await Promise.all(after.map((each) => closingOf(workspace, each)));
+  return (
+    !closings.includes(undefined) ||
+    closings.some((each) => each !== undefined && each.as !== "done")
+  );
 }

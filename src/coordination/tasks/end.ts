@@ -22,6 +22,8 @@ import { openOf, requireTask, type TaskRead } from "./read.ts";
 export interface Ending {
   readonly as: KeptClosing["as"];
   readonly reason: string;
+  /** Who decided so, where somebody else carries it out. */
+  readonly by?: string;
   /** Deliveries that stay open: the one that asks for this very decision. */
   readonly except?: readonly string[] | undefined;
   /** The record of what it came of. */

@@ -12,7 +12,6 @@ import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { tellDependents, writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
 import { closingOf, lastEnd, readTask, type TaskRead } from "./read.ts";
-import { standOf } from "./state.ts";
 
 /** Each round somebody else changed the ledger: then there is something new, most likely. */
 const ROUNDS = 20;
@@ -66,6 +65,7 @@ async function closeEnded(
     reason: `${await summaryOf(workspace, last)}${without}`,
     author: await systemAuthor(workspace),
     continues: last.settledBy,
+    repeats: last.settledBy,
   });
   return closed ? "closed" : "changed";
 }
@@ -74,9 +74,7 @@ async function closeEnded(
 export function endOf({ parts, kept }: TaskRead): DeliveryRow | undefined {
   const isOthers = (kept.closed ?? kept.ending) !== undefined;
   if (kept.queue?.closing !== "itself" || isOthers) return undefined;
-  const isOver = parts.every(
-    ({ delivery, says }) => !isOpen(delivery.state) && standOf(delivery, says) === "over",
-  );
+  const isOver = parts.every(({ delivery, stand }) => !isOpen(delivery.state) && stand === "over");
   const last = isOver ? lastEnd(parts) : undefined;
   if (last?.state !== "completed" || last.settledBy === kept.reopened?.past) return undefined;
   return last;

@@ -7,7 +7,7 @@ import { taskName } from "../ledger/release.ts";
 import { childrenOf } from "./edges.ts";
 import { finished } from "./finish.ts";
 import { openOf, type Part, requireTask, type TaskRead, waitsForTasks } from "./read.ts";
-import { type Ground, standOf, stateOf, type TaskState } from "./state.ts";
+import { type Ground, stateOf, type TaskState } from "./state.ts";
 
 export interface TaskDelivery
   extends Pick<DeliveryRow, "id" | "state" | "receiver" | "holder" | "attempt"> {
@@ -62,10 +62,10 @@ export async function infoOf(workspace: Workspace, read: TaskRead): Promise<Task
   const waitsFor = await notDone(workspace, found);
   const { state, ground } = stateOf({
     closed: closed?.as,
-    stands: parts.map(({ delivery, says }) => standOf(delivery, says)),
+    stands: parts.map(({ stand }) => stand),
     hasOpenParts: openParts.length > 0,
   });
-  const now = currentOf(parts);
+  const now = currentOf(parts, ground);
   const holder = now && isHeld(now.state) ? now.holder : undefined;
   return {
     task,
@@ -90,15 +90,14 @@ export async function infoOf(workspace: Workspace, read: TaskRead): Promise<Task
   };
 }
 
-/** The delivery that says where it stands: what is held, else what is open, else the last. */
-function currentOf(parts: readonly Part[]): DeliveryRow | undefined {
+/** The delivery that says where it stands: the first that stands so, else what is open, else the last. */
+function currentOf(parts: readonly Part[], ground: Ground): DeliveryRow | undefined {
   const work = parts.filter(({ says }) => says.failure === undefined);
-  const rows = work.map(({ delivery }) => delivery);
-  return (
-    rows.find(({ state }) => isHeld(state)) ??
-    rows.find(({ state }) => isOpen(state)) ??
-    rows.at(-1)
-  );
+  const current =
+    work.find(({ stand }) => stand === ground) ??
+    work.find(({ delivery }) => isOpen(delivery.state)) ??
+    work.at(-1);
+  return current?.delivery;
 }
 
 const deliveryOf = ({ delivery, says }: Part): TaskDelivery => {

@@ -17,7 +17,7 @@ import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { failWaiting } from "../failures/report.ts";
-import { finished } from "./finish.ts";
+import { finishedBelow } from "./finish.ts";
 import { keptOf, lastEnd, readTask } from "./read.ts";
 
 /** Each round somebody else changed it, or a ledger of what it waits for. */
@@ -82,7 +82,7 @@ async function dependencyOf(workspace: Workspace, task: string): Promise<Depende
   let now = await keptOf(workspace, task);
   if (now !== undefined && now.kept.closed === undefined) {
     const found = await readTask(workspace, task);
-    if (found !== undefined) await finished(workspace, found);
+    if (found !== undefined) await finishedBelow(workspace, found);
     now = await keptOf(workspace, task);
   }
   return { task, closed: now?.kept.closed, put: now?.put };

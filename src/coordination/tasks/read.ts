@@ -4,14 +4,15 @@ import { BatonError } from "../../errors.ts";
 import { type KeptClosing, type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
 import { nearestNames } from "../../nearest.ts";
 import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
+import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { TASK } from "./edges.ts";
-import { standOf } from "./state.ts";
+import { type Stand, standOf } from "./state.ts";
 
-/** A delivery, and what the task needs to know of its envelope. */
+/** A delivery, what the task needs to know of its envelope, and how it stands for the task. */
 export interface Part extends Claimed {
+  readonly stand: Stand;
   readonly says: Pick<Envelope, "after" | "failure" | "joins" | "results">;
 }
 
@@ -39,22 +40,28 @@ export async function readTask(workspace: Workspace, task: string): Promise<Task
   const [begin] = line;
   if (begin === undefined) return undefined;
   const first = readableEnvelope(workspace, begin.envelope);
-  const parts = line.flatMap(({ envelope, deliveries }) =>
-    deliveries.map((delivery) => ({
-      delivery,
-      envelope,
-      says: readableEnvelope(workspace, envelope) ?? {},
-    })),
-  );
+  const kept = entry ? keptLedger(entry) : keptBefore(parseEnvelope(workspace, begin.envelope));
+  const parts = line.flatMap(({ envelope, deliveries }) => {
+    const says = readableEnvelope(workspace, envelope) ?? {};
+    return deliveries.map((delivery) => {
+      const stand = wasGivenUp(kept, delivery) ? "over" : standOf(delivery, says);
+      return { delivery, envelope, says, stand };
+    });
+  });
   return {
     task,
-    kept: entry ? keptLedger(entry) : keptBefore(parseEnvelope(workspace, begin.envelope)),
+    kept,
     revision: entry?.revision ?? 0,
     parts,
     first,
     lastRecord: line.at(-1)?.envelope.memory ?? begin.envelope.memory,
   };
 }
+
+/** Whether it was given up before the task was reopened, and not tried again since. */
+const wasGivenUp = ({ reopened }: KeptLedger, { id, attempt, state }: DeliveryRow): boolean =>
+  !isOpen(state) &&
+  reopened?.givenUp?.some((each) => each.delivery === id && each.attempt === attempt) === true;
 
 /** Of a task that has been under way since before ledgers were kept. */
 const keptBefore = ({ id, from, intent, metadata }: Envelope): KeptLedger => ({
@@ -111,8 +118,8 @@ export function lastEnd(parts: readonly Part[]): DeliveryRow | undefined {
 }
 
 /** Whether it waits for tasks to be done. */
-export const waitsForTasks = ({ delivery, says }: Part): boolean =>
-  says.after !== undefined && standOf(delivery, says) === "waits";
+export const waitsForTasks = ({ stand, says }: Part): boolean =>
+  says.after !== undefined && stand === "waits";
 
 /** Names that are looked at for what somebody may have meant. */
 const NAMES = 1_000;

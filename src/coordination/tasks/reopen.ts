@@ -4,6 +4,7 @@
  */
 import { checkedReason, overtaken } from "../../delivery/reason.ts";
 import { BatonError } from "../../errors.ts";
+import type { KeptReopening } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
@@ -30,13 +31,17 @@ export async function reopenTask(
     await requireRight(trunk, by, found, "reopened");
     const entries = await belowOpen(trunk, found);
     const past = lastEnd(found.parts)?.settledBy ?? "";
+    const givenUp = givenUpOf(found);
     const reopened = await writeLedger(trunk, found, {
       author: by,
       content: `${by.agent} reopened "${task}": ${reason}`,
       data: { reason, was: closed.as },
       tags: ["task-reopened"],
       continues: closed.record,
-      next: (record, at) => ({ ...kept, reopened: { at, by: by.agent, past, reason, record } }),
+      next: (record, at) => ({
+        ...kept,
+        reopened: { at, by: by.agent, givenUp, past, reason, record },
+      }),
       place: "on",
       entries,
     });
@@ -45,12 +50,19 @@ export async function reopenTask(
   throw overtaken(`The reopening of "${task}"`, ROUNDS);
 }
 
+/** How its failures ended was decided when it was closed. */
+const givenUpOf = ({ parts, kept }: TaskRead): NonNullable<KeptReopening["givenUp"]> => {
+  const now = parts.filter(({ stand }) => stand === "given_up");
+  const anew = now.map(({ delivery: { id: delivery, attempt } }) => ({ attempt, delivery }));
+  return [...(kept.reopened?.givenUp ?? []), ...anew];
+};
+
 /** Nothing is open below a task that is closed: whoever is about to close that one looks again. */
 async function belowOpen(workspace: Workspace, { task, kept }: TaskRead): Promise<PutEntry[]> {
   const parent = kept.queue?.parent;
   const above = parent === undefined ? undefined : await keptOf(workspace, parent);
   if (above === undefined) return [];
-  const { closed } = above.kept;
+  const closed = above.kept.closed ?? above.kept.ending;
   if (closed === undefined) return [above.put];
   throw new BatonError("task_closed", {
     message: `"${task}" is a part of "${parent}", which was closed as ${closed.as} by ${closed.by}.`,

@@ -16,10 +16,10 @@ export async function taskTree(workspace: Workspace, name: string): Promise<Task
 async function grow(workspace: Workspace, task: string, seen: Set<string>): Promise<TaskTree> {
   seen.add(task);
   checkLimit(workspace.limits, "taskTree", { actual: seen.size, path: "task" });
-  const info = await getTask(workspace, task);
   const parts: TaskTree[] = [];
   for (const child of await childrenOf(workspace, task)) {
     if (!seen.has(child)) parts.push(await grow(workspace, child, seen));
   }
+  const info = await getTask(workspace, task); // After its parts: to look at one may close it.
   return { ...info, parts: parts.toSorted((a, b) => a.queuedAt - b.queuedAt) };
 }

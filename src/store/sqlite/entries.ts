@@ -22,6 +22,8 @@ export function listEntries(
   workspace: number,
   { kind, prefix = "", after = "", limit }: Omit<ListEntries, "workspace">,
 ): EntryRow[] {
+  // All at once takes half as long as one by one, where none can be one too many.
+  if (prefix === "") return sql.entriesFrom.all(workspace, kind, "", after, limit).map(entryOf);
   const found: EntryRow[] = [];
   for (const row of sql.entriesFrom.iterate(workspace, kind, prefix, after, limit)) {
     const entry = entryOf(row);

@@ -177,10 +177,7 @@ class SqliteStore implements Store {
 
   readMemories: Store["readMemories"] = (workspace, ids) =>
     this.#read(workspace, (key) =>
-      ids.flatMap((id) => {
-        const row = this.#sql.memory.get(key, id);
-        return row === undefined ? [] : memoryOf(row);
-      }),
+      this.#sql.memoriesById.all(key, JSON.stringify(ids)).map(memoryOf),
     );
 
   recentMemories: Store["recentMemories"] = (operation) =>

@@ -58,6 +58,10 @@ const SQL = {
     values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (workspace, id) do nothing`,
   memoryPosition: "select pos from memories where workspace = ? and id = ?",
   memory: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.workspace = ? and m.id = ?`,
+  // In the order asked for: the outer of a cross join is gone through first to last. One statement for 200
+  // of them takes a quarter of the time of 200, each of which locks the file.
+  memoriesById: `select ${MEMORY_COLUMNS} from json_each(?2) cross join ${MEMORIES}
+    where m.workspace = ?1 and m.id = json_each.value`,
   memoryAt: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.pos = ?`,
   memoriesOfChain: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.chain = ? order by m.seq`,
   memoriesBackward: `select ${MEMORY_COLUMNS} from ${MEMORIES}
