@@ -1,0 +1,68 @@
+/** What random teams have come across, each as small as it can be told. */
+import { describe, expect, it } from "vitest";
+import { Hub, type HubOptions } from "../../src/index.ts";
+import { isOpen } from "../../src/store/rows.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { dyingAfter, sharedStore } from "../behaviour/shared-store.ts";
+import { refusal, STORES, type StoreName, take } from "../behaviour/support.ts";
+
+const HOUR = 3_600_000;
+
+async function open(store: StoreName) {
+  const clock = new VirtualClock(Date.now());
+  const processes = { self: "", isGone: () => false };
+  const options: HubOptions = { clock, processes, embedder: false };
+  const reopen = sharedStore(store, options);
+  const hub = new Hub(await reopen(), options);
+  const owner = await hub.agent("olga", { role: "owner" });
+  const coder = await hub.agent("ada", { role: "coder" });
+  return { clock, hub, owner, coder, options, reopen };
+}
+
+describe.each(STORES)("found by random teams on %s", (store) => {
+  it("a rule that asks somebody who never answers asks once, then others decide [CRD-4]", async () => {
+    const { clock, hub, owner, coder } = await open(store);
+    await hub.agent("pia", { kind: "person" });
+    await hub.failures.setRule("people first", { then: { ask: "pia" } });
+    await owner.tasks.add({ task: "api", to: "ada", intent: "Build it." });
+    await (await take(coder)).fail({ type: "missing", class: "permanent", message: "Not there." });
+    for (let day = 0; day < 4; day++) {
+      clock.advance(25 * HOUR);
+      await hub.carryOut();
+    }
+    const [failure] = await hub.failures.list({ task: "api" });
+    expect(failure?.decision).toMatchObject({ by: "baton", decision: "abort" });
+    expect(await hub.tasks.get("api")).toMatchObject({ state: "failed" });
+    const memories = await hub.recent({ task: "api", type: "decision" });
+    expect(memories.filter(({ data }) => data?.["decision"] === "ask")).toHaveLength(1);
+  });
+
+  it("what lapses, is tried again and lapses again is decided about again [CRD-3 CRD-4]", async () => {
+    const { clock, hub, owner } = await open(store);
+    await owner.tasks.add({ task: "api", to: "ada", intent: "Build it.", deadlineMs: HOUR });
+    for (let n = 0; n < 10; n++) {
+      clock.advance(2 * HOUR);
+      await hub.carryOut();
+    }
+    expect(await hub.tasks.get("api")).toMatchObject({ state: "failed" });
+    const decided = (await hub.failures.list({ task: "api" })).map(({ decision }) => decision);
+    expect(decided.map((each) => each?.decision)).toEqual(["retry", "abort"]);
+  });
+
+  it("nobody decides about a task that somebody has begun to end [CRD-3]", async () => {
+    const { hub, owner, coder, options, reopen } = await open(store);
+    await owner.tasks.add({ task: "api", to: "ada", intent: "Build it." });
+    const kim = await hub.agent("kim", { role: "coordinator" });
+    await (await take(coder)).fail({ type: "missing", class: "permanent", message: "Not there." });
+    const [failure] = await hub.failures.list({ undecided: true });
+    const dying = new Hub(dyingAfter("putEntry", await reopen()), options);
+    const cancelling = (await dying.agent("olga")).tasks.cancel("api", "Not needed.");
+    expect(await refusal(cancelling)).toMatchObject({ code: "store_closed" });
+    const decision = { decision: "retry", reason: "Once more." } as const;
+    const answer = await kim.failures.decide(failure?.report ?? "", decision);
+    expect(["already", "settled"]).toContain(answer.kind);
+    expect(await hub.tasks.get("api")).toMatchObject({ state: "cancelled" });
+    const deliveries = (await hub.line("api")).flatMap((step) => step.deliveries);
+    expect(deliveries.filter(({ state }) => isOpen(state))).toEqual([]);
+  });
+});

@@ -1,0 +1,653 @@
+/**
+ * Plays a planned team: each step somebody random acts, in one of several processes on one store, several
+ * at once now and then; processes die between any two operations; time passes, also past leases, deadlines
+ * and whoever was to decide. Then everything is let run until nothing is open any more.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import type { Decision, DecisionAnswer } from "../../src/coordination/failures/decision.ts";
+import {
+  type Agent,
+  type ErrorCode,
+  Hub,
+  type HubOptions,
+  isBatonError,
+  type Store,
+  type Work,
+} from "../../src/index.ts";
+import { isOpen, OPEN_STATES } from "../../src/store/rows.ts";
+import { seededIds, seededRandom, type VirtualClock } from "../../src/testing/index.ts";
+import { type Random, randomFrom } from "../support/random.ts";
+import { type MortalStore, mortalStore } from "./mortal-store.ts";
+import {
+  HOUR,
+  MINUTE,
+  OWNER,
+  type PlannedAgent,
+  type PlannedTask,
+  planTeam,
+  SECOND,
+  type TeamPlan,
+} from "./random-team.ts";
+
+/** A lease is long enough that no heartbeat, which goes by real time, beats while a test runs. */
+const LIMITS = { leaseMs: 10 * MINUTE, coordinatorMs: 20 * MINUTE, personMs: 12 * HOUR } as const;
+
+/** Rounds in which everything must have ended once it is let run. */
+const ROUNDS = 500;
+
+/** How time goes on then. */
+const LEAPS = {
+  diligent: [SECOND, 11 * MINUTE, 25 * MINUTE, HOUR, 13 * HOUR],
+  deserted: [25 * MINUTE, HOUR, 13 * HOUR, 13 * HOUR],
+} as const;
+
+/** Where it is played: one store, opened once for each process and once for whoever looks. */
+export interface Stage {
+  readonly workspace: string;
+  readonly clock: VirtualClock;
+  readonly stores: readonly [Store, Store, Store, Store];
+}
+
+interface Process {
+  readonly mortal: MortalStore;
+  readonly hub: Hub;
+  readonly agents: ReadonlyMap<string, Agent>;
+}
+
+/** Work that somebody accepted, in a process that lives or has died. */
+export interface Held {
+  readonly by: PlannedAgent;
+  readonly work: Work;
+  readonly in: Process;
+  readonly at: number;
+  isSettled: boolean;
+}
+
+export interface Told {
+  readonly answer: Extract<DecisionAnswer, { kind: "decided" }>;
+  readonly by: string;
+}
+
+/** What a run leaves besides what is in the store. */
+export interface Played {
+  readonly plan: TeamPlan;
+  readonly hub: Hub;
+  /** Tasks that were added, in order. */
+  readonly tasks: readonly PlannedTask[];
+  readonly held: readonly Held[];
+  /** Everybody who was told that a decision is theirs. */
+  readonly told: readonly Told[];
+  /** Tasks whose deliveries were taken back one by one: nobody but a person can close them. */
+  readonly takenBack: ReadonlySet<string>;
+  /** What happened, each as often as it did. */
+  readonly happened: readonly string[];
+}
+
+/** Codes that say no more than that somebody else was quicker, or has died. */
+const LOST: readonly ErrorCode[] = ["already_settled", "cancelled", "lease_lost"];
+const UNREACHABLE: readonly ErrorCode[] = ["circuit_open"];
+
+export class TeamPlay implements Played {
+  readonly plan: TeamPlan;
+  readonly hub: Hub;
+  readonly tasks: PlannedTask[] = [];
+  readonly held: Held[] = [];
+  readonly told: Told[] = [];
+  readonly takenBack = new Set<string>();
+  readonly happened: string[] = [];
+  /** What happened, for whoever looks for the cause of a failure. */
+  readonly trail: string[] = [];
+  readonly #stage: Stage;
+  readonly #random: Random;
+  readonly #processes: (Process | undefined)[] = [];
+  /** Not added yet, or added by a process that died before it heard so. */
+  #toAdd: readonly PlannedTask[];
+  /** What the owner began and has not heard the end of. */
+  readonly #toCancel = new Set<string>();
+  #round = 0;
+  #starts = 0;
+
+  constructor(seed: number, stage: Stage) {
+    this.plan = planTeam(seed);
+    this.#stage = stage;
+    this.#random = randomFrom(seed ^ 0x5eed);
+    this.#toAdd = this.plan.tasks;
+    this.hub = new Hub(stage.stores[0], this.#options(97, "none"));
+  }
+
+  async play(): Promise<void> {
+    await this.#begin();
+    for (let step = 0; step < this.plan.steps; step++) {
+      const atOnce = this.#random.chance(0.3) ? 2 + this.#random.below(3) : 1;
+      await Promise.all(Array.from({ length: atOnce }, () => this.#act(atOnce === 1)));
+    }
+    await this.#letRun();
+  }
+
+  #options(salt: number, kind: TeamPlan["function"]): HubOptions {
+    const { clock, workspace } = this.#stage;
+    const { seed, hops } = this.plan;
+    const random = seededRandom(seed + salt);
+    return {
+      workspace,
+      clock,
+      ids: seededIds(seed * 1_000 + salt, clock),
+      random,
+      limits: { ...LIMITS, hops },
+      processes: { self: "", isGone: () => false },
+      embedder: false,
+      files: false,
+      ...(kind !== "none" && { coordinate: () => this.#consulted(kind) }),
+    };
+  }
+
+  /** What a hub's function says about a failure. */
+  #consulted(kind: Exclude<TeamPlan["function"], "none">): Decision | undefined {
+    this.#count(`function ${kind}`);
+    switch (kind) {
+      case "decides":
+        return this.#decision("the function");
+      case "passes":
+        return undefined;
+      case "throws":
+        throw new Error("the function is broken");
+      case "nonsense":
+        return { decision: "reroute", reason: "" };
+    }
+  }
+
+  async #begin(): Promise<void> {
+    for (let n = 0; n < this.plan.processes; n++) await this.#start(n);
+    for (const { name, rule } of this.plan.rules) await this.hub.failures.setRule(name, rule);
+    const first = this.#toAdd.filter(({ isLate }) => !isLate);
+    for (const task of first) await this.#add(task);
+  }
+
+  get #people(): readonly PlannedAgent[] {
+    const { workers, coordinators, person } = this.plan;
+    return [...workers, ...coordinators, ...(person ? [person] : [])];
+  }
+
+  /** Begins a process, in place of one that died: the same agents, in other sessions. */
+  async #start(n: number): Promise<void> {
+    const starts = ++this.#starts;
+    const mortal = mortalStore(this.#stage.stores[n + 1] as Store);
+    const hub = new Hub(mortal.store, this.#options(starts, this.plan.function));
+    const agents = new Map<string, Agent>();
+    const here = this.#people.filter(({ process }) => process === n);
+    for (const { name, role, kind } of here)
+      agents.set(name, await hub.agent(name, { role, kind }));
+    if (n === 0) agents.set(OWNER, await hub.agent(OWNER, { role: "owner" }));
+    this.#processes[n] = { mortal, hub, agents };
+  }
+
+  /** An agent in a process that lives. */
+  #at(who: { readonly name: string; readonly process: number }): [Agent, Process] | undefined {
+    const process = this.#processes[who.process];
+    const agent = process?.agents.get(who.name);
+    if (process === undefined || process.mortal.isDead || agent === undefined) return undefined;
+    return [agent, process];
+  }
+
+  get #owner(): [Agent, Process] | undefined {
+    return this.#at({ name: OWNER, process: 0 });
+  }
+
+  #act(isAlone: boolean): Promise<unknown> {
+    const act = this.#random.pick<() => Promise<unknown>>([
+      () => this.#pass(),
+      ...repeated(8, () => this.#accept(this.#random.pick(this.plan.workers))),
+      ...repeated(10, () => this.#work()),
+      ...repeated(4, () => this.#coordinate()),
+      ...repeated(3, () => this.#rival()),
+      ...repeated(3, () => this.#pass()),
+      ...repeated(3, () => this.#carryOut()),
+      ...repeated(2, () => this.#addNext()),
+      ...repeated(2, () => this.#answer()),
+      ...repeated(2, () => this.#revive()),
+      () => this.#crash(),
+      () => this.#takeBack(),
+      () => this.#cancelTask(),
+      () => this.#pause(),
+      ...(isAlone ? [() => this.#close(), () => this.#look()] : []),
+    ]);
+    return act();
+  }
+
+  /** Runs what may be refused: because its process died meanwhile, or for one of the reasons given. */
+  async #try<T>(
+    what: string,
+    process: Process | undefined,
+    run: () => Promise<T>,
+    expected: readonly ErrorCode[] = [],
+  ): Promise<{ readonly value: T } | { readonly refused: ErrorCode }> {
+    try {
+      const value = await run();
+      this.#note(what);
+      return { value };
+    } catch (error) {
+      if (!isBatonError(error)) throw error;
+      const died = error.code === "store_closed" && process?.mortal.isDead === true;
+      this.#note(`${what}: ${died ? "died" : error.code}`);
+      if (died || expected.includes(error.code)) return { refused: error.code };
+      throw new Error(`${what} was refused: ${error.code}: ${error.message}`, { cause: error });
+    }
+  }
+
+  #note(what: string): void {
+    this.trail.push(`${new Date(this.#stage.clock.now()).toISOString().slice(5, 19)} ${what}`);
+  }
+
+  #count(what: string): void {
+    this.happened.push(what);
+  }
+
+  async #add(task: PlannedTask): Promise<void> {
+    const owner = this.#owner;
+    if (owner === undefined) return;
+    const [agent, process] = owner;
+    const { name, isLate: _, ...said } = task;
+    const draft = { ...said, task: name, intent: `Do ${name}.`, key: `add ${name}` };
+    const codes = ["task_closed", "unknown_task", ...UNREACHABLE] as const;
+    const added = await this.#try(`add ${name}`, process, () => agent.tasks.add(draft), codes);
+    if ("refused" in added && added.refused === "store_closed") return; // Added with the same key later.
+    this.#toAdd = this.#toAdd.filter((each) => each !== task);
+    if ("refused" in added) return this.#count("task refused");
+    this.tasks.push(task);
+    this.#count("task added");
+  }
+
+  async #addNext(): Promise<void> {
+    const [next] = this.#toAdd;
+    if (next !== undefined) await this.#add(next);
+  }
+
+  async #accept(who: PlannedAgent): Promise<Held | undefined> {
+    const at = this.#at(who);
+    if (at === undefined) return undefined;
+    const [agent, process] = at;
+    const taken = await this.#try(`${who.name} accepts`, process, () => agent.accept());
+    if ("refused" in taken || taken.value === undefined) return undefined;
+    const work = taken.value;
+    const held = { by: who, work, in: process, at: this.#stage.clock.now(), isSettled: false };
+    this.held.push(held);
+    this.#count("accepted");
+    work.signal.addEventListener("abort", () => this.#count("signal aborted"));
+    this.#note(`${who.name} has ${work.task} ${work.id} try ${work.attempt}`);
+    if (work.envelope.failure === undefined) await this.#requireReady(work);
+    return held;
+  }
+
+  /** Nobody has work whose task waits: looked at the moment it is accepted. */
+  async #requireReady({ task, id }: Work): Promise<void> {
+    const planned = this.plan.tasks.find(({ name }) => name === task);
+    for (const dependency of planned?.after ?? []) {
+      const entry = await this.#stage.stores[0].findEntry(
+        this.#stage.workspace,
+        "ledger",
+        dependency,
+      );
+      const { closed } = JSON.parse(entry?.value ?? "{}") as { closed?: { as: string } };
+      if (closed?.as === "done") continue;
+      throw new Error(`${id} of ${task} was accepted while ${dependency} was not done`);
+    }
+  }
+
+  /** Somebody who has work goes on with it, or is done with it one way or another. */
+  async #work(): Promise<void> {
+    const mine = this.held.filter(
+      (each) => !each.isSettled && !each.in.mortal.isDead && each.by.manner === undefined,
+    );
+    if (mine.length === 0) return void (await this.#accept(this.#random.pick(this.plan.workers)));
+    const held = this.#random.pick(mine as [Held, ...Held[]]);
+    await this.#settle(held, this.#random.pick(SETTLING));
+  }
+
+  async #settle(held: Held, how: Settling): Promise<void> {
+    const { work, by, in: process } = held;
+    const what = `${by.name} ${how} ${work.id} of ${work.task}`;
+    const failure = { attempted: `doing ${work.task}`, hints: ["look at types.ts"] };
+    const run: Record<Settling, () => Promise<unknown>> = {
+      note: () => work.note(`At ${work.task}.`),
+      complete: () => work.complete({ summary: `${work.task} is finished.` }),
+      handoff: () => work.handoff({ to: this.#somebody(), policy: this.#policyOf(work.task) }),
+      retryable: () =>
+        work.fail({ ...failure, type: "busy", class: "retryable", message: "Busy." }),
+      permanent: () =>
+        work.fail({ ...failure, type: "missing", class: "permanent", message: "Not there." }),
+      decline: () => work.decline("Not mine."),
+      ask: () => work.clarify("Which one?"),
+      release: () => work.release(),
+    };
+    const codes = [...LOST, "task_closed", ...UNREACHABLE] as const;
+    const done = await this.#try(what, process, run[how], codes);
+    if ("refused" in done) {
+      if (LOST.includes(done.refused)) held.isSettled = true;
+      return;
+    }
+    if (how === "note") return;
+    const { kind } = (done.value ?? {}) as { kind?: string };
+    if (kind === "extended") return;
+    held.isSettled = true;
+    this.#count(`settled: ${how}`);
+  }
+
+  /** Handed on it is tried as the task was; where nobody works any more, only time can end it. */
+  #policyOf(task: string): PlannedTask["policy"] {
+    return this.plan.tasks.find(({ name }) => name === task)?.policy ?? {};
+  }
+
+  #somebody(): string {
+    const { name, role } = this.#random.pick(this.plan.workers);
+    return this.#random.chance(0.4) ? `role:${role}` : name;
+  }
+
+  #decision(by: string): Decision {
+    const late = this.#round > 40;
+    const reason = `${by} says so.`;
+    const decision = late
+      ? "abort"
+      : this.#random.pick(["retry", "retry", "reroute", "reroute", "ask", "abort"] as const);
+    switch (decision) {
+      case "retry":
+        return { decision, reason, ...(this.#random.chance(0.4) && { delayMs: MINUTE }) };
+      case "reroute":
+        return { decision, reason, to: this.#somebody() };
+      case "ask":
+        return { decision, reason, ...(this.#random.chance(0.3) && { to: "kim" }) };
+      case "abort":
+        return { decision, reason };
+    }
+  }
+
+  get #deciders(): readonly PlannedAgent[] {
+    const { coordinators, person } = this.plan;
+    return [...coordinators, ...(person ? [person] : [])];
+  }
+
+  /** One who coordinates, or was asked, does that in its manner. */
+  async #coordinate(): Promise<void> {
+    if (this.#deciders.length === 0) return;
+    const who = this.#random.pick(this.#deciders as [PlannedAgent, ...PlannedAgent[]]);
+    if (who.manner === "absent") return;
+    const now = this.#stage.clock.now();
+    const mine = this.held.filter(({ by, isSettled }) => by === who && !isSettled);
+    const ripe = mine.filter(({ at }) => who.manner === "present" || now - at > HOUR);
+    const [held] = ripe;
+    if (who.manner === "silent" || held === undefined) {
+      if (mine.length < 3) await this.#accept(who);
+      return;
+    }
+    if (held.work.envelope.failure === undefined) return this.#settle(held, "complete");
+    await this.#decide(who, held.work, held);
+  }
+
+  async #decide(
+    who: PlannedAgent,
+    about: string | Work,
+    held?: Held,
+  ): Promise<DecisionAnswer | undefined> {
+    const at = this.#at(who);
+    if (held !== undefined && at?.[1] !== held.in) held.isSettled = true; // That process has died.
+    if (at === undefined || held?.isSettled) return undefined;
+    const [agent, process] = at;
+    const decision = this.#decision(who.name);
+    const id = typeof about === "string" ? about : about.id;
+    const what = `${who.name} decides ${decision.decision} ${decision.to ?? ""} about ${id}`;
+    const codes = ["not_open", "not_permitted", "unknown_agent", ...LOST] as const;
+    const decided = await this.#try(
+      what,
+      process,
+      () => agent.failures.decide(about, decision),
+      codes,
+    );
+    if ("refused" in decided) {
+      if (held !== undefined && LOST.includes(decided.refused)) held.isSettled = true;
+      return undefined;
+    }
+    const { value: answer } = decided;
+    this.#count(`answer: ${answer.kind}`);
+    this.#note(`… ${answer.kind}${"decision" in answer ? ` ${answer.decision}` : ""}`);
+    if (held !== undefined) held.isSettled = true;
+    if (answer.kind === "decided") this.told.push({ answer, by: who.name });
+    return answer;
+  }
+
+  /** All who coordinate decide about the same failure at the same moment. */
+  async #rival(): Promise<void> {
+    const rivals = this.plan.coordinators.filter(({ manner }) => manner !== "absent");
+    if (rivals.length === 0) return;
+    const waiting = await this.hub.failures.list({ undecided: true });
+    if (waiting.length === 0) return;
+    const { delivery, report } = this.#random.pick(
+      waiting as [(typeof waiting)[0], ...typeof waiting],
+    );
+    const about = this.#random.chance(0.5) && report !== undefined ? report : delivery;
+    const answers = await Promise.all(rivals.map((who) => this.#decide(who, about)));
+    const stands = answers.filter((answer) => answer?.kind === "decided");
+    if (answers.length > 1) this.#count("rivals");
+    if (stands.length > 1) throw new Error(`${stands.length} decisions about ${delivery} stand`);
+  }
+
+  async #pass(): Promise<void> {
+    const ms = this.#random.pick([
+      SECOND,
+      20 * SECOND,
+      MINUTE,
+      MINUTE,
+      11 * MINUTE,
+      25 * MINUTE,
+      HOUR,
+    ]);
+    this.#stage.clock.advance(ms);
+  }
+
+  async #carryOut(process = this.#anyProcess()): Promise<void> {
+    if (process === undefined || process.mortal.isDead) return;
+    await this.#try("carry out", process, () => process.hub.carryOut());
+  }
+
+  async #answer(): Promise<void> {
+    const owner = this.#owner;
+    if (owner === undefined) return;
+    const asked = await this.#try("questions", owner[1], () => owner[0].questions());
+    if ("refused" in asked) return;
+    // Who handed it on within the task is asked, and need not be there any more: anybody answers.
+    const others = await Promise.all(
+      this.plan.workers.map(async (who) => {
+        const at = this.#at(who);
+        const mine = at && (await this.#try("questions", at[1], () => at[0].questions()));
+        return mine === undefined || "refused" in mine ? [] : mine.value;
+      }),
+    );
+    for (const { delivery } of [...asked.value, ...others.flat()]) {
+      const say = () => owner[0].answer(delivery.id, "That one.");
+      const answered = await this.#try(`answer ${delivery.id}`, owner[1], say, ["not_open"]);
+      if (!("refused" in answered)) this.#count("question answered");
+    }
+  }
+
+  #anyProcess(): Process | undefined {
+    return this.#random.pick(this.#processes as [Process, ...Process[]]);
+  }
+
+  async #crash(): Promise<void> {
+    const process = this.#anyProcess();
+    if (process === undefined || process.mortal.isDead) return;
+    this.#count("crash");
+    this.#note("a process dies soon");
+    process.mortal.dieIn(this.#random.below(15));
+  }
+
+  async #revive(): Promise<void> {
+    for (const [n, process] of this.#processes.entries()) {
+      if (process?.mortal.isDead) {
+        this.#processes[n] = undefined;
+        await this.#start(n);
+        this.#note(`process ${n} begins anew`);
+        return;
+      }
+    }
+  }
+
+  /** Somebody is given no work for a while. */
+  async #pause(): Promise<void> {
+    const { name } = this.#random.pick(this.#people as [PlannedAgent, ...PlannedAgent[]]);
+    const isBack = this.#random.chance(0.5);
+    await (isBack ? this.hub.resume(name) : this.hub.pause(name));
+    this.#note(`${name} is ${isBack ? "resumed" : "paused"}`);
+  }
+
+  /** The owner takes back everything open of a task: then nothing but a word closes it. */
+  async #takeBack(): Promise<void> {
+    const owner = this.#owner;
+    const task = this.#anyTask();
+    if (owner === undefined || task === undefined || !this.#random.chance(0.3)) return;
+    this.takenBack.add(task.name);
+    const [agent, process] = owner;
+    const cancel = () => agent.cancel({ task: task.name }, "Not needed.");
+    await this.#try(`take back ${task.name}`, process, cancel);
+    this.#count("taken back");
+  }
+
+  async #cancelTask(): Promise<void> {
+    const task = this.#anyTask();
+    if (task === undefined || !this.#random.chance(0.4)) return;
+    this.#toCancel.add(task.name);
+    await this.#cancelNow(task.name);
+  }
+
+  async #cancelNow(task: string): Promise<void> {
+    const owner = this.#owner;
+    if (owner === undefined) return;
+    const [agent, process] = owner;
+    const cancel = () => agent.tasks.cancel(task, "Not needed any more.");
+    const ended = await this.#try(`cancel ${task}`, process, cancel, ["task_closed"]);
+    if ("refused" in ended && ended.refused === "store_closed") return;
+    this.#toCancel.delete(task);
+    if (!("refused" in ended)) this.#count("task cancelled");
+  }
+
+  #anyTask(): PlannedTask | undefined {
+    if (this.tasks.length === 0) return undefined;
+    return this.#random.pick(this.tasks as [PlannedTask, ...PlannedTask[]]);
+  }
+
+  /** Closing by a word is allowed exactly when nothing of the task is open. */
+  async #close(only?: PlannedTask): Promise<void> {
+    const owner = this.#owner;
+    const task = only ?? this.#anyTask();
+    if (owner === undefined || task === undefined) return;
+    const before = await this.hub.tasks.get(task.name);
+    const open = before.deliveries.filter(({ state }) => isOpen(state));
+    const isFree = open.length === 0 && before.openChildren === 0;
+    const isMine = task.closing === "told" || this.takenBack.has(task.name);
+    if (isFree && before.closed === undefined && !isMine) return;
+    const [agent, process] = owner;
+    const as = this.takenBack.has(task.name) ? "cancelled" : "done";
+    const close = () => agent.tasks.close(task.name, { as, reason: "Seen, and that is that." });
+    const closed = await this.#try(`close ${task.name}`, process, close, [
+      "task_open",
+      "task_closed",
+    ]);
+    const said = "refused" in closed ? closed.refused : "done";
+    if (said === "store_closed") return;
+    const expected = before.closed !== undefined ? "task_closed" : isFree ? "done" : "task_open";
+    if (said !== expected) throw new Error(`closing ${task.name}: ${said}, not ${expected}`);
+    this.#count(`closing: ${said}`);
+  }
+
+  async #look(): Promise<void> {
+    await this.hub.tasks.board();
+  }
+
+  /** Everybody who still works does, and time passes, until nothing is open. */
+  async #letRun(): Promise<void> {
+    for (const { name } of this.plan.workers) await this.hub.resume(name);
+    for (this.#round = 1; this.#round <= ROUNDS; this.#round++) {
+      for (const [n, process] of this.#processes.entries()) {
+        if (process?.mortal.isDead !== false) await this.#start(n);
+      }
+      for (const task of this.#toAdd) await this.#add(task);
+      for (const task of this.#toCancel) await this.#cancelNow(task);
+      if ((await this.hub.books()).byState.waiting > 0) await this.#answer();
+      if (this.plan.later === "diligent") await this.#workOff();
+      for (const process of this.#processes) await this.#carryOut(process);
+      if (await this.#isOver()) return this.#settleDown();
+      this.#stage.clock.advance(this.#random.pick(LEAPS[this.plan.later]));
+    }
+    throw new Error(`not over after ${ROUNDS} rounds:\n${await this.#standing()}`);
+  }
+
+  async #workOff(): Promise<void> {
+    for (const who of this.plan.workers) {
+      for (let n = 0; n < 3 && (await this.#accept(who)) !== undefined; n++);
+    }
+    for (const held of this.held) {
+      if (held.isSettled || held.in.mortal.isDead || held.by.manner !== undefined) continue;
+      const isWell = this.#round > 15 || this.#random.chance(0.8);
+      await this.#settle(held, isWell ? "complete" : this.#random.pick(["retryable", "permanent"]));
+    }
+    for (let n = 0; n < 2; n++) await this.#coordinate();
+    if (this.#random.chance(0.3)) await this.#rival();
+  }
+
+  /** Looking closes what is over and was left so by a process that died; the owner closes the rest. */
+  async #isOver(): Promise<boolean> {
+    const { byState } = await this.hub.books();
+    const isQuiet = OPEN_STATES.every((state) => byState[state] === 0);
+    if (!isQuiet && this.#round % 4 !== 0) return false;
+    const { open, blocked, in_progress: begun } = await this.hub.tasks.board();
+    const left = [...open, ...blocked, ...begun].map(({ task }) => task);
+    for (const task of this.tasks) {
+      const isMine = task.closing === "told" || this.takenBack.has(task.name);
+      if (isMine && left.includes(task.name)) await this.#close(task);
+    }
+    return isQuiet && left.length === 0 && this.#toAdd.length === 0;
+  }
+
+  /** Nothing is left that time or anybody could change. */
+  async #settleDown(): Promise<void> {
+    if (this.#round > 50) this.#count("over after more than 50 rounds");
+    const before = await lastEvent(this.hub);
+    for (let n = 0; n < 3; n++) {
+      this.#stage.clock.advance(13 * HOUR);
+      await this.hub.carryOut();
+      await turn();
+    }
+    const after = await lastEvent(this.hub);
+    if (after !== before) throw new Error(`went on after all was over: ${before} to ${after}`);
+  }
+
+  async #standing(): Promise<string> {
+    const infos = await Promise.all(this.tasks.map(({ name }) => this.hub.tasks.get(name)));
+    const open = infos.filter(({ closed }) => closed === undefined);
+    return JSON.stringify(
+      open.map(({ task, state, why, deliveries, parent, after }) => {
+        const undone = deliveries.filter(({ state }) => isOpen(state));
+        return { task, state, why, parent, after, undone };
+      }),
+      undefined,
+      1,
+    );
+  }
+}
+
+/** What becomes of work, as often as it stands here. */
+const SETTLING = [
+  ...(["complete", "complete", "complete", "complete", "complete"] as const),
+  ...(["note", "note", "handoff", "release", "ask", "decline"] as const),
+  ...(["retryable", "retryable", "permanent"] as const),
+] as const;
+type Settling = (typeof SETTLING)[number];
+
+const repeated = <T>(times: number, item: T): T[] => Array.from({ length: times }, () => item);
+
+async function lastEvent(hub: Hub): Promise<number> {
+  let last = 0;
+  for (;;) {
+    const page = await hub.events(last, 1_000);
+    last = page.at(-1)?.number ?? last;
+    if (page.length < 1_000) return last;
+  }
+}

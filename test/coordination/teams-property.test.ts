@@ -1,0 +1,111 @@
+/**
+ * Random teams with random tasks, failures, deaths and coordinators: whatever happens, every task ends in
+ * one way and says why, and no failure is left without a decision. `BATON_SEED` plays one again.
+ */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { isBatonError, type Store } from "../../src/index.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { sharedStore } from "../behaviour/shared-store.ts";
+import type { StoreName } from "../behaviour/support.ts";
+import { chosenSeed } from "../support/random.ts";
+import { auditTeam } from "./audit-team.ts";
+import { type Stage, TeamPlay } from "./play-team.ts";
+
+const TEAMS = { memory: 1_000, sqlite: 40, postgres: 10 } as const;
+
+/** What must have happened in so many teams, or they prove little. */
+const OFTEN = [
+  "accepted",
+  "answer: already",
+  "answer: asked",
+  "answer: decided",
+  "closing: done",
+  "closing: task_open",
+  "crash",
+  "decided: abort",
+  "decided: abort by the hub",
+  "decided: reroute",
+  "decided: reroute by the hub",
+  "decided: retry",
+  "decided: retry by the hub",
+  "ended: cancelled",
+  "ended: done",
+  "ended: failed",
+  "function throws",
+  "question answered",
+  "rivals",
+  "signal aborted",
+  "task cancelled",
+] as const;
+
+/** Opens the same store for each process, and for whoever looks. */
+async function stages(store: StoreName): Promise<(team: number) => Stage> {
+  if (store === "memory") {
+    return () => {
+      const clock = new VirtualClock();
+      const one = openReferenceStore({ clock });
+      return { workspace: "default", clock, stores: [one, one, one, one] };
+    };
+  }
+  const clock = new VirtualClock(systemClock.now());
+  const reopen = sharedStore(store, { clock });
+  const stores: readonly [Store, Store, Store, Store] = [
+    await reopen(),
+    await reopen(),
+    await reopen(),
+    await reopen(),
+  ];
+  return (team) => ({ workspace: `team-${team}`, clock, stores });
+}
+
+/** What follow-ups and policies could not do, other than for a process that died. */
+function overheard(): unknown[] {
+  const heard: unknown[] = [];
+  const listen = (message: unknown): void => {
+    const { error } = message as { readonly error: unknown };
+    if (!isBatonError(error) || error.code !== "store_closed") heard.push(message);
+  };
+  for (const channel of ["undecided", "unfinished"]) {
+    subscribe(`batonpass:policy:${channel}`, listen);
+    onTestFinished(() => void unsubscribe(`batonpass:policy:${channel}`, listen));
+  }
+  return heard;
+}
+
+/** Answers with what happened, each as often as it did. */
+async function playOne(seed: number, stage: Stage): Promise<readonly string[]> {
+  const team = new TeamPlay(seed, stage);
+  try {
+    await team.play();
+    const found = await auditTeam(team);
+    return [...team.happened, ...found];
+  } catch (cause) {
+    const plan = JSON.stringify(team.plan);
+    const trail = team.trail.slice(-80).join("\n");
+    throw new Error(`BATON_SEED=${seed}: ${String(cause)}\n${plan}\n${trail}`, { cause });
+  }
+}
+
+describe.each(["memory", "sqlite", "postgres"] as const)("random teams on %s", (store) => {
+  it(`end every task once and decide about every failure, ${TEAMS[store]} times [CRD-2 CRD-3 CRD-4]`, {
+    timeout: 300_000,
+  }, async () => {
+    const seed = chosenSeed();
+    console.log(`BATON_SEED=${seed}`);
+    const heard = overheard();
+    const stageOf = await stages(store);
+    const tally = new Map<string, number>();
+    for (let n = 0; n < TEAMS[store]; n++) {
+      const happened = await playOne(seed + n, stageOf(n));
+      for (const what of happened) tally.set(what, (tally.get(what) ?? 0) + 1);
+      expect(heard, `what could not be done in team ${seed + n}`).toEqual([]);
+    }
+    console.log(JSON.stringify(Object.fromEntries([...tally].sort())));
+    const least = store === "memory" ? 25 : 0;
+    const rare = OFTEN.filter((what) => (tally.get(what) ?? 0) < least);
+    expect(rare, "what hardly ever happened").toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+/**
+ * Two who decide about the same failure at the same moment, each in a process of its own, and the hub
+ * itself: one decision stands and happens once, and everybody else is told which.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { Decision, DecisionAnswer } from "../../src/coordination/failures/decision.ts";
+import { type Agent, Hub, type HubOptions, type Work } from "../../src/index.ts";
+import { isOpen } from "../../src/store/rows.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { sharedStore } from "../behaviour/shared-store.ts";
+import { STORES, type StoreName, take } from "../behaviour/support.ts";
+import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
+
+const ROUNDS = { memory: 60, sqlite: 60, postgres: 40 } as const;
+const MINUTE = 60_000;
+const LIMITS = { leaseMs: 30 * MINUTE, coordinatorMs: 10 * MINUTE } as const;
+
+interface Scene {
+  readonly clock: VirtualClock;
+  readonly hubs: readonly [Hub, Hub];
+  readonly owner: Agent;
+  readonly coder: Agent;
+  readonly kim: Agent;
+  readonly leo: Agent;
+}
+
+async function sceneOn(store: StoreName): Promise<Scene> {
+  const clock = new VirtualClock(Date.now());
+  const options: HubOptions = {
+    clock,
+    limits: LIMITS,
+    embedder: false,
+    processes: { self: "", isGone: () => false },
+  };
+  const reopen = sharedStore(store, options);
+  const here = new Hub(await reopen(), options);
+  const there = new Hub(await reopen(), options);
+  return {
+    clock,
+    hubs: [here, there],
+    owner: await here.agent("olga", { role: "owner" }),
+    coder: await here.agent("ada", { role: "coder" }),
+    kim: await here.agent("kim", { role: "coordinator" }),
+    leo: await there.agent("leo", { role: "coordinator" }),
+  };
+}
+
+interface Failed {
+  readonly task: string;
+  readonly delivery: string;
+  readonly report: string;
+}
+
+/** A task that failed for good, and was reported. */
+async function failOne({ owner, coder, hubs }: Scene, round: number): Promise<Failed> {
+  const task = `task-${round}`;
+  await owner.tasks.add({ task, to: "ada", intent: `Do ${task}.`, policy: { attempts: 1 } });
+  const work = await take(coder, { task });
+  await work.fail({ type: "missing", class: "permanent", message: "Not there." });
+  const [failure] = await hubs[0].failures.list({ task, undecided: true });
+  expect(failure?.delivery).toBe(work.id);
+  return { task, delivery: work.id, report: failure?.report ?? "" };
+}
+
+/** Long enough now and then that others have begun. */
+async function someTurns(store: StoreName, random: Random): Promise<void> {
+  const turns = random.below(store === "memory" ? 400 : 40);
+  for (let n = 0; n < turns; n++) await (store === "memory" ? undefined : turn());
+}
+
+const DECISIONS: readonly [Decision, ...Decision[]] = [
+  { decision: "retry", reason: "Once more." },
+  { decision: "reroute", to: "role:coder", reason: "Others may." },
+  { decision: "abort", reason: "Enough." },
+];
+
+/** The work of the report, its delivery, or what was given up: each names the failure. */
+function named(random: Random, { delivery, report }: Failed, work: Work | undefined) {
+  return random.pick<string | Work>([delivery, report, work ?? report]);
+}
+
+/** One decision stands, and it happened once. Answers with who made it. */
+async function requireOne(
+  { hubs, coder }: Scene,
+  { task, delivery, report }: Failed,
+  answers: readonly DecisionAnswer[],
+): Promise<string> {
+  const [failure, ...more] = await hubs[1].failures.list({ task });
+  const { decision: stands } = failure ?? {};
+  expect(more).toEqual([]);
+  if (stands === undefined) expect.fail(`nobody decided about ${task}`);
+  const decided = answers.filter(({ kind }) => kind === "decided");
+  expect(decided.length).toBe(stands.by === "baton" ? 0 : 1);
+  const about = { by: stands.by, decision: stands.decision, record: stands.record };
+  for (const answer of answers) expect(answer).toMatchObject(about);
+  expect(new Set(answers.map(({ kind }) => kind))).not.toContain("asked");
+  const memories = await hubs[1].recent({ task, type: "decision", limit: 100 });
+  const saying = memories.filter(({ data }) => data?.["delivery"] === delivery);
+  expect(saying.map(({ id }) => id)).toEqual([stands.record]);
+  expect(isOpen((await hubs[1].delivery(report)).delivery.state)).toBe(false);
+  await requireEffect({ hub: hubs[1], coder }, { task, delivery }, stands.decision);
+  return stands.by;
+}
+
+async function requireEffect(
+  { hub, coder }: { readonly hub: Hub; readonly coder: Agent },
+  { task, delivery }: Pick<Failed, "delivery" | "task">,
+  decision: string,
+): Promise<void> {
+  const closings = async () => hub.recent({ task, tag: "task-closed" });
+  if (decision === "abort") {
+    expect(await hub.tasks.get(task)).toMatchObject({ state: "failed" });
+    expect(await closings()).toHaveLength(1);
+    expect((await hub.delivery(delivery)).delivery.state).toBe("dead");
+    return;
+  }
+  expect(await closings()).toHaveLength(0);
+  const again = await take(coder, { task });
+  expect([again.id, again.attempt]).toEqual([delivery, 2]); // Tried once more, and not twice.
+  await again.complete({ summary: "Done after all." });
+  expect(await hub.tasks.get(task)).toMatchObject({ state: "done" });
+  expect((await hub.delivery(delivery)).attempts).toHaveLength(1);
+}
+
+describe.each(STORES)("two who decide about one failure on %s", (store) => {
+  const rounds = ROUNDS[store];
+
+  it(`one stands and the other is told which, ${rounds} times [CRD-3 CRD-4]`, {
+    timeout: 120_000,
+  }, async () => {
+    const seed = chosenSeed();
+    console.log(`BATON_SEED=${seed}`);
+    const random = randomFrom(seed);
+    const scene = await sceneOn(store);
+    const won = new Map<string, number>();
+    for (let round = 0; round < rounds; round++) {
+      const failed = await failOne(scene, round);
+      const holder = random.pick([scene.kim, scene.leo, undefined]);
+      const work = holder && (await take(holder, { delivery: failed.report }));
+      const both = [scene.kim, scene.leo].toSorted(() => random.next() - 0.5);
+      const answers = await Promise.all(
+        both.map((agent) => {
+          const about = named(random, failed, agent === holder ? work : undefined);
+          return agent.failures.decide(about, random.pick(DECISIONS));
+        }),
+      );
+      expect(answers.map(({ kind }) => kind).toSorted()).toEqual(["already", "decided"]);
+      const by = await requireOne(scene, failed, answers);
+      won.set(by, (won.get(by) ?? 0) + 1);
+    }
+    expect([...won.keys()].toSorted()).toEqual(["kim", "leo"]);
+    expect((await scene.hubs[0].verify()).problems).toEqual([]);
+  });
+
+  it(`nor do they and the hub decide twice once their time is up, ${rounds} times [CRD-3 CRD-4]`, {
+    timeout: 120_000,
+  }, async () => {
+    const seed = chosenSeed();
+    console.log(`BATON_SEED=${seed}`);
+    const random = randomFrom(seed);
+    const scene = await sceneOn(store);
+    const { clock, hubs, kim, leo } = scene;
+    const won = new Map<string, number>();
+    for (let round = 0; round < rounds; round++) {
+      const failed = await failOne(scene, round);
+      const holder = random.pick([kim, leo, undefined]);
+      const work = holder && (await take(holder, { delivery: failed.report }));
+      clock.advance(3 * LIMITS.coordinatorMs);
+      const late = random.pick(["hardly", "little", "much"] as const);
+      const looking = Promise.withResolvers<void>();
+      const deciding = [kim, leo].map((agent) => async () => {
+        if (late === "little") await someTurns(store, random);
+        if (late === "much") await looking.promise;
+        const about = named(random, failed, agent === holder ? work : undefined);
+        return [await agent.failures.decide(about, random.pick(DECISIONS))];
+      });
+      const look = async () => {
+        await Promise.all(hubs.map((hub) => hub.carryOut()));
+        looking.resolve();
+        return [];
+      };
+      const all = [...deciding, look].toSorted(() => random.next() - 0.5);
+      const answers = (await Promise.all(all.map((each) => each()))).flat();
+      for (const hub of hubs) await hub.carryOut();
+      const by = await requireOne(scene, failed, answers);
+      won.set(by, (won.get(by) ?? 0) + 1);
+    }
+    expect([...won.keys()].toSorted()).toEqual(["baton", "kim", "leo"]);
+    expect((await hubs[0].verify()).problems).toEqual([]);
+  });
+});
