@@ -940,7 +940,8 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       await ada.tasks.add({ task: "later", to: "ben", intent: "y", after: ["t"] });
       const { handle } = await take(ben);
-      const dying = dyingAfterWrites(most, await reopen());
+      const mortal = await reopen();
+      const dying = dyingAfterWrites(most, mortal);
       const doomed = new Hub(dying.store, { clock, random }).agent("ben");
       await doomed
         .then((agent) => agent.resume(handle))
@@ -954,6 +955,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
       expect(await hub.tasks.get("later")).toMatchObject({ state: "failed" });
       expect((await hub.verify()).problems).toEqual([]);
+      await Promise.all([hub.close(), mortal.close()]); // A server has so many connections.
       if (!dying.isDead) return most;
     }
   }
@@ -1042,7 +1044,8 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       const { sent } = await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       const child = await ada.tasks.add({ task: "t/part", parent: "t", to: "ada", intent: "z" });
       await fails(ben);
-      const dying = dyingAfterWrites(most, await reopen());
+      const mortal = await reopen();
+      const dying = dyingAfterWrites(most, mortal);
       const carl = new Hub(dying.store, { clock, random }).agent("carl");
       const abort = { decision: "abort", reason: "Enough" } as const;
       await carl.then(({ failures }) => failures.decide(sent.id, abort)).catch(() => {});
@@ -1055,6 +1058,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
       expect(await child.sent.completed()).toMatchObject({ kind: "cancelled" });
       expect((await hub.verify()).problems).toEqual([]);
+      await Promise.all([hub.close(), mortal.close()]);
     }
   }, 120_000);
 });
