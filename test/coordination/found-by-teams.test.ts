@@ -65,4 +65,15 @@ describe.each(STORES)("found by random teams on %s", (store) => {
     const deliveries = (await hub.line("api")).flatMap((step) => step.deliveries);
     expect(deliveries.filter(({ state }) => isOpen(state))).toEqual([]);
   });
+
+  it("a task that is added twice at the same moment with one key is one [CRD-2]", async () => {
+    const { hub, owner, options, reopen } = await open(store);
+    const other = await new Hub(await reopen(), options).agent("olga");
+    for (let n = 0; n < 20; n++) {
+      const draft = { task: `task-${n}`, to: "ada", intent: "Build it.", key: `add ${n}` };
+      const added = await Promise.all([owner.tasks.add(draft), other.tasks.add(draft)]);
+      expect(new Set(added.map(({ sent }) => sent.id)).size).toBe(1);
+    }
+    expect((await hub.books()).deliveries).toBe(20);
+  });
 });

@@ -1,7 +1,8 @@
 /**
  * Plays a planned team: each step somebody random acts, in one of several processes on one store, several
  * at once now and then; processes die between any two operations; time passes, also past leases, deadlines
- * and whoever was to decide. Then everything is let run until nothing is open any more.
+ * and whoever was to decide. Then everything is let run until nothing is open any more. One class, because
+ * everything that somebody can do needs the same: who lives, what was accepted, what was heard.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Decision, DecisionAnswer } from "../../src/coordination/failures/decision.ts";
@@ -55,7 +56,7 @@ interface Process {
 }
 
 /** Work that somebody accepted, in a process that lives or has died. */
-export interface Held {
+interface Held {
   readonly by: PlannedAgent;
   readonly work: Work;
   readonly in: Process;
@@ -63,7 +64,7 @@ export interface Held {
   isSettled: boolean;
 }
 
-export interface Told {
+interface Told {
   readonly answer: Extract<DecisionAnswer, { kind: "decided" }>;
   readonly by: string;
 }
@@ -253,6 +254,7 @@ export class TeamPlay implements Played {
     if ("refused" in added && added.refused === "store_closed") return; // Added with the same key later.
     this.#toAdd = this.#toAdd.filter((each) => each !== task);
     if ("refused" in added) return this.#count("task refused");
+    if (this.tasks.includes(task)) return; // Twice at the same moment: with one key it is one.
     this.tasks.push(task);
     this.#count("task added");
   }

@@ -33,8 +33,8 @@ export interface PlannedTask {
  * How one who coordinates does it: decides; takes its time until the hub has decided; takes a report and
  * falls silent; never looks.
  */
-export const MANNERS = ["present", "slow", "silent", "absent"] as const;
-export type Manner = (typeof MANNERS)[number];
+const MANNERS = ["present", "slow", "silent", "absent"] as const;
+type Manner = (typeof MANNERS)[number];
 
 export interface PlannedAgent {
   readonly name: string;
@@ -47,7 +47,7 @@ export interface PlannedAgent {
 }
 
 /** What the hub asks before it decides by rules. */
-export const FUNCTIONS = ["none", "decides", "passes", "throws", "nonsense"] as const;
+const FUNCTIONS = ["none", "decides", "passes", "throws", "nonsense"] as const;
 
 export interface TeamPlan {
   readonly seed: number;
@@ -65,7 +65,7 @@ export interface TeamPlan {
   readonly later: "diligent" | "deserted";
 }
 
-export interface PlannedRule {
+interface PlannedRule {
   readonly name: string;
   readonly rule: FailureRule;
 }

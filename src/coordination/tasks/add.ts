@@ -18,7 +18,7 @@ import {
   type PolicyInput,
 } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { BatonError } from "../../errors.ts";
+import { BatonError, isBatonError } from "../../errors.ts";
 import type { PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { refuseClosed } from "../ledger/closed.ts";
@@ -58,22 +58,30 @@ export async function addTask<T extends object>(
   const { parent: _p, after: _a, closing: _c, deadline: _d, deadlineMs: _m, ...draft } = given;
   if (after.length > 0 && draft.delayMs !== undefined) throw bothDelayed();
   const wanted = { task, parent, after };
-  const outcome = await sendHandoff<T>(
-    workspace,
-    sender,
-    { ...draft, ...policyOf(checked, draft.policy) } as DraftOf<T>,
-    {
-      queue: { after, closing, ...(parent === undefined ? {} : { parent }) },
-      ...(parent === undefined ? {} : { inherits: [parent] }),
-      entries: () => entriesFor(workspace, wanted),
-    },
-  );
+  const add = () =>
+    sendHandoff<T>(
+      workspace,
+      sender,
+      { ...draft, ...policyOf(checked, draft.policy) } as DraftOf<T>,
+      {
+        queue: { after, closing, ...(parent === undefined ? {} : { parent }) },
+        ...(parent === undefined ? {} : { inherits: [parent] }),
+        entries: () => entriesFor(workspace, wanted),
+      },
+    );
+  const outcome = await add().catch((error: unknown) => {
+    if (draft.key === undefined || !isTaken(error)) throw error;
+    return add(); // It may have been this very task, added at the same moment: its key is there now.
+  });
   if (outcome.kind !== "sent") throw new Error("a task outside a lease cannot lose one");
   if (outcome.joined !== "repeated") {
     await followUp(`begin ${task}`, () => openNow(workspace, outcome, after));
   }
   return new Sent<T>(workspace, sender, outcome);
 }
+
+const isTaken = (error: unknown): boolean =>
+  isBatonError(error) && (error.code === "task_open" || error.code === "task_closed");
 
 /** What it waits for may be done by now. */
 async function openNow<T>(
