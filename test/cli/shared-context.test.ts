@@ -45,6 +45,21 @@ describe("baton context", () => {
     expect(JSON.parse(history.stdout)).toMatchObject([{ kind: "retired" }, { kind: "set" }]);
   }, 90_000);
 
+  it("tells whoever accepts work what the team must keep to [CRD-1]", async () => {
+    using store = testStore();
+    await teamIn(store);
+    await store.baton("context", "set", "constraints", "no-deps", "No packages", ...AS_LEAD);
+    const may = ["constraints", "tabs", "Tabs are fine", "--level", "may"];
+    await store.baton("context", "set", ...may, ...AS_LEAD);
+    await store.baton("task", "add", "api", "GET /users", "--to", "role:coder", ...AS_LEAD);
+    await store.baton("task", "add", "docs", "Say how", "--to", "role:coder", ...AS_LEAD);
+    const { stdout } = await store.baton("task", "next", "--as", "coder");
+    expect(stdout).toMatch(/team musts +no-deps: No packages\n/);
+    expect(stdout).not.toContain("Tabs");
+    const data = JSON.parse((await store.baton("accept", "--as", "coder", "--json")).stdout);
+    expect(data.musts).toEqual([{ key: "no-deps", rule: "No packages" }]);
+  }, 90_000);
+
   it("refuses a decision that contradicts, unless it is told to [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);

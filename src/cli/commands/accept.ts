@@ -53,8 +53,9 @@ export const accept = command({
     const { handle, attempt, redelivered } = work;
     const warnings = await work.warnings();
     const { primer, conflicts } = work;
+    const musts = await teamMusts(agent);
     if (json) {
-      const shown = { delivery: row, envelope, warnings, conflicts, primer };
+      const shown = { delivery: row, envelope, warnings, conflicts, musts, primer };
       sayJson({ handle, attempt, redelivered, ...shown });
     } else {
       say(bold(handle));
@@ -64,6 +65,10 @@ export const accept = command({
       say();
       say(printable(primer.trimEnd()));
       say();
+      sayField(
+        "team musts",
+        musts.map(({ key, rule }) => `${key}: ${rule}`),
+      );
       sayWarnings(warnings);
       sayConflicts(conflicts);
       say(
@@ -76,6 +81,19 @@ export const accept = command({
     return OK;
   },
 });
+
+/** Room for whatever there is: people read it, and the work is theirs by now. */
+const ALL = Number.MAX_SAFE_INTEGER;
+
+/** What the team's shared context says that this agent must keep to: no handoff repeats it. */
+async function teamMusts({ context }: Agent): Promise<readonly { key: string; rule: string }[]> {
+  const { items } = await context.read({ sections: ["constraints"], tokens: ALL });
+  return items.flatMap((item) =>
+    item.section === "constraints" && item.level === "must"
+      ? [{ key: item.key, rule: item.rule }]
+      : [],
+  );
+}
 
 /** How a try ended, then what whoever failed thinks might mend it. */
 function toldOf(attempt: AttemptRow): string[] {
