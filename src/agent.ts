@@ -2,19 +2,20 @@
  * An agent at work: everything one registered identity can do in one session. Each method is one
  * line into the room that does it; all of them pass `#call`, because calling keeps a session alive.
  */
+
 import { type CatchUp, type CatchUpQuery, catchUp } from "./context/catch-up.ts";
 import type { ViewOptions } from "./context/compose.ts";
 import { type LintReport, lintDraft } from "./context/lint.ts";
 import { type Preview, preview } from "./context/preview.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
-import { Failures } from "./coordination/failures/failures.ts";
+import { type Failures, LocalFailures } from "./coordination/failures/failures.ts";
 import { type Ledger, ledgerOf } from "./coordination/ledger/ledger.ts";
 import { release, taskName } from "./coordination/ledger/release.ts";
 import type { ReleaseInput } from "./coordination/ledger/releasing.ts";
 import { type ReservationsQuery, reservations } from "./coordination/reservations/list.ts";
 import type { Reservation } from "./coordination/reservations/reservation.ts";
-import { SharedContext } from "./coordination/shared/shared-context.ts";
-import { TaskQueue } from "./coordination/tasks/queue.ts";
+import { LocalSharedContext, type SharedContext } from "./coordination/shared/shared-context.ts";
+import { LocalTaskQueue, type TaskQueue } from "./coordination/tasks/queue.ts";
 import { type AcceptOptions, acceptNext } from "./delivery/accept.ts";
 import { type Asked, answer, questionsTo } from "./delivery/ask.ts";
 import { cancel } from "./delivery/cancel.ts";
@@ -35,10 +36,10 @@ import { type Approval, approve, type Edit, edit, reject, reply } from "./delive
 import type { Sending } from "./delivery/plan.ts";
 import { replay } from "./delivery/replay.ts";
 import { noteOn, resumeWork } from "./delivery/resume.ts";
-import { Sent } from "./delivery/sent.ts";
+import { LocalSent, type Sent } from "./delivery/sent.ts";
 import { inSession } from "./delivery/session.ts";
 import { type Waiting, type WaitingQuery, waitingFor } from "./delivery/waiting.ts";
-import { Work } from "./delivery/work.ts";
+import { LocalWork, type Work } from "./delivery/work.ts";
 import type { LeaseKind, Worker } from "./delivery/worker.ts";
 import type { Draft, DraftOf } from "./envelope/schema.ts";
 import { parseOr } from "./envelope/violations.ts";
@@ -93,10 +94,14 @@ import {
 import { runSql, type SqlAnswer, type SqlOptions } from "./memory/sql.ts";
 import { flushTraces, type TraceStep, traceSteps } from "./memory/trace.ts";
 import { type TracesQuery, traces } from "./memory/traces.ts";
+import type { Public } from "./public.ts";
 import type { DeliveryRow, RelationEdge } from "./store/rows.ts";
 import type { Workspace } from "./store/workspace.ts";
 
-export class Agent {
+/** An agent at work, through whichever hub. */
+export type Agent = Public<LocalAgent>;
+
+export class LocalAgent {
   readonly #workspace: Workspace;
   readonly #identity: Identity;
   readonly #self: Worker;
@@ -118,12 +123,12 @@ export class Agent {
     const { id: agent, role, owner } = identity.agent;
     this.#workspace = { ...workspace, reader: readerOf(identity, session.instance) };
     this.#self = { agent, owner, role, signer: identity.signer, ...session };
-    this.context = new SharedContext(this.#workspace, this.#self, {
+    this.context = new LocalSharedContext(this.#workspace, this.#self, {
       model: identity.agent.model,
       call: (run) => this.#call(run),
     });
-    this.tasks = new TaskQueue(this.#workspace, this.#self, (run) => this.#call(run));
-    this.failures = new Failures(this.#workspace, this.#self, (run) => this.#call(run));
+    this.tasks = new LocalTaskQueue(this.#workspace, this.#self, (run) => this.#call(run));
+    this.failures = new LocalFailures(this.#workspace, this.#self, (run) => this.#call(run));
   }
 
   /** The canonical id, whatever alias was used to get here. */
@@ -292,7 +297,10 @@ export class Agent {
 
   #onBranch(branch: string): Agent {
     const { instance, lease } = this.#self;
-    const agent = new Agent({ ...this.#workspace, branch }, this.#identity, { instance, lease });
+    const agent = new LocalAgent({ ...this.#workspace, branch }, this.#identity, {
+      instance,
+      lease,
+    });
     agent.context.sawUpTo(this.context.seen); // The same session has read it.
     return agent;
   }
@@ -466,7 +474,7 @@ export class Agent {
   accept<T = unknown>(options: AcceptOptions = {}): Promise<Work<T> | undefined> {
     return this.#call(async () => {
       const claimed = await acceptNext(this.#workspace, this.#self, options);
-      return claimed && Work.begin<T>(this.#workspace, this.#self, claimed);
+      return claimed && LocalWork.begin<T>(this.#workspace, this.#self, claimed);
     });
   }
 
@@ -478,7 +486,7 @@ export class Agent {
       const { instance } = held.delivery;
       const reader = { ...this.#workspace.reader, session: instance };
       const holder = { ...this.#self, instance };
-      return new Work<T>({ ...this.#workspace, reader }, holder, held, { resumed: true });
+      return new LocalWork<T>({ ...this.#workspace, reader }, holder, held, { resumed: true });
     });
   }
 
@@ -528,7 +536,7 @@ export class Agent {
     return this.#call(async () => {
       const outcome = await handOver<T>(this.#workspace, this.#self, draft, sending);
       if (outcome.kind !== "sent") throw new Error("a handoff outside a lease cannot lose one");
-      return new Sent<T>(this.#workspace, this.#self, outcome);
+      return new LocalSent<T>(this.#workspace, this.#self, outcome);
     });
   }
 

@@ -2,9 +2,10 @@
  * The hub: (store, clock, ids, limits) → every operation a door may call. It knows no engine and
  * no wire; openHub() or a test gives it a store.
  */
+
 import { resolve } from "node:path";
 import * as z from "zod";
-import { Agent } from "./agent.ts";
+import { type Agent, LocalAgent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type FileArtifact, fileArtifact } from "./context/files.ts";
 import type { RuleName } from "./context/lint/rule.ts";
@@ -14,14 +15,14 @@ import type { RoleProfile } from "./context/profiles.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
 import { profiles, type RoleProfileInfo, setProfile } from "./context/roles.ts";
 import { dutiesWith } from "./coordination/duties.ts";
-import { HubFailures } from "./coordination/failures/failures.ts";
+import { type HubFailures, LocalHubFailures } from "./coordination/failures/failures.ts";
 import type { CoordinateFunction } from "./coordination/failures/proposals.ts";
 import { type Ledger, ledgerOf } from "./coordination/ledger/ledger.ts";
 import { releasers, setReleasers } from "./coordination/ledger/releasers.ts";
 import { type ReservationsQuery, reservations } from "./coordination/reservations/list.ts";
 import type { Reservation } from "./coordination/reservations/reservation.ts";
-import { HubContext } from "./coordination/shared/shared-context.ts";
-import { TaskBoard } from "./coordination/tasks/queue.ts";
+import { type HubContext, LocalHubContext } from "./coordination/shared/shared-context.ts";
+import { LocalTaskBoard, type TaskBoard } from "./coordination/tasks/queue.ts";
 import { type Timeline, type TimelineQuery, timelineOf } from "./coordination/timeline.ts";
 import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
 import {
@@ -105,6 +106,7 @@ import {
   traceSessions,
   traces,
 } from "./memory/traces.ts";
+import type { Public } from "./public.ts";
 import type { AttemptRow, DeliveryRow, EventRow } from "./store/rows.ts";
 import type { ModelState } from "./store/search.ts";
 import { NOBODY, TRUNK } from "./store/sight.ts";
@@ -205,7 +207,10 @@ export function workspaceName(options: HubOptions): string {
   return parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace"));
 }
 
-export class Hub implements AsyncDisposable {
+/** A hub, in this process or over HTTP. */
+export type Hub = Public<LocalHub>;
+
+export class LocalHub implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #meaning: Meaning;
   /** What the whole team shares: for looking, and for who may change it. */
@@ -239,9 +244,9 @@ export class Hub implements AsyncDisposable {
       files: filesFolder(options),
       summarizer: options.summarizer,
     };
-    this.context = new HubContext(this.#workspace);
-    this.tasks = new TaskBoard(this.#workspace);
-    this.failures = new HubFailures(this.#workspace);
+    this.context = new LocalHubContext(this.#workspace);
+    this.tasks = new LocalTaskBoard(this.#workspace);
+    this.failures = new LocalHubFailures(this.#workspace);
   }
 
   /** Where everything is kept. */
@@ -267,7 +272,7 @@ export class Hub implements AsyncDisposable {
       profile === undefined
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
-    return new Agent(this.#workspace, identity, { instance, lease });
+    return new LocalAgent(this.#workspace, identity, { instance, lease });
   }
 
   async agents(): Promise<AgentInfo[]> {

@@ -1,5 +1,5 @@
 /** The public surface of the library. */
-export { Agent } from "./agent.ts";
+export type { Agent } from "./agent.ts";
 export type { Clock } from "./clock.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
 export type { ViewOptions } from "./context/compose.ts";
@@ -25,7 +25,7 @@ export type {
   ViewGap,
 } from "./context/view.ts";
 export type { Decision, DecisionAnswer } from "./coordination/failures/decision.ts";
-export { Failures, HubFailures } from "./coordination/failures/failures.ts";
+export type { Failures, HubFailures } from "./coordination/failures/failures.ts";
 export type { FailureInfo } from "./coordination/failures/info.ts";
 export type { FailuresQuery, ListedFailure } from "./coordination/failures/list.ts";
 export type { CoordinateFunction, Proposal } from "./coordination/failures/proposals.ts";
@@ -67,10 +67,10 @@ export type {
   ContextQuery,
   SharedContextText,
 } from "./coordination/shared/read.ts";
-export {
-  type ContextRetireOptions,
-  type ContextWriteOptions,
-  type DecisionInput,
+export type {
+  ContextRetireOptions,
+  ContextWriteOptions,
+  DecisionInput,
   HubContext,
   SharedContext,
 } from "./coordination/shared/shared-context.ts";
@@ -79,7 +79,7 @@ export type { Board, BoardQuery } from "./coordination/tasks/board.ts";
 export type { CloseOptions } from "./coordination/tasks/close.ts";
 export type { ClosedQuery, ClosedTasks } from "./coordination/tasks/closed.ts";
 export type { TaskDelivery, TaskInfo } from "./coordination/tasks/info.ts";
-export { type AddedTask, TaskBoard, TaskQueue } from "./coordination/tasks/queue.ts";
+export type { AddedTask, TaskBoard, TaskQueue } from "./coordination/tasks/queue.ts";
 export type { OpenTaskState, TaskState } from "./coordination/tasks/state.ts";
 export type { TaskTree } from "./coordination/tasks/tree.ts";
 export type { Timeline, TimelineQuery } from "./coordination/timeline.ts";
@@ -97,20 +97,20 @@ export type { KeptDecision } from "./delivery/decided.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
-export { Offer } from "./delivery/offer.ts";
+export type { Offer } from "./delivery/offer.ts";
 export type { Once } from "./delivery/once.ts";
 export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
 export type { Approval, Edit } from "./delivery/person.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
-export {
-  type AcceptedAnswer,
-  type CompletedAnswer,
-  type CompletedOptions,
+export type {
+  AcceptedAnswer,
+  CompletedAnswer,
+  CompletedOptions,
   Sent,
-  type TimedOut,
-  type WaitOptions,
+  TimedOut,
+  WaitOptions,
 } from "./delivery/sent.ts";
 export type { Failure } from "./delivery/settle.ts";
 export type { Shown } from "./delivery/show.ts";
@@ -118,7 +118,7 @@ export { TRANSITIONS } from "./delivery/transitions.ts";
 export type { ShownView, WorkViewOptions } from "./delivery/views.ts";
 export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
 export type { Warning } from "./delivery/warnings.ts";
-export { type Settling, Work } from "./delivery/work.ts";
+export type { Settling, Work } from "./delivery/work.ts";
 export type { WorkMerge } from "./delivery/work-branch.ts";
 export type { LeaseKind } from "./delivery/worker.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
@@ -138,7 +138,7 @@ export {
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export type { Deprecated, Form, MajorStep, Versions } from "./envelope/versions.ts";
 export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
-export { Hub, type HubOptions, type SessionOptions } from "./hub.ts";
+export { type Hub, type HubOptions, LocalHub, type SessionOptions } from "./hub.ts";
 export type { Ids } from "./ids.ts";
 export type { BackupOptions, BackupReport } from "./keeping/backup.ts";
 export type {

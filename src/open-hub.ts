@@ -3,7 +3,14 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { systemClock } from "./clock.ts";
 import { BatonError } from "./errors.ts";
-import { filesFolder, Hub, type HubOptions, knownMode, workspaceName } from "./hub.ts";
+import {
+  filesFolder,
+  type Hub,
+  type HubOptions,
+  knownMode,
+  LocalHub,
+  workspaceName,
+} from "./hub.ts";
 import { resolveLimits } from "./limits.ts";
 import { isPostgresAddress } from "./store/postgres/address.ts";
 import { openReferenceStore } from "./store/reference/open.ts";
@@ -22,18 +29,18 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   workspaceName(options); // Wrong options leave no file behind.
   knownMode(options);
   filesFolder(options);
-  if (chosen === "memory:") return new Hub(openReferenceStore({ clock }), options);
+  if (chosen === "memory:") return new LocalHub(openReferenceStore({ clock }), options);
   if (isPostgresAddress(chosen)) {
     // Loaded when it is asked for: whoever stays with SQLite starts without the driver.
     const { openPostgresStore } = await import("./store/postgres/open.ts");
     const { clock, create = true } = options;
     const store = await openPostgresStore({ address: chosen, clock, limits, create });
-    return new Hub(store, options);
+    return new LocalHub(store, options);
   }
   const file = fileOf(chosen);
   if (file === undefined) throw unsupported(chosen);
   if (options.create === false && !existsSync(file)) throw missing(file);
-  return new Hub(await openSqliteStore({ file, clock, limits }), options);
+  return new LocalHub(await openSqliteStore({ file, clock, limits }), options);
 }
 
 export function fileOf(address: unknown): string | undefined {

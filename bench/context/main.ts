@@ -14,7 +14,7 @@ import { profileOf } from "../../src/context/roles.ts";
 import { exactly } from "../../src/context/tokens.ts";
 import type { View } from "../../src/context/view.ts";
 import { type Envelope, EnvelopeSchema } from "../../src/envelope/schema.ts";
-import { Hub, type Memory } from "../../src/index.ts";
+import { type Hub, LocalHub, type Memory } from "../../src/index.ts";
 import { resolveLimits } from "../../src/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
@@ -90,7 +90,7 @@ async function measure(folder: Folder, records: number, views: number): Promise<
   const limits = resolveLimits();
   const file = folder.file("context.db");
   const store = await openSqliteStore({ file, clock: systemClock, limits });
-  const hub = new Hub(store);
+  const hub = new LocalHub(store);
   const memories = await fill(hub, text, records);
   await indexed(hub);
   await hub.embed();

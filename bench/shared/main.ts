@@ -18,7 +18,7 @@ import {
 } from "../../src/coordination/shared/items.ts";
 import { entryName, putChange, putWhole } from "../../src/coordination/shared/kept.ts";
 import { randomIds } from "../../src/ids.ts";
-import { type Agent, Hub, type Store } from "../../src/index.ts";
+import { type Agent, type Hub, LocalHub, type Store } from "../../src/index.ts";
 import { resolveLimits } from "../../src/limits.ts";
 import { writeRecord } from "../../src/memory/record.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
@@ -193,7 +193,7 @@ async function filled(
     name === "postgres"
       ? await openPostgresStore({ address, clock, limits, create: true })
       : await openSqliteStore({ file: address.slice("sqlite:".length), clock, limits });
-  const hub = new Hub(store);
+  const hub = new LocalHub(store);
   const lead = await hub.agent("lead", { role: "coordinator" });
   await fill(store, { workspace: hub.workspace, author: lead, versions, live });
   return hub;

@@ -4,7 +4,7 @@ import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { lookOut } from "./lookout.ts";
-import { Offer } from "./offer.ts";
+import { LocalOffer, type Offer } from "./offer.ts";
 import type { Worker } from "./worker.ts";
 
 const OptionsSchema = z.strictObject({
@@ -31,6 +31,6 @@ export async function* inbox<T>(
   for (;;) {
     const claimed = await lookOut(workspace, receiver, { task }, { wait, signal });
     if (claimed === undefined) return;
-    yield new Offer<T>(workspace, receiver, claimed);
+    yield new LocalOffer<T>(workspace, receiver, claimed);
   }
 }

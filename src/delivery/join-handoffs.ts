@@ -8,7 +8,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { follow, openJoin } from "./join.ts";
 import type { Sender } from "./plan.ts";
 import { sendHandoff } from "./send.ts";
-import { Sent } from "./sent.ts";
+import { LocalSent, type Sent } from "./sent.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 
 const JoinSchema = z.strictObject({
@@ -46,7 +46,7 @@ export async function joinHandoffs<T>(
     const now = await store.findDelivery(name, own.id);
     if (now !== undefined) await openJoin(workspace, now); // They may all have completed by now.
   }
-  return new Sent<T>(workspace, sender, outcome);
+  return new LocalSent<T>(workspace, sender, outcome);
 }
 
 /** What was sent, or the delivery's id; anything else is refused as no id. */

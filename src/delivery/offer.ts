@@ -1,9 +1,11 @@
 /** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
+
 import { primerOf } from "../context/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import { conflictsAhead } from "../coordination/reservations/reserve.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import type { Public } from "../public.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
@@ -12,10 +14,13 @@ import { acceptOffer, TAKING, TakingSchema } from "./accept.ts";
 import type { ReceiptSource } from "./receipt.ts";
 import { decline, releaseNewest } from "./settle.ts";
 import { type Warning, warningsOf } from "./warnings.ts";
-import { type Settling, Work } from "./work.ts";
+import { LocalWork, type Settling, type Work } from "./work.ts";
 import type { Worker } from "./worker.ts";
 
-export class Offer<T = unknown> {
+/** What the inbox has for a receiver, to accept or to leave. */
+export type Offer<T = unknown> = Public<LocalOffer<T>>;
+
+export class LocalOffer<T = unknown> {
   readonly #workspace: Workspace;
   readonly #receiver: Worker;
   #claimed: Claimed;
@@ -74,7 +79,7 @@ export class Offer<T = unknown> {
     const { receipt } = parseOr(TakingSchema, options, TAKING);
     if (receipt !== undefined || this.envelope.receipt) await this.#refresh();
     const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
-    return Work.begin<T>(this.#workspace, this.#receiver, accepted);
+    return LocalWork.begin<T>(this.#workspace, this.#receiver, accepted);
   }
 
   /** Refuses it for good. Told of an addition by the sender, look at that first. */

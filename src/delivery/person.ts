@@ -23,7 +23,7 @@ import { handleOf, resumeWork } from "./resume.ts";
 import type { Sent } from "./sent.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { requireSeen, unseen } from "./unseen.ts";
-import { type Settling, Work } from "./work.ts";
+import { LocalWork, type Settling, type Work } from "./work.ts";
 import type { Worker } from "./worker.ts";
 
 export interface Approval {
@@ -188,7 +188,7 @@ async function takeUp(
     const held = await resumeWork(workspace, person, handleOf(delivery));
     requireSeen(held, seen);
     const holder = { ...person, instance: delivery.instance, lease: "session" as const };
-    const work = new Work(workspace, holder, held);
+    const work = new LocalWork(workspace, holder, held);
     check?.(work.envelope as Envelope);
     return work;
   }
@@ -199,7 +199,7 @@ async function takeUp(
   const accepted = await acceptNext(workspace, person, { delivery: id, receipt });
   if (accepted === undefined) throw notAcceptable(person, delivery);
   // Decided about in the next moment: no heartbeat has to keep it.
-  return new Work(workspace, { ...person, lease: "session" }, accepted);
+  return new LocalWork(workspace, { ...person, lease: "session" }, accepted);
 }
 
 const receiptOf = ({ intent, next, constraints }: Envelope): Receipt => ({

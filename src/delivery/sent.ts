@@ -1,10 +1,12 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
+
 import * as z from "zod";
 import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import type { Deprecated } from "../envelope/versions.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import type { Public } from "../public.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { cancelDeliveries } from "./cancel.ts";
@@ -43,7 +45,10 @@ export type AcceptedAnswer =
 
 export type CompletedAnswer = Ended | TimedOut;
 
-export class Sent<T = unknown> {
+/** What a sender has in hand. */
+export type Sent<T = unknown> = Public<LocalSent<T>>;
+
+export class LocalSent<T = unknown> {
   readonly kind = "sent";
   readonly #workspace: Workspace;
   readonly #sender: Sender;
@@ -101,7 +106,7 @@ export class Sent<T = unknown> {
   get each(): readonly Sent<T>[] {
     return this.#sent.deliveries.map(
       (delivery) =>
-        new Sent<T>(this.#workspace, this.#sender, { ...this.#sent, deliveries: [delivery] }),
+        new LocalSent<T>(this.#workspace, this.#sender, { ...this.#sent, deliveries: [delivery] }),
     );
   }
 

@@ -4,6 +4,7 @@
  * failing, declining or releasing. Left unsettled at the end of its block, it releases itself as a
  * counted try.
  */
+
 import { canonicalJson } from "../canonical.ts";
 import { type CheckedContext, checkContext } from "../context/gaps.ts";
 import { primerOf } from "../context/primer.ts";
@@ -20,6 +21,7 @@ import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import { type TraceStep, traceSteps } from "../memory/trace.ts";
+import type { Public } from "../public.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
@@ -33,7 +35,7 @@ import type { Sender, Sending } from "./plan.ts";
 import type { CheckedResult, Result } from "./result.ts";
 import { handleOf } from "./resume.ts";
 import { nextReceiver } from "./routes.ts";
-import { Sent } from "./sent.ts";
+import { LocalSent, type Sent } from "./sent.ts";
 import {
   ask,
   complete,
@@ -79,7 +81,10 @@ export type Settling<T> =
     }
   | { readonly kind: "extended"; readonly envelope: EnvelopeOf<T> };
 
-export class Work<T = unknown> implements AsyncDisposable {
+/** What a receiver has after accepting. */
+export type Work<T = unknown> = Public<LocalWork<T>>;
+
+export class LocalWork<T = unknown> implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
@@ -135,7 +140,7 @@ export class Work<T = unknown> implements AsyncDisposable {
    * subscribes, like everything that follows from what is stored.
    */
   static async begin<T>(workspace: Workspace, holder: Worker, claimed: Claimed): Promise<Work<T>> {
-    const work = new Work<T>(workspace, holder, claimed);
+    const work = new LocalWork<T>(workspace, holder, claimed);
     if (touchesOf(claimed.envelope).length > 0) {
       await followUp(`reserve ${work.id}`, async () => {
         await work.#reserve(undefined);
@@ -380,7 +385,7 @@ export class Work<T = unknown> implements AsyncDisposable {
         this.#end();
         await this.#letGo();
         await afterHandingOn(this.#workspace, this.id);
-        return new Sent<Next>(this.#workspace, sender, outcome);
+        return new LocalSent<Next>(this.#workspace, sender, outcome);
       case "extended":
         return this.#extend(outcome.envelope);
       case "lease_lost":

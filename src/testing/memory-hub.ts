@@ -1,5 +1,5 @@
 /** A whole hub for one test: in memory, with a clock the test moves and ids that repeat. */
-import { Hub, type HubOptions } from "../hub.ts";
+import { type Hub, type HubOptions, LocalHub } from "../hub.ts";
 import { openReferenceStore } from "../store/reference/open.ts";
 import { seededIds, seededRandom } from "./seeded-ids.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -18,7 +18,7 @@ export interface MemoryHub {
 
 export function memoryHub({ seed = 1, start, ...options }: MemoryHubOptions = {}): MemoryHub {
   const clock = new VirtualClock(start);
-  const hub = new Hub(openReferenceStore({ clock }), {
+  const hub = new LocalHub(openReferenceStore({ clock }), {
     ...options,
     clock,
     ids: seededIds(seed, clock),

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import {
   type Agent,
   type Envelope,
-  Hub,
+  type Hub,
   type HubOptions,
+  LocalHub,
   type Sent,
   type Work,
 } from "../../src/index.ts";
@@ -935,14 +936,14 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     for (let most = 1; ; most++) {
       const clock = new VirtualClock();
       const reopen = sharedStore(store, { clock });
-      const hub = new Hub(await reopen(), { clock, random });
+      const hub = new LocalHub(await reopen(), { clock, random });
       const { ada, ben, pass } = await people(hub, clock, coordinator);
       await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       await ada.tasks.add({ task: "later", to: "ben", intent: "y", after: ["t"] });
       const { handle } = await take(ben);
       const mortal = await reopen();
       const dying = dyingAfterWrites(most, mortal);
-      const doomed = new Hub(dying.store, { clock, random }).agent("ben");
+      const doomed = new LocalHub(dying.store, { clock, random }).agent("ben");
       await doomed
         .then((agent) => agent.resume(handle))
         .then(end)
@@ -972,13 +973,13 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const options = { clock, random, processes: { self: "p", isGone: () => false } };
-    const hub = new Hub(await reopen(), options);
+    const hub = new LocalHub(await reopen(), options);
     const { ada, ben, carl } = await people(hub, clock);
     const policy = { attempts: 1 };
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
     const work = await take(ben);
     const mistaken = { clock, random, processes: { self: "q", isGone: () => true } };
-    const doomed = new Hub(dyingAfter("sendHandoff", await reopen()), mistaken);
+    const doomed = new LocalHub(dyingAfter("sendHandoff", await reopen()), mistaken);
     await (await doomed.agent("ada")).accept({ wait: true }); // Until it dies of what it saw.
     const told = await take(carl);
     expect(told.envelope.failure).toMatchObject({ delivery: sent.id, type: "silent" });
@@ -1011,14 +1012,14 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       const clock = new VirtualClock();
       const options = { clock, random, limits: { hops: 1 } };
       const reopen = sharedStore(store, { clock });
-      const hub = new Hub(await reopen(), options);
+      const hub = new LocalHub(await reopen(), options);
       const { ada, ben, pass } = await people(hub, clock, coordinator);
       const first = { task: "t", to: "ben", intent: "x" };
       await (coordinator ? ada.handoff(first) : ada.tasks.add(first));
       await (await take(ben)).handoff({ to: "ada" });
       const { handle } = await take(ada);
       const dying = dyingAfterWrites(1, await reopen());
-      const doomed = await new Hub(dying.store, options).agent("ada");
+      const doomed = await new LocalHub(dying.store, options).agent("ada");
       await (await doomed.resume(handle)).handoff({ to: "ben" }).catch(() => {});
       expect(dying.isDead).toBe(true);
       await pass(1);
@@ -1039,14 +1040,14 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     for (let most = 1, died = true; died; most++) {
       const clock = new VirtualClock();
       const reopen = sharedStore(store, { clock });
-      const hub = new Hub(await reopen(), { clock, random });
+      const hub = new LocalHub(await reopen(), { clock, random });
       const { ada, ben, pass } = await people(hub, clock);
       const { sent } = await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       const child = await ada.tasks.add({ task: "t/part", parent: "t", to: "ada", intent: "z" });
       await fails(ben);
       const mortal = await reopen();
       const dying = dyingAfterWrites(most, mortal);
-      const carl = new Hub(dying.store, { clock, random }).agent("carl");
+      const carl = new LocalHub(dying.store, { clock, random }).agent("carl");
       const abort = { decision: "abort", reason: "Enough" } as const;
       await carl.then(({ failures }) => failures.decide(sent.id, abort)).catch(() => {});
       died = dying.isDead;

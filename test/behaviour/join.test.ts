@@ -1,6 +1,6 @@
 /** Joining: a handoff that opens when others have completed, with what they have come to. */
 import { describe, expect, it } from "vitest";
-import { type Agent, Hub, type HubOptions, type Sent } from "../../src/index.ts";
+import { type Agent, type Hub, type HubOptions, LocalHub, type Sent } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
@@ -205,17 +205,17 @@ describe.each(STORES)("a join on %s", (store) => {
   it("opens also when the one that settled the last died right after [DLV-16]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const hub = new Hub(await reopen(), { clock });
+    const hub = new LocalHub(await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
     const join = await lead.join(sent, MERGE);
     await finish(workers[0], { part: "a" });
     await finish(workers[1], { part: "b" });
-    const dying = new Hub(dyingAfter("settleDelivery", await reopen()), { clock });
+    const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
     await finish(await dying.agent("cat"), { part: "c" });
     expect((await sent[2]?.status())?.state).toBe("completed");
     expect((await join.status()).state).toBe("scheduled"); // Nobody is left to open it.
 
-    const other = new Hub(await reopen(), { clock });
+    const other = new LocalHub(await reopen(), { clock });
     clock.advance(4_999);
     await other.carryOut();
     expect((await join.status()).state).toBe("scheduled");
@@ -228,7 +228,7 @@ describe.each(STORES)("a join on %s", (store) => {
   it("is looked after the less the longer it waits, and opens all the same [DLV-16]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const hub = new Hub(await reopen(), { clock });
+    const hub = new LocalHub(await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
     const join = await lead.join(sent.slice(0, 1), MERGE);
     const looks = async () =>
@@ -241,7 +241,7 @@ describe.each(STORES)("a join on %s", (store) => {
     const times = (await looks()) - first;
     expect(times).toBeGreaterThan(20); // At least once an hour …
     expect(times).toBeLessThan(60); // … and not at every chance.
-    const dying = new Hub(dyingAfter("settleDelivery", await reopen()), { clock });
+    const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
     const ann = await dying.agent(workers[0]?.id ?? "");
     await finish(ann, {});
     clock.advance(3_600_000);

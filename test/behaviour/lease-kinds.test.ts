@@ -3,8 +3,9 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   type Agent,
   BatonError,
-  Hub,
+  type Hub,
   type HubOptions,
+  LocalHub,
   type SessionOptions,
   type Store,
 } from "../../src/index.ts";
@@ -170,7 +171,7 @@ describe("a lease that cannot be renewed", () => {
     const store = openReferenceStore({ clock: new VirtualClock() });
     const get = (_: unknown, name: keyof typeof store) =>
       name === "renewSession" ? () => Promise.reject(error) : store[name];
-    return new Hub(new Proxy(store, { get } as ProxyHandler<Store>));
+    return new LocalHub(new Proxy(store, { get } as ProxyHandler<Store>));
   };
 
   it("does not make the call fail when the store is out of reach", async () => {

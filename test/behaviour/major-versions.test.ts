@@ -11,8 +11,9 @@ import {
   type Agent,
   ENVELOPE_VERSION,
   type Envelope,
-  Hub,
+  type Hub,
   type HubOptions,
+  LocalHub,
   type Sent,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -48,7 +49,7 @@ async function hubs(store: StoreName, ...versions: readonly Versions[]): Promise
   const reopen = sharedStore(store, { clock });
   const made: Hub[] = [];
   for (const each of versions)
-    made.push(new Hub(await reopen(), { clock, versions: each } as HubOptions));
+    made.push(new LocalHub(await reopen(), { clock, versions: each } as HubOptions));
   return made;
 }
 

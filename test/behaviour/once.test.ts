@@ -1,6 +1,6 @@
 /** Not twice: the same key is one handoff, and an effect runs once or is said to be uncertain. */
 import { describe, expect, it } from "vitest";
-import { Hub, type HubOptions } from "../../src/index.ts";
+import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore, twoHubs } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
@@ -183,7 +183,7 @@ describe.each(STORES)("an effect on %s", (store) => {
   it("that was begun and not recorded is uncertain, until somebody says what came of it [DLV-9]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const dying = new Hub(dyingAfter("putEntry", await reopen()), { clock });
+    const dying = new LocalHub(dyingAfter("putEntry", await reopen()), { clock });
     const coder = await dying.agent("coder", {});
     let runs = 0;
     expect((await refusal(coder.once("pay", () => ++runs))).code).toBe("store_closed");
@@ -191,7 +191,7 @@ describe.each(STORES)("an effect on %s", (store) => {
 
     const since = clock.now();
     clock.advance(60_000);
-    const hub = new Hub(await reopen(), { clock });
+    const hub = new LocalHub(await reopen(), { clock });
     const planner = await hub.agent("planner", {});
     const unknown = { kind: "uncertain", by: "coder", since };
     expect(await planner.once("pay", () => ++runs)).toEqual(unknown);

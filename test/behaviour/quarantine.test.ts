@@ -1,6 +1,6 @@
 /** Quarantine: out of every look, still readable, nothing new built on it, holders told; and back. */
 import { describe, expect, it, vi } from "vitest";
-import { type Agent, Hub, type Store, type Warning } from "../../src/index.ts";
+import { type Agent, type Hub, LocalHub, type Store, type Warning } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { startChild } from "../support/child.ts";
 import { dyingAfter, sharedStore } from "./shared-store.ts";
@@ -237,13 +237,13 @@ describe.each(STORES)("quarantine on %s", (store) => {
 
   it("a delivery that is taken at that very moment is told all the same [MEM-16]", async () => {
     const reopen = sharedStore(store);
-    const { hub, ada, ben, eve } = await team(new Hub(await reopen()));
+    const { hub, ada, ben, eve } = await team(new LocalHub(await reopen()));
     const { bad } = await poisoned(eve);
     const refs = [bad.id];
     const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs });
     const other = await ada.handoff({ to: "eve", task: "o", intent: "Go", refs });
     const raced = before("moveDeliveries", await reopen(), () => take(ben, { task: "w" }));
-    const done = await (await new Hub(raced).agent("ada")).quarantine(bad.id, "made up");
+    const done = await (await new LocalHub(raced).agent("ada")).quarantine(bad.id, "made up");
     expect(done).toMatchObject({ memories: [bad.id] });
     expect(done.deliveries.toSorted()).toEqual([sent.id, other.id].toSorted());
     const events = (await hub.events(0, 100)).filter(({ kind }) => kind === "quarantined");
@@ -453,14 +453,14 @@ describe.each(STORES)("quarantine on %s", (store) => {
 
   it("is there as a whole or not at all, when its process dies [MEM-16]", async () => {
     const reopen = sharedStore(store);
-    const { ada, ben, eve } = await team(new Hub(await reopen()));
+    const { ada, ben, eve } = await team(new LocalHub(await reopen()));
     const { bad } = await poisoned(eve);
     const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [bad.id] });
     const work = await take(ben, { task: "w" });
-    const dying = new Hub(dyingAfter("moveDeliveries", await reopen()));
+    const dying = new LocalHub(dyingAfter("moveDeliveries", await reopen()));
     const warden = await dying.agent("ada");
     await warden.quarantine(bad.id, "made up").catch(() => {});
-    const hub = new Hub(await reopen());
+    const hub = new LocalHub(await reopen());
     const [mark] = await hub.quarantined();
     expect(mark).toMatchObject({ memory: bad.id });
     expect(await hub.read(mark?.record ?? "")).toMatchObject({ type: "quarantine" });

@@ -3,7 +3,14 @@
  * is missing is looked for again and never forgotten, and records are read as short as somebody wants.
  */
 import { describe, expect, it } from "vitest";
-import { type Agent, BatonError, Hub, type Store, type Work } from "../../src/index.ts";
+import {
+  type Agent,
+  BatonError,
+  type Hub,
+  LocalHub,
+  type Store,
+  type Work,
+} from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { sharedStore } from "./shared-store.ts";
 import { openFresh, openTwo, refusal, STORES, sha256, take } from "./support.ts";
@@ -386,7 +393,7 @@ describe.each(STORES)("freshness on %s", (store) => {
         };
       },
     });
-    const { ada, ben } = await team(new Hub(behind));
+    const { ada, ben } = await team(new LocalHub(behind));
     const fact = await ada.remember({ content: "a fact" });
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
     const work = await take(ben);
@@ -401,7 +408,7 @@ describe.each(STORES)("freshness on %s", (store) => {
 
   it("takes a few looks at the store, however many references there are [CTX-10]", async () => {
     const { store: counted, calls } = counting(await sharedStore(store)());
-    const { ada, ben } = await team(new Hub(counted));
+    const { ada, ben } = await team(new LocalHub(counted));
     const old = await ada.remember(Array.from({ length: 100 }, (_, i) => ({ content: `${i}` })));
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: idsOf(old) });
     await ada.remember(
@@ -433,7 +440,7 @@ describe.each(STORES)("freshness on %s", (store) => {
         };
       },
     });
-    const { ada, ben } = await team(new Hub(shaky));
+    const { ada, ben } = await team(new LocalHub(shaky));
     const fact = await ada.remember({ content: "a fact" });
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
     const work = await take(ben);
@@ -551,7 +558,7 @@ describe.each(STORES)("gaps on %s", (store) => {
 
   it("cost nothing where there are none [CTX-9]", async () => {
     const { store: counted, calls } = counting(await sharedStore(store)());
-    const { ada, ben } = await team(new Hub(counted));
+    const { ada, ben } = await team(new LocalHub(counted));
     const fact = await ada.remember({ content: "a fact" });
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
     const work = await take(ben);

@@ -2,7 +2,14 @@
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { EnvelopeSchema } from "../../src/envelope/schema.ts";
-import { type Agent, generateKey, Hub, type HubOptions, reasonOf } from "../../src/index.ts";
+import {
+  type Agent,
+  generateKey,
+  type Hub,
+  type HubOptions,
+  LocalHub,
+  reasonOf,
+} from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
@@ -445,7 +452,10 @@ describe.each(STORES)("a redaction on %s", (store) => {
 
   it("leaves other workspaces alone [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const [here, there] = [new Hub(await reopen()), new Hub(await reopen(), { workspace: "b" })];
+    const [here, there] = [
+      new LocalHub(await reopen()),
+      new LocalHub(await reopen(), { workspace: "b" }),
+    ];
     const ada = await here.agent("ada", {});
     const zoe = await there.agent("zoe", {});
     const kept = await zoe.remember({ content: SECRET });
@@ -495,11 +505,11 @@ describe.each(STORES)("a redaction on %s", (store) => {
 
   it("of very many goes in batches, and after a death goes on with what is left [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const hub = new Hub(await reopen());
+    const hub = new LocalHub(await reopen());
     const ada = await hub.agent("ada", {});
     const many = Array.from({ length: 120 }, (_, n) => ({ content: `${n} ${SECRET}` }));
     const memories = await ada.remember(many);
-    const doomed = new Hub(dyingAfter("redactBodies", await reopen()));
+    const doomed = new LocalHub(dyingAfter("redactBodies", await reopen()));
     const failed = await refusal((await doomed.agent("ada")).redact({ text: SECRET }, WHY));
     expect(failed.code).toBe("store_closed");
     const redacted = async (): Promise<number> => {
@@ -523,7 +533,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
 
   it("by two at once erases everything once [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const hubs = [new Hub(await reopen()), new Hub(await reopen())];
+    const hubs = [new LocalHub(await reopen()), new LocalHub(await reopen())];
     const agents = await Promise.all(hubs.map((hub, n) => hub.agent(`a${n}`, {})));
     const [one, two] = agents as [Agent, Agent];
     await one.remember(Array.from({ length: 80 }, (_, n) => ({ content: `${n} ${SECRET}` })));

@@ -3,7 +3,7 @@
  * the work is.
  */
 import { describe, expect, it } from "vitest";
-import { type Agent, Hub, type HubOptions, type Store } from "../../src/index.ts";
+import { type Agent, type HubOptions, LocalHub, type Store } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { sharedStore, twoHubs } from "./shared-store.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
@@ -40,7 +40,11 @@ describe.each(STORES)("reservations on %s", (store) => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const opened = await reopen();
-    const hub = new Hub(opened, { clock, limits: { leaseMs: LEASE_MS, attempts: 9 }, ...options });
+    const hub = new LocalHub(opened, {
+      clock,
+      limits: { leaseMs: LEASE_MS, attempts: 9 },
+      ...options,
+    });
     const planner = await hub.agent("planner", {});
     const coder = await hub.agent("coder", {});
     const tester = await hub.agent("tester", {});
@@ -103,7 +107,7 @@ describe.each(STORES)("reservations on %s", (store) => {
   it("cost a handoff nothing that does not say what it touches: accepting is one operation [CRD-7]", async () => {
     const { clock, reopen, planner } = await team();
     const calls: string[] = [];
-    const hub = new Hub(counting(await reopen(), calls), { clock });
+    const hub = new LocalHub(counting(await reopen(), calls), { clock });
     const coder = await hub.agent("coder");
     await give(planner, "coder", "plain");
     calls.length = 0;
@@ -171,8 +175,8 @@ describe.each(STORES)("reservations on %s", (store) => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const processOf = (self: string) => ({ self, isGone: (each: string) => gone.has(each) });
-    const first = new Hub(await reopen(), { clock, processes: processOf("first") });
-    const second = new Hub(await reopen(), { clock, processes: processOf("second") });
+    const first = new LocalHub(await reopen(), { clock, processes: processOf("first") });
+    const second = new LocalHub(await reopen(), { clock, processes: processOf("second") });
     const planner = await second.agent("planner", {});
     const tester = await second.agent("tester", {});
     const coder = await first.agent("coder", {});
@@ -218,7 +222,7 @@ describe.each(STORES)("reservations on %s", (store) => {
         };
       },
     });
-    const late = new Hub(slow, { clock, limits: { leaseMs: LEASE_MS } });
+    const late = new LocalHub(slow, { clock, limits: { leaseMs: LEASE_MS } });
     const lost = await take(await late.agent("coder"));
     meanwhile = async () => {
       clock.advance(LEASE_MS);
@@ -283,7 +287,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     const { clock, reopen, opened, planner, coder, tester } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const { handle, id } = await take(coder);
-    const elsewhere = new Hub(await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
+    const elsewhere = new LocalHub(await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
     const resumed = await (await elsewhere.agent("coder")).resume(handle);
     expect(await elsewhere.reservations()).toMatchObject([{ instance: coder.instance }]);
     await resumed.reserve("docs/**");

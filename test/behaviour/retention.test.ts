@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type Agent,
   DEFAULT_LIMITS,
-  Hub,
+  type Hub,
+  LocalHub,
   type Memory,
   openHub,
   type PruneOptions,
@@ -64,14 +65,14 @@ describe.each(STORES)("retention on %s", (store) => {
 
   it("keeps its rules with the workspace, the last ones set, for every hub [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const hub = new Hub(await reopen());
+    const hub = new LocalHub(await reopen());
     const rules = { traces: { days: 30, sessions: 100 }, events: { days: 0.5, keep: 10 } };
     expect(await hub.retention(rules)).toEqual(rules);
-    const other = new Hub(await reopen());
+    const other = new LocalHub(await reopen());
     expect(await other.retention()).toEqual(rules);
     await other.retention({ events: { keep: 1 } });
     expect(await hub.retention()).toEqual({ events: { keep: 1 } });
-    expect(await new Hub(await reopen(), { workspace: "other" }).retention()).toEqual({});
+    expect(await new LocalHub(await reopen(), { workspace: "other" }).retention()).toEqual({});
   });
 
   it.each<[unknown, string]>([
@@ -200,13 +201,13 @@ describe.each(STORES)("retention on %s", (store) => {
     const clock = new VirtualClock();
     for (const operation of ["appendMemories", "pruneTrace"] as const) {
       const reopen = sharedStore(store, { clock });
-      const hub = new Hub(await reopen(), { clock });
+      const hub = new LocalHub(await reopen(), { clock });
       const ada = await hub.agent("ada", {}, { instance: "cut" });
       await traced(ada, 500);
       await hub.retention({ traces: { days: 0.5 } });
       await hub.prune(); // Nothing is old; the hub's own agent is registered by the next one.
       clock.advance(DAY_MS);
-      const dying = new Hub(dyingAfter(operation, await reopen()), { clock });
+      const dying = new LocalHub(dyingAfter(operation, await reopen()), { clock });
       expect((await refusal(dying.prune())).code).toBe("store_closed");
       expect((await hub.verify()).problems, operation).toEqual([]);
       const left = (await sessions(hub))["cut"] as number;
@@ -219,7 +220,7 @@ describe.each(STORES)("retention on %s", (store) => {
   it("says on a chain who had what pruned, and up to where, and nobody has to read it [MEM-18]", async () => {
     const clock = new VirtualClock();
     const shared = await sharedStore(store, { clock })();
-    const hub = new Hub(shared, { clock });
+    const hub = new LocalHub(shared, { clock });
     const pat = await hub.agent("pat", { kind: "person" }, { instance: "s" });
     const last = (await traced(pat, 3)).at(-1);
     await hub.retention({ traces: { days: 0 } });
@@ -244,7 +245,7 @@ describe.each(STORES)("retention on %s", (store) => {
   it("is the hub's own act, or that of an agent who has shown that it is it [MEM-4 MEM-18]", async () => {
     const clock = new VirtualClock();
     const shared = await sharedStore(store, { clock })();
-    const hub = new Hub(shared, { clock });
+    const hub = new LocalHub(shared, { clock });
     const { privateKey } = generateKeyPairSync("ed25519");
     const keyed = await hub.agent("kim", { key: privateKey }, { instance: "one" });
     await traced(keyed, 2);

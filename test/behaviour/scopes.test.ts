@@ -6,7 +6,14 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { type Agent, DEFAULT_LIMITS, Hub, type Memory, type Store } from "../../src/index.ts";
+import {
+  type Agent,
+  DEFAULT_LIMITS,
+  type Hub,
+  LocalHub,
+  type Memory,
+  type Store,
+} from "../../src/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -57,7 +64,7 @@ async function openStore(store: StoreName): Promise<readonly [Store, () => Promi
 let worlds = 0;
 
 async function worldOf(store: Store, reader: ReaderName): Promise<World> {
-  const hub = new Hub(store, { workspace: `world-${++worlds}` });
+  const hub = new LocalHub(store, { workspace: `world-${++worlds}` });
   const session = { instance: "s-1" };
   const author = await hub.agent("ada", { owner: "olga", role: "writers" }, session);
   const agents: Record<ReaderName, () => Promise<Agent | undefined>> = {

@@ -12,7 +12,8 @@ import {
   type ContextInput,
   contextJsonSchema,
   FORMAT_LIMITS,
-  Hub,
+  type Hub,
+  LocalHub,
   projectFromGit,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -139,8 +140,8 @@ describe.each(STORES)("shared context on %s", (store) => {
 
   it("takes the same write again for the same, when its writer could not know [CRD-1]", async () => {
     const reopen = sharedStore(store);
-    const { hub } = await teamOn(new Hub(await reopen()));
-    const dying = new Hub(dyingAfter("appendMemories", await reopen()));
+    const { hub } = await teamOn(new LocalHub(await reopen()));
+    const dying = new LocalHub(dyingAfter("appendMemories", await reopen()));
     const lead = await dying.agent("lead");
     await lead.context.set(NAMES);
     const again = await hub.agent("lead");
@@ -688,9 +689,9 @@ describe.each(STORES)("proposals on %s", (store) => {
   it("are written once, though whoever adopted one died before completing it [CRD-1]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const { hub, coder } = await teamOn(new Hub(await reopen(), { clock }));
+    const { hub, coder } = await teamOn(new LocalHub(await reopen(), { clock }));
     await coder.context.propose(NAMES, { reason: REASON });
-    const dying = new Hub(dyingAfter("appendMemories", await reopen()), { clock });
+    const dying = new LocalHub(dyingAfter("appendMemories", await reopen()), { clock });
     const doomed = await dying.agent("lead");
     const held = await take(doomed);
     // Its next holder gets an envelope that was reconstructed: another one with the same proposal.
@@ -712,9 +713,9 @@ describe.each(STORES)("proposals on %s", (store) => {
   it("are not adopted by who has lost the work meanwhile [CRD-1]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const { hub, coder } = await teamOn(new Hub(await reopen(), { clock }));
+    const { hub, coder } = await teamOn(new LocalHub(await reopen(), { clock }));
     await coder.context.propose(NAMES, { reason: REASON });
-    const away = new Hub(await reopen(), { clock });
+    const away = new LocalHub(await reopen(), { clock });
     const first = await away.agent("lead", undefined, { lease: "session" });
     const lost = await take(first);
     clock.advance(120_000);

@@ -1,7 +1,14 @@
 /** One store that several hubs share, as if each were a process of its own; also one that dies. */
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { BatonError, DEFAULT_LIMITS, Hub, type HubOptions, type Store } from "../../src/index.ts";
+import {
+  BatonError,
+  DEFAULT_LIMITS,
+  type Hub,
+  type HubOptions,
+  LocalHub,
+  type Store,
+} from "../../src/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -31,7 +38,7 @@ export async function twoHubs(
   options: HubOptions = {},
 ): Promise<readonly [Hub, Hub]> {
   const reopen = sharedStore(store, options);
-  return [new Hub(await reopen(), options), new Hub(await reopen(), options)];
+  return [new LocalHub(await reopen(), options), new LocalHub(await reopen(), options)];
 }
 
 /** The store as a process sees it that dies right after the operation of this name. */

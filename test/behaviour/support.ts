@@ -9,9 +9,10 @@ import { systemClock } from "../../src/clock.ts";
 import {
   type Agent,
   type BatonError,
-  Hub,
+  type Hub,
   type HubOptions,
   isBatonError,
+  LocalHub,
   openHub,
   type Work,
 } from "../../src/index.ts";
@@ -65,7 +66,7 @@ export async function openTwo(
   }
   const shared = openReferenceStore({ clock: options.clock ?? systemClock });
   onTestFinished(() => shared.close());
-  return [new Hub(shared, options), new Hub(shared, second)];
+  return [new LocalHub(shared, options), new LocalHub(shared, second)];
 }
 
 /** The error a call was refused with; fails when it was not refused, or with anything else. */

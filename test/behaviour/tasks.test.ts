@@ -4,8 +4,9 @@ import { STANDS, type Stand, standOf, stateOf } from "../../src/coordination/tas
 import {
   type Agent,
   BatonError,
-  Hub,
+  type Hub,
   type HubOptions,
+  LocalHub,
   type NewTask,
   type Store,
   type TaskInfo,
@@ -336,10 +337,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("is added once its handoff is, whatever the store does then [CRD-2]", async () => {
       const reopen = sharedStore(store);
-      const { lead, coder } = await register(new Hub(await reopen()));
+      const { lead, coder } = await register(new LocalHub(await reopen()));
       await lead.tasks.add(task("design"));
       await finish(coder, "design");
-      const mortal = new Hub(failing(await reopen(), "moveDeliveries"));
+      const mortal = new LocalHub(failing(await reopen(), "moveDeliveries"));
       const added = await (await mortal.agent("lead")).tasks.add(
         task("build", { after: ["design"] }),
       );
@@ -698,7 +699,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const reopen = sharedStore(store);
       const lasting = await reopen();
       const lines: string[] = [];
-      const hub = new Hub(
+      const hub = new LocalHub(
         new Proxy(lasting, {
           get(target, name: keyof Store) {
             const value = target[name];
@@ -973,11 +974,11 @@ describe.each(STORES)("the task queue on %s", (store) => {
     /** Two hubs on one store; what the first does is interrupted by the second, right before a write. */
     async function interrupted(operation: keyof Store) {
       const reopen = sharedStore(store);
-      const other = new Hub(await reopen());
+      const other = new LocalHub(await reopen());
       await register(other);
       let interrupt: (() => Promise<unknown>) | undefined;
       const lasting = await reopen();
-      const hub = new Hub(
+      const hub = new LocalHub(
         new Proxy(lasting, {
           get(target, name: keyof Store) {
             const value = target[name];
@@ -1111,11 +1112,11 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const [lasting, doomed] = [await reopen(), await reopen()];
       for (let writes = 1; ; writes++) {
         const options = { clock, workspace: `writes-${writes}` };
-        const hub = new Hub(lasting, options);
+        const hub = new LocalHub(lasting, options);
         await register(hub);
         await before(hub, clock);
         const mortal = dyingAfterWrites(writes, doomed);
-        await act(new Hub(mortal.store, options)).catch((error: unknown) => {
+        await act(new LocalHub(mortal.store, options)).catch((error: unknown) => {
           expect(error).toMatchObject({ code: "store_closed" });
         });
         await after(hub, clock);

@@ -1,6 +1,6 @@
 /** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
 import { describe, expect, it } from "vitest";
-import type { Agent, Hub, HubOptions, Memory, TraceStep } from "../../src/index.ts";
+import type { Agent, Hub, HubOptions, LocalHub, Memory, TraceStep } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "./shared-store.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
@@ -108,7 +108,7 @@ describe.each(STORES)("a trace on %s", (store) => {
 
   it("is stored when the hub closes, also what nobody waited for [MEM-12]", async () => {
     const reopen = sharedStore(store);
-    const { Hub } = await import("../../src/index.ts");
+    const { LocalHub } = await import("../../src/index.ts");
     const opened = await reopen();
     // The store in memory is gone with its hub: there only that it was stored is seen.
     const kept: string[] = [];
@@ -124,7 +124,7 @@ describe.each(STORES)("a trace on %s", (store) => {
         };
       },
     });
-    const hub = new Hub(watched);
+    const hub = new LocalHub(watched);
     const ada = await hub.agent("ada", {});
     for (let i = 0; i < 5; i++) void ada.trace({ kind: "tool", name: `t${i}` });
     expect(hub.traceCounts()).toEqual({ stored: 0, failed: 0, waiting: 5 });
@@ -241,9 +241,9 @@ describe.each(STORES)("a trace on %s", (store) => {
   });
 
   it("what could not be stored is told, and counted, when the store is gone [MEM-12]", async () => {
-    const { Hub } = await import("../../src/index.ts");
+    const { LocalHub } = await import("../../src/index.ts");
     const reopen = sharedStore(store);
-    const hub = new Hub(dyingAfter("registerAgent", await reopen()));
+    const hub = new LocalHub(dyingAfter("registerAgent", await reopen()));
     const ada = await hub.agent("ada", {});
     void ada.trace({ kind: "tool" });
     expect((await refusal(ada.flush())).code).toBe("store_closed");

@@ -14,7 +14,8 @@ import {
   ENVELOPE_VERSIONS,
   type Envelope,
   envelopeJsonSchema,
-  Hub,
+  type Hub,
+  LocalHub,
   type Receipt,
   type Work,
 } from "../../src/index.ts";
@@ -37,8 +38,8 @@ const DRAFT = {
 async function mixedTeam(store: StoreName) {
   const clock = new VirtualClock();
   const reopen = sharedStore(store, { clock });
-  const later = new Hub(await reopen(), { clock, versions: LATER_MINOR });
-  const hub = new Hub(await reopen(), { clock });
+  const later = new LocalHub(await reopen(), { clock, versions: LATER_MINOR });
+  const hub = new LocalHub(await reopen(), { clock });
   const ada = await later.agent("ada", {});
   const [ben, cyd, lead] = await Promise.all([
     hub.agent("ben", {}),

@@ -6,7 +6,7 @@ import { EventEmitter, once } from "node:events";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/clock.ts";
-import { Hub } from "../../src/index.ts";
+import { LocalHub } from "../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { sayLine } from "../support/child.ts";
@@ -33,7 +33,7 @@ function listen(): void {
  */
 async function exchange(): Promise<void> {
   const [start = "", name = "", expected = "", ...receivers] = rest;
-  const hub = new Hub(store);
+  const hub = new LocalHub(store);
   const agent = await hub.agent(name);
   const complete = new Promise<void>((resolve) => {
     const look = async (): Promise<void> => {
@@ -75,8 +75,8 @@ function forget(): void {
  */
 async function starve(): Promise<void> {
   const [name = ""] = rest;
-  const outside = await new Hub(await open()).agent(name);
-  const inside = await new Hub(store).agent(name);
+  const outside = await new LocalHub(await open()).agent(name);
+  const inside = await new LocalHub(store).agent(name);
   const handles = openAllThereAre();
   const heard = new EventEmitter();
   store.onWake({ workspace: "default", agent: name }, () => heard.emit("woken"));

@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { Hub } from "../../src/index.ts";
+import { type Hub, LocalHub } from "../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -64,7 +64,7 @@ describe("a commit in one process", () => {
     }
     for (let n = 0; n < 3; n++) await send("ben");
     // The next ring comes from outside, and after those.
-    await sending(new Hub(other))("cyd");
+    await sending(new LocalHub(other))("cyd");
     await expect.poll(() => heard, WAIT).toContain("cyd");
     expect(heard.filter((agent) => agent === "ben")).toHaveLength(3);
   });
@@ -261,7 +261,7 @@ describe("a program that listens", () => {
     store.onWake({ workspace: "default", agent: "ben" }, () => heard.push("listening"));
     stop();
     await send("ben");
-    await sending(new Hub(await open(file)))("ben");
+    await sending(new LocalHub(await open(file)))("ben");
     await expect.poll(() => heard.length, WAIT).toBeGreaterThanOrEqual(2);
     expect(new Set(heard)).toEqual(new Set(["listening"]));
     await store.close();
@@ -275,8 +275,8 @@ async function scene() {
   const file = join(folder, "hub.db");
   const store = await open(file);
   const hubs = {
-    default: new Hub(store),
-    elsewhere: new Hub(store, { workspace: "elsewhere" }),
+    default: new LocalHub(store),
+    elsewhere: new LocalHub(store, { workspace: "elsewhere" }),
   };
   for (const hub of Object.values(hubs)) {
     for (const name of PROCESSES) await hub.agent(name, { role: "worker" });

@@ -1,6 +1,6 @@
 /** What random teams have come across, each as small as it can be told. */
 import { describe, expect, it } from "vitest";
-import { Hub, type HubOptions } from "../../src/index.ts";
+import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "../behaviour/shared-store.ts";
@@ -13,7 +13,7 @@ async function open(store: StoreName) {
   const processes = { self: "", isGone: () => false };
   const options: HubOptions = { clock, processes, embedder: false };
   const reopen = sharedStore(store, options);
-  const hub = new Hub(await reopen(), options);
+  const hub = new LocalHub(await reopen(), options);
   const owner = await hub.agent("olga", { role: "owner" });
   const coder = await hub.agent("ada", { role: "coder" });
   return { clock, hub, owner, coder, options, reopen };
@@ -55,7 +55,7 @@ describe.each(STORES)("found by random teams on %s", (store) => {
     const kim = await hub.agent("kim", { role: "coordinator" });
     await (await take(coder)).fail({ type: "missing", class: "permanent", message: "Not there." });
     const [failure] = await hub.failures.list({ undecided: true });
-    const dying = new Hub(dyingAfter("putEntry", await reopen()), options);
+    const dying = new LocalHub(dyingAfter("putEntry", await reopen()), options);
     const cancelling = (await dying.agent("olga")).tasks.cancel("api", "Not needed.");
     expect(await refusal(cancelling)).toMatchObject({ code: "store_closed" });
     const decision = { decision: "retry", reason: "Once more." } as const;
@@ -68,7 +68,7 @@ describe.each(STORES)("found by random teams on %s", (store) => {
 
   it("a task that is added twice at the same moment with one key is one [CRD-2]", async () => {
     const { hub, owner, options, reopen } = await open(store);
-    const other = await new Hub(await reopen(), options).agent("olga");
+    const other = await new LocalHub(await reopen(), options).agent("olga");
     for (let n = 0; n < 20; n++) {
       const draft = { task: `task-${n}`, to: "ada", intent: "Build it.", key: `add ${n}` };
       const added = await Promise.all([owner.tasks.add(draft), other.tasks.add(draft)]);

@@ -9,9 +9,10 @@ import type { Decision, DecisionAnswer } from "../../src/coordination/failures/d
 import {
   type Agent,
   type ErrorCode,
-  Hub,
+  type Hub,
   type HubOptions,
   isBatonError,
+  LocalHub,
   type Store,
   type Work,
 } from "../../src/index.ts";
@@ -113,7 +114,7 @@ export class TeamPlay implements Played {
     this.#stage = stage;
     this.#random = randomFrom(seed ^ 0x5eed);
     this.#toAdd = this.plan.tasks;
-    this.hub = new Hub(stage.stores[0], this.#options(97, "none"));
+    this.hub = new LocalHub(stage.stores[0], this.#options(97, "none"));
   }
 
   async play(): Promise<void> {
@@ -173,7 +174,7 @@ export class TeamPlay implements Played {
   async #start(n: number): Promise<void> {
     const starts = ++this.#starts;
     const mortal = mortalStore(this.#stage.stores[n + 1] as Store);
-    const hub = new Hub(mortal.store, this.#options(starts, this.plan.function));
+    const hub = new LocalHub(mortal.store, this.#options(starts, this.plan.function));
     const agents = new Map<string, Agent>();
     const here = this.#people.filter(({ process }) => process === n);
     for (const { name, role, kind } of here)

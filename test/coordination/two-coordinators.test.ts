@@ -5,7 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Decision, DecisionAnswer } from "../../src/coordination/failures/decision.ts";
-import { type Agent, Hub, type HubOptions, type Work } from "../../src/index.ts";
+import { type Agent, type Hub, type HubOptions, LocalHub, type Work } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { sharedStore } from "../behaviour/shared-store.ts";
@@ -34,8 +34,8 @@ async function sceneOn(store: StoreName): Promise<Scene> {
     processes: { self: "", isGone: () => false },
   };
   const reopen = sharedStore(store, options);
-  const here = new Hub(await reopen(), options);
-  const there = new Hub(await reopen(), options);
+  const here = new LocalHub(await reopen(), options);
+  const there = new LocalHub(await reopen(), options);
   return {
     clock,
     hubs: [here, there],

@@ -8,7 +8,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { type Agent, type BatonError, Hub, type Limits, openHub } from "../../src/index.ts";
+import {
+  type Agent,
+  type BatonError,
+  type Hub,
+  type Limits,
+  LocalHub,
+  openHub,
+} from "../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { ClaimDeliveries, Store } from "../../src/store/store.ts";
@@ -48,7 +55,7 @@ describe("group commit", () => {
   const open = async (limits: Partial<Limits> = {}) => {
     const all = { ...DEFAULT_LIMITS, ...limits };
     store = await openSqliteStore({ file: folder.file("hub.db"), clock: systemClock, limits: all });
-    hub = new Hub(store);
+    hub = new LocalHub(store);
     ada = await hub.agent("ada", { role: "writer" });
   };
 

@@ -147,10 +147,10 @@ describe("the files of a store after a redaction", () => {
 async function openDying(file: string, error: Error): Promise<Hub> {
   const { openSqliteStore } = await import("../../src/store/sqlite/open.ts");
   const { systemClock } = await import("../../src/clock.ts");
-  const { DEFAULT_LIMITS, Hub: HubClass } = await import("../../src/index.ts");
+  const { DEFAULT_LIMITS, LocalHub } = await import("../../src/index.ts");
   const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
   store.scrub = () => Promise.reject(error);
-  return new HubClass(store);
+  return new LocalHub(store);
 }
 
 /** When the index has everything. */

@@ -5,7 +5,7 @@
  * done that it was given, as they are. No agent writes a rule, a note or the intent a second time: the
  * hub carries them. An agent starts from its view; a question is recalled from what was said.
  */
-import { type Agent, type Hub, type Memory, openHub, Sent, type Work } from "../../../src/index.ts";
+import { type Agent, type Hub, type Memory, openHub, type Work } from "../../../src/index.ts";
 import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/index.ts";
 import { type Note, salienceOf } from "../agents.ts";
 import { type Key, LONGEST, type Task, tells } from "../tasks.ts";
@@ -149,7 +149,7 @@ class BatonLine implements Line {
       this.#work === undefined
         ? await sender.handoff({ ...draft, task: this.#task.name, intent: this.#task.intent.text })
         : await this.#work.handoff(draft);
-    if (!(sent instanceof Sent)) throw new Error("the work was added to meanwhile");
+    if (sent.kind !== "sent") throw new Error("the work was added to meanwhile");
   }
 
   /** Two reads: what was said at the beginning, by the question; then what was noted there, in order. */

@@ -1,6 +1,8 @@
 /** The door to failures: what waits for a decision, what would be decided, and deciding. */
-import { Work } from "../../delivery/work.ts";
+
+import type { Work } from "../../delivery/work.ts";
 import type { Author } from "../../memory/record.ts";
+import type { Public } from "../../public.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { decide } from "./decide.ts";
 import type { Decision, DecisionAnswer } from "./decision.ts";
@@ -35,8 +37,11 @@ class FailureBoard {
   }
 }
 
+/** What failed, for looking. */
+export type HubFailures = Public<LocalHubFailures>;
+
 /** As a hub has it: with the rules. */
-export class HubFailures extends FailureBoard {
+export class LocalHubFailures extends FailureBoard {
   async setRule(name: string, rule: FailureRule): Promise<void> {
     await setRule(this.workspace, name, rule);
   }
@@ -46,8 +51,11 @@ export class HubFailures extends FailureBoard {
   }
 }
 
+/** What failed, for one agent. */
+export type Failures = Public<LocalFailures>;
+
 /** As an agent has it: who may decide, does. */
-export class Failures extends FailureBoard {
+export class LocalFailures extends FailureBoard {
   readonly #self: Author;
   readonly #call: <T>(run: () => Promise<T>) => Promise<T>;
 
@@ -64,7 +72,7 @@ export class Failures extends FailureBoard {
   decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecisionAnswer> {
     const author = this.#self;
     return this.call(() => {
-      if (!(failure instanceof Work)) return decide(this.workspace, { author }, failure, decision);
+      if (typeof failure !== "object") return decide(this.workspace, { author }, failure, decision);
       const settle = async (summary: string): Promise<void> => {
         await failure.complete({ summary });
       };

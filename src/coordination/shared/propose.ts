@@ -8,7 +8,7 @@ import { sha256 } from "../../canonical.ts";
 import { clip } from "../../clip.ts";
 import type { Sender } from "../../delivery/plan.ts";
 import { sendHandoff } from "../../delivery/send.ts";
-import { Sent } from "../../delivery/sent.ts";
+import { LocalSent, type Sent } from "../../delivery/sent.ts";
 import type { Worker } from "../../delivery/worker.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
@@ -103,7 +103,7 @@ export async function propose(
   };
   const outcome = await sendHandoff<Proposed>(trunk, sender as Sender, draft, {});
   if (outcome.kind !== "sent") throw new Error("a proposal outside a lease cannot lose one");
-  return { sent: new Sent<Proposed>(workspace, sender, outcome), contradictions };
+  return { sent: new LocalSent<Proposed>(workspace, sender, outcome), contradictions };
 }
 
 /** Better refused now than when somebody has looked at it. */

@@ -3,11 +3,13 @@
  * and writes or proposes; and the hub's, which only looks. Each method is one line into the file that
  * does it.
  */
+
 import * as z from "zod";
 import type { Work } from "../../delivery/work.ts";
 import type { Worker } from "../../delivery/worker.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
+import type { Public } from "../../public.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type Adopted, type AdoptOptions, adopt } from "./adopt.ts";
 import {
@@ -100,8 +102,11 @@ export class ContextReading {
   }
 }
 
+/** The shared context, for looking. */
+export type HubContext = Public<LocalHubContext>;
+
 /** The hub's: for nobody's role, unless the query says. */
-export class HubContext extends ContextReading {
+export class LocalHubContext extends ContextReading {
   constructor(workspace: Workspace) {
     super(workspace, { role: "" });
   }
@@ -112,8 +117,11 @@ export class HubContext extends ContextReading {
   }
 }
 
+/** The shared context, for one agent. */
+export type SharedContext = Public<LocalSharedContext>;
+
 /** An agent's, in one session. */
-export class SharedContext extends ContextReading {
+export class LocalSharedContext extends ContextReading {
   readonly #self: Worker;
   readonly #call: <T>(run: () => Promise<T>) => Promise<T>;
   /** As far as this session has read. */

@@ -9,7 +9,7 @@ import { followUp } from "../../delivery/follow-up.ts";
 import type { SentHandoff } from "../../delivery/key.ts";
 import type { Sender } from "../../delivery/plan.ts";
 import { sendHandoff } from "../../delivery/send.ts";
-import { Sent } from "../../delivery/sent.ts";
+import { LocalSent, type Sent } from "../../delivery/sent.ts";
 import {
   type DraftOf,
   DraftSchema,
@@ -77,7 +77,7 @@ export async function addTask<T extends object>(
   if (outcome.joined !== "repeated") {
     await followUp(`begin ${task}`, () => openNow(workspace, outcome, after));
   }
-  return new Sent<T>(workspace, sender, outcome);
+  return new LocalSent<T>(workspace, sender, outcome);
 }
 
 const isTaken = (error: unknown): boolean =>

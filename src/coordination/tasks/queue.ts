@@ -1,6 +1,8 @@
 /** The task queue, as a hub shows it and as an agent uses it. */
+
 import type { Sender } from "../../delivery/plan.ts";
 import type { Sent } from "../../delivery/sent.ts";
+import type { Public } from "../../public.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { addTask, type NewTask } from "./add.ts";
 import { type Board, type BoardQuery, board } from "./board.ts";
@@ -13,8 +15,11 @@ import { type TaskTree, taskTree } from "./tree.ts";
 /** All calls pass it. */
 type Call = <T>(run: () => Promise<T>) => Promise<T>;
 
+/** The task queue, for looking. */
+export type TaskBoard = Public<LocalTaskBoard>;
+
 /** What can be seen of the queue. Looking also closes what is over, if nobody has come to it yet. */
-export class TaskBoard {
+export class LocalTaskBoard {
   readonly #workspace: Workspace;
   readonly #call: Call;
 
@@ -49,7 +54,10 @@ export interface AddedTask<T = unknown> {
   readonly sent: Sent<T>;
 }
 
-export class TaskQueue extends TaskBoard {
+/** The task queue, for one agent. */
+export type TaskQueue = Public<LocalTaskQueue>;
+
+export class LocalTaskQueue extends LocalTaskBoard {
   readonly #workspace: Workspace;
   readonly #self: Sender;
   readonly #call: Call;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, Hub, type SessionOptions } from "../../../src/index.ts";
+import { type Agent, type Hub, LocalHub, type SessionOptions } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { EventRow } from "../../../src/store/rows.ts";
@@ -93,7 +93,7 @@ describe.concurrent.for([
       const store = await openPostgresStore({ address: schema.address, limits: LIMITS });
       const clock = { now: () => Date.now() + skewMs };
       const random = () => 0.001; // A retry comes back almost at once.
-      const hub = new Hub(store, { workspace, clock, limits: LIMITS, random });
+      const hub = new LocalHub(store, { workspace, clock, limits: LIMITS, random });
       return { hub, agent: await hub.agent("ann", { role: "worker" }, session) };
     };
     const holder = await party(holderMs);

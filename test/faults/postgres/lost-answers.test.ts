@@ -18,7 +18,14 @@ import {
   onTestFinished,
 } from "vitest";
 import { sha256 } from "../../../src/canonical.ts";
-import { type Agent, Hub, isBatonError, type Sent, type Work } from "../../../src/index.ts";
+import {
+  type Agent,
+  type Hub,
+  isBatonError,
+  LocalHub,
+  type Sent,
+  type Work,
+} from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { Move, Store } from "../../../src/store/store.ts";
@@ -595,7 +602,7 @@ async function openStage(address: string) {
   return {
     async scene(workspace: string): Promise<Scene> {
       clock.set(start);
-      const hub = new Hub(store, {
+      const hub = new LocalHub(store, {
         workspace,
         clock,
         ids: seededIds(1, clock),

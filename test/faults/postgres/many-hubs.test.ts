@@ -1,6 +1,6 @@
 /** Many hubs on one database, none of them special: nobody is turned away, nothing lost or doubled. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Hub, openHub } from "../../../src/index.ts";
+import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -107,7 +107,7 @@ describe("one hub with much to do", () => {
         return store.claimDeliveries(operation);
       },
     };
-    const hub = new Hub(together);
+    const hub = new LocalHub(together);
     const ann = await hub.agent("ann", { role: "worker" });
     const ben = await hub.agent("ben", { role: "worker" });
     await ann.handoff({ to: "ben", task: "t", intent: "Go" });

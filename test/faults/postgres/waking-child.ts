@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Hub } from "../../../src/index.ts";
+import { LocalHub } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import { sayLine } from "../../support/child.ts";
@@ -33,7 +33,7 @@ function listen(): void {
  */
 async function exchange(): Promise<void> {
   const [start = "", name = "", expected = "", ...receivers] = rest;
-  const hub = new Hub(store);
+  const hub = new LocalHub(store);
   const agent = await hub.agent(name);
   const { promise: complete, resolve } = Promise.withResolvers<void>();
   const look = async (): Promise<void> => {
@@ -64,7 +64,7 @@ async function waiting(receiver: string): Promise<number> {
 
 /** `forget <address>`: writes, reads, listens, and has nothing more to do. */
 async function forget(): Promise<void> {
-  const agent = await new Hub(store).agent("ann", { role: "worker" });
+  const agent = await new LocalHub(store).agent("ann", { role: "worker" });
   await agent.remember({ content: "x" });
   await agent.recent();
   await agent.accept();

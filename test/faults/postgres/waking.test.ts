@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { sha256 } from "../../../src/canonical.ts";
-import { Hub, openHub } from "../../../src/index.ts";
+import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -57,7 +57,7 @@ describe("a commit of one hub", () => {
       store.onWake({ workspace: "default", agent }, () => heard.push(agent));
     }
     await untilListening(1);
-    await send(new Hub(store), "ben");
+    await send(new LocalHub(store), "ben");
     await send(await open(), "cyd"); // From outside, and after the first.
     await expect.poll(() => heard, WAIT).toContain("cyd");
     expect(heard).toEqual(["ben", "cyd"]);
@@ -84,7 +84,7 @@ describe("a commit of one hub", () => {
   it("wakes everybody where it concerns more agents than a notification can name [DLV-13]", async () => {
     const clock = new VirtualClock();
     const store = await openStore(undefined, clock);
-    const hub = new Hub(store, { workspace: "long-names", clock });
+    const hub = new LocalHub(store, { workspace: "long-names", clock });
     const sender = await hub.agent("sender", { role: "worker" });
     const names = Array.from({ length: 70 }, (_, n) => `${n}`.padEnd(120, "x"));
     await Promise.all(
@@ -116,7 +116,7 @@ describe("a commit of one hub", () => {
     const address = new URL(schema.address);
     address.searchParams.set("schema", long);
     const store = await openStore(address.href);
-    await new Hub(store).agent("ben", { role: "worker" });
+    await new LocalHub(store).agent("ben", { role: "worker" });
     let woken = 0;
     store.onWake({ workspace: "default", agent: "ben" }, () => woken++);
     await untilListening(1, channelOf(sha256(long).slice(0, 32)));

@@ -5,7 +5,7 @@
  */
 import { BatonError } from "../../../src/errors.ts";
 import type { Ids } from "../../../src/ids.ts";
-import { type Agent, Hub, type Offer, type Work } from "../../../src/index.ts";
+import { type Agent, type Hub, LocalHub, type Offer, type Work } from "../../../src/index.ts";
 import { resolveLimits } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../../src/store/reference/open.ts";
@@ -103,7 +103,7 @@ export class Side {
         return typeof value === "function" ? value.bind(this.#open) : value;
       },
     });
-    this.hub = new Hub(this.store, {
+    this.hub = new LocalHub(this.store, {
       clock,
       limits: LIMITS,
       ids: { mint: (kind) => this.#ids.mint(kind), salt: () => this.#ids.salt() },
