@@ -1,6 +1,6 @@
 /** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
 import { describe, expect, it } from "vitest";
-import type { Agent, Hub, HubOptions, LocalHub, Memory, TraceStep } from "../../src/index.ts";
+import type { Agent, Hub, HubOptions, Memory, TraceStep } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "./shared-store.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
