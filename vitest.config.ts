@@ -1,7 +1,17 @@
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
+const source = (file: string): string => join(import.meta.dirname, "src", file);
+
 export default defineConfig({
+  resolve: {
+    // The examples import the package as users do; here that is the sources (tsconfig.json says so too).
+    alias: [
+      { find: /^batonpass$/, replacement: source("index.ts") },
+      { find: /^batonpass\/testing$/, replacement: source("testing/index.ts") },
+    ],
+  },
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/postgres/global-setup.ts"],

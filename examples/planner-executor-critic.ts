@@ -4,55 +4,56 @@
  *
  * npm run example -- planner-executor-critic
  */
-import { type Agent, openHub, type Work } from "batonpass";
+import { type Agent, type Hub, openHub, type Work } from "batonpass";
 
-await using hub = await openHub();
 const task = "auth-refactor-2026-06-08";
 
-// Who takes part. An alias is another name for the same agent; its records carry the canonical one.
-await hub.agent("planner", { role: "planner", aliases: ["plan-bot"] });
-await hub.agent("executor", { role: "executor", aliases: ["sandbox-runner"] });
-const planner = await hub.agent("plan-bot");
-const executor = await hub.agent("sandbox-runner");
-const critic = await hub.agent("critic", { role: "critic" });
+export async function refactorAuth(hub: Hub, say: (text: string) => void): Promise<void> {
+  // Who takes part. An alias is another name for the same agent; its records carry the canonical one.
+  await hub.agent("planner", { role: "planner", aliases: ["plan-bot"] });
+  await hub.agent("executor", { role: "executor", aliases: ["sandbox-runner"] });
+  const planner = await hub.agent("plan-bot");
+  const executor = await hub.agent("sandbox-runner");
+  const critic = await hub.agent("critic", { role: "critic" });
 
-// The planner writes its plan down and hands over what it has no sandbox for.
-const plan = await planner.remember({
-  type: "plan",
-  task,
-  content: "Extract the JWT validator, add rate limiting, run the tests, open a pull request.",
-});
-await planner.handoff({
-  to: "sandbox-runner",
-  task,
-  intent: "Refactor auth without breaking mobile logins",
-  done: ["Split into five subtasks"],
-  next: ["Extract validateToken()", "Run the tests"],
-  constraints: ["Do not modify test fixtures"],
-  refs: [plan.id],
-});
+  // The planner writes its plan down and hands over what it has no sandbox for.
+  const plan = await planner.remember({
+    type: "plan",
+    task,
+    content: "Extract the JWT validator, add rate limiting, run the tests, open a pull request.",
+  });
+  await planner.handoff({
+    to: "sandbox-runner",
+    task,
+    intent: "Refactor auth without breaking mobile logins",
+    done: ["Split into five subtasks"],
+    next: ["Extract validateToken()", "Run the tests"],
+    constraints: ["Do not modify test fixtures"],
+    refs: [plan.id],
+  });
 
-// The executor starts from nothing, works, and hands on: its part ends as the next begins.
-await using build = await accept(executor);
-const step = await build.note("Extracted validateToken(); 47 of 47 tests pass.");
-await build.handoff({
-  to: "critic",
-  action: "needs_review",
-  done: [...build.envelope.done, "Extracted validateToken()"],
-  next: ["Review the error paths of validateToken()"],
-  doNotRedo: ["Running the tests: they pass"],
-  constraints: build.envelope.constraints,
-  refs: [step.memory.id],
-});
+  // The executor starts from nothing, works, and hands on: its part ends as the next begins.
+  await using build = await accept(executor);
+  const step = await build.note("Extracted validateToken(); 47 of 47 tests pass.");
+  await build.handoff({
+    to: "critic",
+    action: "needs_review",
+    done: [...build.envelope.done, "Extracted validateToken()"],
+    next: ["Review the error paths of validateToken()"],
+    doNotRedo: ["Running the tests: they pass"],
+    constraints: build.envelope.constraints,
+    refs: [step.memory.id],
+  });
 
-// The critic still sees the planner's rule, and completes.
-await using review = await accept(critic);
-const rules = review.envelope.constraints.map(({ level, rule }) => `${level}: ${rule}`);
-const settling = await review.complete({ summary: "Approved: no unsafe error path." });
-if (settling.kind !== "settled") throw new Error("somebody added to the handoff meanwhile");
+  // The critic still sees the planner's rule, and completes.
+  await using review = await accept(critic);
+  const rules = review.envelope.constraints.map(({ level, rule }) => `${level}: ${rule}`);
+  const settling = await review.complete({ summary: "Approved: no unsafe error path." });
+  if (settling.kind !== "settled") throw new Error("somebody added to the handoff meanwhile");
 
-console.log(`${task}, seen by the critic: ${rules.join("; ")}\n`);
-for (const record of await pathTo(settling.delivery.settledBy)) console.log(record);
+  say(`${task}, seen by the critic: ${rules.join("; ")}\n`);
+  for (const record of await pathTo(critic, settling.delivery.settledBy)) say(record);
+}
 
 async function accept(agent: Agent): Promise<Work> {
   const work = await agent.accept({ task });
@@ -61,9 +62,14 @@ async function accept(agent: Agent): Promise<Work> {
 }
 
 /** From the plan to this record, along what each record continues from or summarizes. */
-async function pathTo(id: string): Promise<string[]> {
-  const { type, agent, content } = await critic.read(id);
-  const [origin] = await critic.relations(id, { kinds: ["continues-from", "summarizes"] });
-  const before = origin === undefined ? [] : await pathTo(origin.target);
+async function pathTo(reader: Agent, id: string): Promise<string[]> {
+  const { type, agent, content } = await reader.read(id);
+  const [origin] = await reader.relations(id, { kinds: ["continues-from", "summarizes"] });
+  const before = origin === undefined ? [] : await pathTo(reader, origin.target);
   return [...before, `${type.padEnd(10)} ${agent.padEnd(8)} ${content}`];
+}
+
+if (import.meta.main) {
+  await using hub = await openHub();
+  await refactorAuth(hub, console.log);
 }

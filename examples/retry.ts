@@ -2,30 +2,38 @@
  * Retry: a failure that may pass is tried again, after a pause that grows and has jitter. Here the
  * third try succeeds.
  */
-import { openHub } from "batonpass";
+import { type Agent, openHub, type Sent, type Work } from "batonpass";
 
-await using hub = await openHub();
-const planner = await hub.agent("planner", { role: "planner" });
-const deployer = await hub.agent("deployer", { role: "deployer" });
+export function order(planner: Agent): Promise<Sent> {
+  return planner.handoff({
+    to: "deployer",
+    task: "deploy-42",
+    intent: "Version 42 is live",
+    policy: { attempts: 3, backoff: { firstMs: 20, longestMs: 80 } }, // unless told: 1 s, up to 30 s
+  });
+}
 
-const sent = await planner.handoff({
-  to: "deployer",
-  task: "deploy-42",
-  intent: "Version 42 is live",
-  policy: { attempts: 3, backoff: { firstMs: 20, longestMs: 80 } }, // unless told: 1 s, up to 30 s
-});
+/** What the deployer does with it, each time it is tried. */
+export async function deploy(work: Work): Promise<void> {
+  if (work.attempt === 3) await work.complete({ summary: "Live." });
+  else await work.fail({ message: "The registry answers 503", attempted: "docker push" });
+}
 
-for await (const offer of deployer.inbox()) {
-  await using work = await offer.accept();
-  if (work.attempt === 3) {
-    await work.complete({ summary: "Live." });
-    break;
+if (import.meta.main) {
+  await using hub = await openHub();
+  const planner = await hub.agent("planner", { role: "planner" });
+  const deployer = await hub.agent("deployer", { role: "deployer" });
+  const sent = await order(planner);
+
+  for await (const offer of deployer.inbox()) {
+    await using work = await offer.accept();
+    await deploy(work);
+    if ((await sent.status()).state === "completed") break;
   }
-  await work.fail({ message: "The registry answers 503", attempted: "docker push" });
-}
 
-for (const { attempt, outcome, reason } of await hub.attempts(sent.id)) {
-  console.log(`try ${attempt}: ${outcome}, ${JSON.parse(reason).message}`);
+  for (const { attempt, outcome, reason } of await hub.attempts(sent.id)) {
+    console.log(`try ${attempt}: ${outcome}, ${JSON.parse(reason).message}`);
+  }
+  const { state, attempt } = await sent.status();
+  console.log(`try ${attempt}: ${state}`);
 }
-const { state, attempt } = await sent.status();
-console.log(`try ${attempt}: ${state}`);

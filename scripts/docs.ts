@@ -6,18 +6,12 @@ import { withTables } from "./reference-tables.ts";
 import { renderTeamPage } from "./team-page.ts";
 import { ROOT } from "./tools.ts";
 
-const README_SNIPPET =
-  /(<!-- examples\/quick-start\.ts \(npm run docs\) -->\n)[\s\S]*?(<!-- end -->)/;
+/** What stands between these is an example, word for word. */
+const SNIPPET = /(<!-- (examples\/[\w-]+\.ts) \(npm run docs\) -->\n)[\s\S]*?(<!-- end -->)/g;
 
 /** Every page that is written in whole or in part, as it should be. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
-  "README.md": () => {
-    const snippet = ["```ts", read("examples/quick-start.ts").trimEnd(), "```"].join("\n");
-    return read("README.md").replace(
-      README_SNIPPET,
-      (_, open: string, close: string) => `${open}\n${snippet}\n\n${close}`,
-    );
-  },
+  "README.md": () => withExamples(read("README.md")),
   "docs/DELIVERY.md": () => withTables(read("docs/DELIVERY.md")),
   "docs/ERRORS.md": renderErrorReference,
   "docs/LINT.md": () => withTables(read("docs/LINT.md")),
@@ -25,7 +19,15 @@ export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/PROTOCOL.md": () => withTables(read("docs/PROTOCOL.md")),
   "docs/SQL.md": () => withTables(read("docs/SQL.md")),
   "docs/TEAM.md": renderTeamPage,
+  "docs/TESTING.md": () => withExamples(read("docs/TESTING.md")),
 };
+
+function withExamples(page: string): string {
+  return page.replace(SNIPPET, (_, open: string, example: string, close: string) => {
+    const snippet = ["```ts", read(example).trimEnd(), "```"].join("\n");
+    return `${open}\n${snippet}\n\n${close}`;
+  });
+}
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");

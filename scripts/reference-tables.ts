@@ -172,6 +172,7 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   personMs: "the same, where every coordinator is a person, and for whoever is asked",
   redrives: "times the hub has one delivery that was given up tried again, before it aborts",
   taskTree: "tasks in one board or tree",
+  tokens: "tokens of one workspace that are good at a time",
   receivers: "receivers of one publication",
   mergedLines: "branches merged into one branch, with all that had been merged into them",
   impactDepth: "steps that what came of a memory is followed",

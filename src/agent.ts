@@ -25,17 +25,19 @@ import {
   subscribe,
   unsubscribe,
 } from "./delivery/channels.ts";
+import { claimNext, type Which } from "./delivery/claim-next.ts";
 import { discard, type RedriveChanges, redrive } from "./delivery/dead.ts";
 import { handOver } from "./delivery/handoff.ts";
 import { type InboxOptions, inbox } from "./delivery/inbox.ts";
 import { joinHandoffs } from "./delivery/join-handoffs.ts";
+import type { LookoutOptions } from "./delivery/lookout.ts";
 import type { Noted } from "./delivery/note.ts";
-import type { Offer } from "./delivery/offer.ts";
-import { type Once, once, resolveOnce } from "./delivery/once.ts";
+import { LocalOffer, type Offer } from "./delivery/offer.ts";
+import { beginOnce, keyWithin, type Once, once, recordOnce, resolveOnce } from "./delivery/once.ts";
 import { type Approval, approve, type Edit, edit, reject, reply } from "./delivery/person.ts";
 import type { Sending } from "./delivery/plan.ts";
 import { replay } from "./delivery/replay.ts";
-import { noteOn, resumeWork } from "./delivery/resume.ts";
+import { deliveryOf, findHeld, noteOn, resumeWork } from "./delivery/resume.ts";
 import { LocalSent, type Sent } from "./delivery/sent.ts";
 import { inSession } from "./delivery/session.ts";
 import { type Waiting, type WaitingQuery, waitingFor } from "./delivery/waiting.ts";
@@ -96,10 +98,22 @@ import { flushTraces, type TraceStep, traceSteps } from "./memory/trace.ts";
 import { type TracesQuery, traces } from "./memory/traces.ts";
 import type { Public } from "./public.ts";
 import type { DeliveryRow, RelationEdge } from "./store/rows.ts";
+import type { Claimed } from "./store/store.ts";
 import type { Workspace } from "./store/workspace.ts";
 
 /** An agent at work, through whichever hub. */
-export type Agent = Public<LocalAgent>;
+export type Agent = Omit<Public<LocalAgent>, ForDoors>;
+
+/** What only doors need that answer one call at a time, and pass handles on. */
+type ForDoors =
+  | "beginOnce"
+  | "claim"
+  | "held"
+  | "offered"
+  | "onBranchOf"
+  | "onWake"
+  | "recordOnce"
+  | "send";
 
 export class LocalAgent {
   readonly #workspace: Workspace;
@@ -290,12 +304,23 @@ export class LocalAgent {
 
   /** The same agent in the same session, reading and writing on this branch. */
   on(branch: string): Promise<Agent> {
+    return this.onBranchOf(branch);
+  }
+
+  /** The same, for doors. */
+  onBranchOf(branch: string): Promise<LocalAgent> {
     return this.#call(async () =>
       this.#onBranch((await requireBranch(this.#workspace, branch)).name),
     );
   }
 
-  #onBranch(branch: string): Agent {
+  /** Calls back after a commit that concerns this agent: a hint, which may be lost. Returns how to stop. */
+  onWake(listener: () => void): () => void {
+    const { store, name: workspace } = this.#workspace;
+    return store.onWake({ workspace, agent: this.id }, listener);
+  }
+
+  #onBranch(branch: string): LocalAgent {
     const { instance, lease } = this.#self;
     const agent = new LocalAgent({ ...this.#workspace, branch }, this.#identity, {
       instance,
@@ -352,7 +377,7 @@ export class LocalAgent {
 
   /** Hands a task over. Acknowledged means stored for good, together with all it needs. */
   handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>> {
-    return this.#send<T>(draft);
+    return this.send<T>(draft);
   }
 
   /** What a handoff would be, and what its receiver would be shown of it. Nothing is sent or written. */
@@ -370,7 +395,7 @@ export class LocalAgent {
     options: { readonly receivers?: readonly string[] } = {},
   ): Promise<Sent<T>> {
     const to = { kind: "channel" as const, channel };
-    return this.#send<T>({ ...draft, to } as DraftOf<T>, options);
+    return this.send<T>({ ...draft, to } as DraftOf<T>, options);
   }
 
   /**
@@ -481,12 +506,7 @@ export class LocalAgent {
   /** Goes on with work this agent has accepted, also in another process: by its `handle`. */
   resume<T = unknown>(handle: string): Promise<Work<T>> {
     return this.#call(async () => {
-      const held = await resumeWork(this.#workspace, this.#self, handle);
-      // In the name of the session that accepted it: whose work it is does not change.
-      const { instance } = held.delivery;
-      const reader = { ...this.#workspace.reader, session: instance };
-      const holder = { ...this.#self, instance };
-      return new LocalWork<T>({ ...this.#workspace, reader }, holder, held, { resumed: true });
+      return this.#work<T>(await resumeWork(this.#workspace, this.#self, handle));
     });
   }
 
@@ -532,12 +552,67 @@ export class LocalAgent {
     return this.#call(() => waitingFor(this.#workspace, this.#self, query));
   }
 
-  #send<T extends object>(draft: DraftOf<T>, sending: Sending = {}): Promise<Sent<T>> {
+  /** The next offer, of this task or this one; undefined when there is none, or the wait was ended. */
+  claim(which: Which, waiting: LookoutOptions): Promise<LocalOffer | undefined> {
+    return this.#call(async () => {
+      const claimed = await claimNext(this.#workspace, this.#self, which, waiting);
+      return claimed && new LocalOffer(this.#workspace, this.#self, claimed);
+    });
+  }
+
+  /** An offer by its handle. */
+  offered(handle: string, envelope?: string): Promise<LocalOffer> {
+    return this.#call(async () => {
+      const known = { state: "claimed" as const, ...(envelope === undefined ? {} : { envelope }) };
+      const claimed = await findHeld(this.#workspace, this.#self, handle, known);
+      return new LocalOffer(this.#workspace, this.#self, claimed);
+    });
+  }
+
+  /** Accepted work by its handle, as its holder knows it: told of everything up to this envelope. */
+  held(handle: string, envelope?: string): Promise<LocalWork> {
+    return this.#call(async () => {
+      const known = { state: "accepted" as const, ...(envelope === undefined ? {} : { envelope }) };
+      return this.#work(await findHeld(this.#workspace, this.#self, handle, known));
+    });
+  }
+
+  /** Says that an effect begins, once under this key; within the work of a handle, under that work's own. */
+  beginOnce(key: string, handle?: string): Promise<{ readonly kind: "begun" } | Once<unknown>> {
+    return this.#call(async () => {
+      if (handle === undefined) return beginOnce(this.#workspace, this.id, key);
+      const own = keyWithin(deliveryOf(handle), key);
+      await resumeWork(this.#workspace, this.#self, handle); // Not any more when it is cancelled, or somebody else's.
+      return beginOnce(this.#workspace, this.id, own);
+    });
+  }
+
+  /** Says what came of an effect that this agent began: it happened, whoever has the work by now. */
+  recordOnce(key: string, result: unknown, handle?: string): Promise<void> {
+    return this.#call(async () => {
+      const own = handle === undefined ? key : keyWithin(deliveryOf(handle), key);
+      await recordOnce(this.#workspace, this.id, own, result);
+    });
+  }
+
+  /** Hands over, to these receivers where it is a publication. */
+  send<T extends object>(
+    draft: DraftOf<T>,
+    sending: Pick<Sending, "receivers"> = {},
+  ): Promise<Sent<T>> {
     return this.#call(async () => {
       const outcome = await handOver<T>(this.#workspace, this.#self, draft, sending);
       if (outcome.kind !== "sent") throw new Error("a handoff outside a lease cannot lose one");
       return new LocalSent<T>(this.#workspace, this.#self, outcome);
     });
+  }
+
+  /** In the name of the session that accepted it: whose work it is does not change. */
+  #work<T>(held: Claimed): LocalWork<T> {
+    const { instance } = held.delivery;
+    const reader = { ...this.#workspace.reader, session: instance };
+    const holder = { ...this.#self, instance };
+    return new LocalWork<T>({ ...this.#workspace, reader }, holder, held, { resumed: true });
   }
 
   #call<T>(run: () => Promise<T>): Promise<T> {

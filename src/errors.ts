@@ -46,6 +46,7 @@ export const ERROR_CODES = {
     "What must travel does not fit into the token budget of a view.",
   ),
   lint_refused: facts(422, -32602, 65, "A handoff breaks a rule that the workspace made binding."),
+  secret_found: facts(422, -32602, 65, "It holds a secret, and none are stored here."),
   unsupported_version: facts(
     422,
     -32602,
@@ -120,6 +121,14 @@ export const ERROR_CODES = {
   sql_timeout: facts(408, -32008, 75, "A query took longer than it may, and was ended."),
   already_settled: facts(409, -32009, 65, "The work was settled before."),
 
+  // Who asks.
+  unauthenticated: facts(401, -32001, 77, "The hub asks for a token, and there is no good one."),
+  forbidden: facts(403, -32003, 77, "The token's access or its agent does not allow this."),
+  unknown_token: facts(404, -32004, 66, "No token has that id."),
+  unknown_call: facts(404, -32601, 64, "The hub has nothing at that address."),
+  wrong_method: facts(405, -32601, 64, "What is at that address is not called in this way."),
+  rate_limited: retryable(429, -32029, 75, "The caller asks more often than it may: wait a while."),
+
   // The store and what is under it.
   store_busy: retryable(503, -32050, 75, "Other writers held the store for too long."),
   store_full: retryable(507, -32050, 74, "The disk or the store's size limit is full."),
@@ -140,7 +149,17 @@ export const ERROR_CODES = {
   already_exists: facts(409, -32009, 73, "There is a file already where one is to be made."),
   file_unusable: facts(500, -32050, 66, "A file that was named cannot be read or written."),
   store_closed: facts(503, -32050, 70, "The hub was closed."),
+  hub_unreachable: retryable(
+    503,
+    -32050,
+    75,
+    "The hub at that address could not be reached, or does not answer as one.",
+  ),
   runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
+
+  cannot_listen: facts(500, -32050, 69, "The hub cannot listen on that address or port."),
+  /** Never thrown: what a door tells of a bug of our own. */
+  internal: facts(500, -32603, 70, "Baton made a mistake."),
 
   // What turns text into vectors.
   embedder_unavailable: retryable(

@@ -5,6 +5,8 @@
 
 import { resolve } from "node:path";
 import * as z from "zod";
+import { authenticate, type Bearer, type Refused } from "./access/authenticate.ts";
+import { LocalTokens, type Tokens } from "./access/tokens.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type FileArtifact, fileArtifact } from "./context/files.ts";
@@ -24,6 +26,14 @@ import type { Reservation } from "./coordination/reservations/reservation.ts";
 import { type HubContext, LocalHubContext } from "./coordination/shared/shared-context.ts";
 import { LocalTaskBoard, type TaskBoard } from "./coordination/tasks/queue.ts";
 import { type Timeline, type TimelineQuery, timelineOf } from "./coordination/timeline.ts";
+import {
+  type AcceptedAnswer,
+  awaitAccepted,
+  awaitCompleted,
+  type CompletedAnswer,
+  type CompletedOptions,
+  type WaitOptions,
+} from "./delivery/answers.ts";
 import { type BreakerInfo, breakers, resetBreaker } from "./delivery/breaker.ts";
 import {
   type ChannelInfo,
@@ -41,12 +51,11 @@ import { primerFor } from "./delivery/prime.ts";
 import { systemProcesses } from "./delivery/process.ts";
 import { holderOf } from "./delivery/resume.ts";
 import { dropRoute, type Route, type RouteInfo, routes, setRoute } from "./delivery/routes.ts";
-import type { WaitOptions } from "./delivery/sent.ts";
 import { followDelivery, type Shown, showDelivery } from "./delivery/show.ts";
 import { unknownDelivery } from "./delivery/unknown-delivery.ts";
 import { type ShownView, viewsOf } from "./delivery/views.ts";
 import { type Warning, warningsOf } from "./delivery/warnings.ts";
-import { LEASE_KINDS } from "./delivery/worker.ts";
+import { LEASE_KINDS, type LeaseKind } from "./delivery/worker.ts";
 import type { JsonSchema } from "./envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "./envelope/payload.ts";
 import { DeliveryId, Name, type PolicyInput } from "./envelope/schema.ts";
@@ -96,6 +105,8 @@ import { type Recalled, type RecallQuery, recall } from "./memory/recall.ts";
 import type { Memory } from "./memory/record.ts";
 import { type RetentionRules, retentionRules, setRetention } from "./memory/retention.ts";
 import { KnownModeSchema } from "./memory/search-first.ts";
+import { heard, SecretModeSchema, secretPolicy, setSecretPolicy } from "./memory/secret-policy.ts";
+import { type FoundSecrets, type SecretsQuery, secretsFound } from "./memory/secrets-found.ts";
 import { runSql, type SqlAnswer, type SqlOptions } from "./memory/sql.ts";
 import { drainTraces, traceCounts } from "./memory/trace.ts";
 import type { TraceCounts } from "./memory/trace-log.ts";
@@ -116,6 +127,7 @@ import type {
   KnownMode,
   Processes,
   RouteFunction,
+  SecretMode,
   Summarizer,
   Workspace,
 } from "./store/workspace.ts";
@@ -142,6 +154,12 @@ export interface HubOptions {
    */
   readonly known?: KnownMode;
   /**
+   * What is done about keys, passwords and tokens in what is said, before it is stored: "redact" (unless
+   * told) puts what it is in place of each, "refuse" refuses the call, "allow" stores them. Where the
+   * workspace has a rule of its own, the stricter counts.
+   */
+  readonly secrets?: SecretMode;
+  /**
    * What says long records in fewer words when somebody asks for their summary and nobody has written
    * one: `httpSummarizer()`, or your own. Without one the record's own sentences do.
    */
@@ -151,6 +169,12 @@ export interface HubOptions {
    * unless told; false: none.
    */
   readonly files?: string | false;
+  /** Of a hub over HTTP: what it is asked with; unless told, what BATON_TOKEN says. */
+  readonly token?: string;
+  /** Of a hub over HTTP: how long one that is away is waited for, in milliseconds: 30 seconds unless told. */
+  readonly patienceMs?: number;
+  /** Of a hub over HTTP: what carries requests to it, instead of the network. */
+  readonly fetch?: (request: Request) => Response | Promise<Response>;
   /** For tests and replays. */
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -168,6 +192,9 @@ const SessionSchema = z.strictObject({
 
 /** How `agent()` is asked. */
 export type SessionOptions = z.input<typeof SessionSchema>;
+
+export const checkedSession = (session: SessionOptions): z.output<typeof SessionSchema> =>
+  parseOr(SessionSchema, session, { code: "invalid_input", what: "The session" });
 
 /** How a wrong argument is refused. */
 const invalid = (what: string, prefix: string) => ({
@@ -192,6 +219,11 @@ export function knownMode({ known = "ignore" }: HubOptions): KnownMode {
   return parseOr(KnownModeSchema, known, invalid("The option", "known"));
 }
 
+/** Checked before a store is opened for it. */
+export function secretMode({ secrets }: HubOptions): SecretMode | undefined {
+  return parseOr(SecretModeSchema.optional(), secrets, invalid("The option", "secrets"));
+}
+
 const FilesSchema = z.union([z.string().min(1), z.literal(false)], {
   error: "must be a folder, or false",
 });
@@ -207,20 +239,31 @@ export function workspaceName(options: HubOptions): string {
   return parseOr(Name, options.workspace ?? "default", invalid("The workspace", "workspace"));
 }
 
-/** A hub, in this process or over HTTP. */
-export type Hub = Public<LocalHub>;
+/** A hub, in this process or over HTTP. Who comes in is told only by one that has the store. */
+export type Hub = Omit<
+  Public<LocalHub>,
+  "authenticate" | "awaitAccepted" | "awaitCompleted" | "beside" | "leaseMs" | "local"
+>;
 
 export class LocalHub implements AsyncDisposable {
   readonly #workspace: Workspace;
   readonly #meaning: Meaning;
+  readonly #options: HubOptions;
+  /** The hub that closes the store; undefined: this one. */
+  #owner: LocalHub | undefined;
+  /** What stands beside this one, and is closed before the store is. */
+  readonly #others = new Set<LocalHub>();
   /** What the whole team shares: for looking, and for who may change it. */
   readonly context: HubContext;
   /** The task queue, for looking. */
   readonly tasks: TaskBoard;
   /** What failed, what was decided about it, and the rules by which the hub does. */
   readonly failures: HubFailures;
+  /** What programs elsewhere come in with: issued, listed, revoked. */
+  readonly tokens: Tokens;
 
   constructor(store: Store, options: HubOptions = {}) {
+    this.#options = options;
     this.#meaning = new Meaning(embedderOf(options));
     const clock = options.clock ?? systemClock;
     this.#workspace = {
@@ -242,11 +285,30 @@ export class LocalHub implements AsyncDisposable {
       meaning: this.#meaning,
       known: knownMode(options),
       files: filesFolder(options),
+      secrets: secretMode(options),
       summarizer: options.summarizer,
     };
     this.context = new LocalHubContext(this.#workspace);
     this.tasks = new LocalTaskBoard(this.#workspace);
     this.failures = new LocalHubFailures(this.#workspace);
+    this.tokens = new LocalTokens(this.#workspace);
+  }
+
+  /**
+   * Another workspace of the same open store, with the same options. The first hub owns the store:
+   * closing another leaves it open, closing the first closes them all.
+   */
+  beside(workspace: string): LocalHub {
+    const owner = this.#owner ?? this;
+    const hub = new LocalHub(this.#workspace.store, { ...this.#options, workspace });
+    hub.#owner = owner;
+    owner.#others.add(hub);
+    return hub;
+  }
+
+  /** Whose token it is, of any workspace of the store. */
+  authenticate(token: string): Promise<Bearer | Refused> {
+    return authenticate(this.#workspace, token);
   }
 
   /** Where everything is kept. */
@@ -263,16 +325,28 @@ export class LocalHub implements AsyncDisposable {
    * added to; without one it must exist.
    */
   async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
-    const { instance = this.#workspace.ids.mint("session"), lease } = parseOr(
-      SessionSchema,
-      session,
-      { code: "invalid_input", what: "The session" },
+    const { instance = this.#workspace.ids.mint("session"), lease } = checkedSession(
+      await heard(this.#workspace, session),
     );
     const identity =
       profile === undefined
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
     return new LocalAgent(this.#workspace, identity, { instance, lease });
+  }
+
+  /** How long a holder may be silent before its work goes to the next. */
+  get leaseMs(): number {
+    return this.#workspace.limits.leaseMs;
+  }
+
+  /** A registered agent in a session that a door knows of. */
+  async local(
+    name: string,
+    session: { readonly instance: string; readonly lease: LeaseKind },
+  ): Promise<LocalAgent> {
+    const agent = agentInfo(await requireAgent(this.#workspace, name));
+    return new LocalAgent(this.#workspace, { agent, signer: undefined }, session);
   }
 
   async agents(): Promise<AgentInfo[]> {
@@ -369,6 +443,16 @@ export class LocalHub implements AsyncDisposable {
     return followDelivery(this.#workspace, deliveryId(id), options);
   }
 
+  /** Until somebody has accepted a delivery, or never will: for doors, whose callers have its id. */
+  async awaitAccepted(id: string, options: WaitOptions): Promise<AcceptedAnswer> {
+    return awaitAccepted(this.#workspace, deliveryId(id), options);
+  }
+
+  /** Until a delivery is over, or its receiver asks back. */
+  async awaitCompleted(id: string, options: CompletedOptions): Promise<CompletedAnswer> {
+    return awaitCompleted(this.#workspace, deliveryId(id), options);
+  }
+
   /** What every holder of a delivery was shown, rendered again from the records. */
   async view(delivery: string): Promise<readonly ShownView[]> {
     return viewsOf(this.#workspace, deliveryId(delivery));
@@ -443,6 +527,18 @@ export class LocalHub implements AsyncDisposable {
   /** The roles that may release what others have set; with an argument, from now on these. */
   releasers(roles?: readonly string[]): Promise<readonly string[]> {
     return roles === undefined ? releasers(this.#workspace) : setReleasers(this.#workspace, roles);
+  }
+
+  /** What is done about secrets in what is said; with an argument, in this workspace from now on that. */
+  secretPolicy(mode?: SecretMode): Promise<SecretMode> {
+    return mode === undefined
+      ? secretPolicy(this.#workspace)
+      : setSecretPolicy(this.#workspace, mode);
+  }
+
+  /** Where secrets were taken out of what was stored: of which kind, when, by whom; a page at a time. */
+  secretsFound(query: SecretsQuery = {}): Promise<FoundSecrets> {
+    return secretsFound(this.#workspace, query);
   }
 
   /** What is reserved now, and by whom; a page at a time. */
@@ -582,9 +678,11 @@ export class LocalHub implements AsyncDisposable {
 
   /** Stores what was traced, then closes. */
   async close(): Promise<void> {
+    await Promise.all([...this.#others].map((each) => each.close()));
     await this.#meaning.close();
     await drainTraces(this.#workspace);
-    await this.#workspace.store.close();
+    if (this.#owner === undefined) await this.#workspace.store.close();
+    else this.#owner.#others.delete(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

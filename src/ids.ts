@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   delivery: "dlv_",
   task: "tsk_",
   session: "ses_",
+  token: "tok_",
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

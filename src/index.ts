@@ -1,4 +1,13 @@
 /** The public surface of the library. */
+export type { Bearer, Refused } from "./access/authenticate.ts";
+export { ACCESS_LEVELS, type Access } from "./access/levels.ts";
+export type {
+  IssuedToken,
+  TokenInfo,
+  TokenInput,
+  TokenState,
+  Tokens,
+} from "./access/tokens.ts";
 export type { Agent } from "./agent.ts";
 export type { Clock } from "./clock.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
@@ -89,6 +98,13 @@ export type {
   TimelineStep,
 } from "./coordination/timeline-step.ts";
 export type { AcceptOptions } from "./delivery/accept.ts";
+export type {
+  AcceptedAnswer,
+  CompletedAnswer,
+  CompletedOptions,
+  TimedOut,
+  WaitOptions,
+} from "./delivery/answers.ts";
 export type { Asked } from "./delivery/ask.ts";
 export type { BreakerInfo } from "./delivery/breaker.ts";
 export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
@@ -104,14 +120,7 @@ export type { Approval, Edit } from "./delivery/person.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
-export type {
-  AcceptedAnswer,
-  CompletedAnswer,
-  CompletedOptions,
-  Sent,
-  TimedOut,
-  WaitOptions,
-} from "./delivery/sent.ts";
+export type { Sent } from "./delivery/sent.ts";
 export type { Failure } from "./delivery/settle.ts";
 export type { Shown } from "./delivery/show.ts";
 export { TRANSITIONS } from "./delivery/transitions.ts";

@@ -71,6 +71,8 @@ export const DEFAULT_LIMITS = {
   redrives: 5,
   /** Tasks of one board or tree. */
   taskTree: 1_000,
+  /** Tokens of one workspace that are good at a time. */
+  tokens: 10_000,
   /** Receivers of one publication. */
   receivers: 1_000,
   /** Branches merged into one, with all that had been merged into them: each look walks them. */

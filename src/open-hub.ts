@@ -9,6 +9,7 @@ import {
   type HubOptions,
   knownMode,
   LocalHub,
+  secretMode,
   workspaceName,
 } from "./hub.ts";
 import { resolveLimits } from "./limits.ts";
@@ -17,18 +18,33 @@ import { openReferenceStore } from "./store/reference/open.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 
 /**
- * `sqlite:path`, `postgres://…` (store/postgres/address.ts tells its parameters), or `memory:` for
- * a hub that is gone with the process. Without an address:
+ * `sqlite:path`, `postgres://…` (store/postgres/address.ts tells its parameters), `http(s)://…` for a
+ * hub that is served elsewhere, or `memory:` for one that is gone with the process. Without an address:
  * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
+  const chosen = chosenAddress(address);
+  if (!/^https?:/i.test(chosen)) return openLocalHub(chosen, options);
+  // Loaded when it is asked for: whoever has the store at hand needs none of it.
+  const { openRemoteHub } = await import("./client/open.ts");
+  const token = options.token ?? (process.env["BATON_TOKEN"] || undefined);
+  return openRemoteHub(chosen, token === undefined ? options : { ...options, token });
+}
+
+/** The address that is meant where none is named. */
+export function chosenAddress(address: string | undefined): string {
   const named = address ?? (process.env["BATON_STORE"] || undefined);
-  const chosen = named ?? `sqlite:${defaultFile(process.cwd())}`;
+  return named ?? `sqlite:${defaultFile(process.cwd())}`;
+}
+
+/** A hub in this process, on a store of its own: what a server stands on. */
+export async function openLocalHub(chosen: string, options: HubOptions = {}): Promise<LocalHub> {
   const clock = options.clock ?? systemClock;
   const limits = resolveLimits(options.limits);
   workspaceName(options); // Wrong options leave no file behind.
   knownMode(options);
   filesFolder(options);
+  secretMode(options);
   if (chosen === "memory:") return new LocalHub(openReferenceStore({ clock }), options);
   if (isPostgresAddress(chosen)) {
     // Loaded when it is asked for: whoever stays with SQLite starts without the driver.
@@ -63,7 +79,7 @@ function unsupported(address: unknown): BatonError {
   return new BatonError("store_unsupported", {
     message: scheme === undefined ? "That is no store's address." : `No store serves "${scheme}…".`,
     path: "address",
-    hint: "Use sqlite:<path> for a file, postgres://… for a database, or memory: for a hub that is gone with the process.",
+    hint: "Use sqlite:<path> for a file, postgres://… for a database, http://… for a hub elsewhere, or memory: for a hub that is gone with the process.",
   });
 }
 

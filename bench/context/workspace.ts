@@ -55,6 +55,7 @@ export function timedWorkspace(store: Store, times: Times): Workspace {
     meaning: new Meaning(async () => bundledWords()),
     known: "ignore",
     files: undefined,
+    secrets: undefined,
     summarizer: undefined,
   };
 }

@@ -71,6 +71,7 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
       ? undefined
       : `Let them end, or take it all back: baton task cancel ${JSON.stringify(task)} --as <agent> --reason <text>`;
   },
+  unknown_token: () => "See baton token list.",
   lease_lost: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
   cancelled: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
 };
@@ -100,6 +101,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/\basOf\b/, "Write a time (2026-03-01T12:00:00Z), or a dlv_… or env_… that was accepted."],
   [/\(mem_…\)/, "Copy it from baton recent, baton recall or baton trace show."],
   [/\(dlv_…\)/, "Copy it from baton inbox, baton line, baton failure or baton dead list."],
+  [/\(tok_…\)/, "Copy it from baton token list."],
   [/must say who gets it/, "Say --to <agent> or --to role:<role>."],
 ];
 

@@ -13,6 +13,8 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR) {
   );
   process.exitCode = RUNTIME_TOO_OLD;
 } else {
+  // Compiled once, not at every start: a fifth of what a hook takes.
+  (await import("node:module")).enableCompileCache();
   const { run } = await import("./run.ts");
   process.exitCode = await run(process.argv.slice(2));
 }

@@ -1,5 +1,5 @@
 /** Opening the store a command was told to use. */
-import type { Hub, HubOptions } from "../hub.ts";
+import type { Hub, HubOptions, LocalHub } from "../hub.ts";
 
 export interface StoreChoice {
   readonly store?: string | undefined;
@@ -12,12 +12,22 @@ export async function openStore(
   options: HubOptions = {},
 ): Promise<Hub> {
   const { openHub } = await import("../open-hub.ts"); // Brings the validator along: 100 ms.
-  return openHub(store, {
-    ...options,
+  return openHub(store, { ...options, ...(await optionsOf(workspace)) });
+}
+
+/** Opens it in this process, for a server to stand on. */
+export async function openLocal({ store, workspace }: StoreChoice): Promise<LocalHub> {
+  const { chosenAddress, openLocalHub } = await import("../open-hub.ts");
+  return openLocalHub(chosenAddress(store), await optionsOf(workspace));
+}
+
+/** What the environment and the command line say of the hub. */
+async function optionsOf(workspace: string | undefined): Promise<HubOptions> {
+  return {
     ...embedderNamed(process.env),
     ...(await summarizerNamed(process.env)),
     ...(workspace === undefined ? {} : { workspace }),
-  });
+  };
 }
 
 /**
@@ -63,6 +73,6 @@ export function openExisting(choice: StoreChoice): Promise<Hub> {
 
 /** The address that `openHub` would choose. */
 export async function addressOf({ store }: StoreChoice): Promise<string> {
-  const { defaultFile } = await import("../open-hub.ts");
-  return (store ?? process.env["BATON_STORE"]) || `sqlite:${defaultFile(process.cwd())}`;
+  const { chosenAddress } = await import("../open-hub.ts");
+  return chosenAddress(store || undefined);
 }

@@ -7,6 +7,7 @@ import type { Command } from "./command.ts";
 type Load = () => Promise<readonly Command[]>;
 
 export const WORDS: Readonly<Record<string, Load>> = {
+  start: async () => [(await import("./commands/start.ts")).start],
   demo: async () => (await import("./commands/demo.ts")).demo,
   handoff: async () => [
     (await import("./commands/handoff-send.ts")).handoffSend,
@@ -52,9 +53,11 @@ export const WORDS: Readonly<Record<string, Load>> = {
   branch: async () => (await import("./commands/branch.ts")).branch,
   impact: async () => [(await import("./commands/impact.ts")).impact],
   quarantine: async () => [(await import("./commands/quarantine.ts")).quarantine],
+  catchup: async () => [(await import("./commands/catchup.ts")).catchup],
   agents: async () => [(await import("./commands/agents.ts")).agents],
   agent: async () => (await import("./commands/agent.ts")).agent,
   profile: async () => [(await import("./commands/profile.ts")).profile],
+  token: async () => (await import("./commands/token.ts")).token,
   verify: async () => [(await import("./commands/verify.ts")).verify],
   export: async () => [(await import("./commands/export.ts")).exportCommand],
   import: async () => [(await import("./commands/import.ts")).importCommand],
@@ -64,5 +67,9 @@ export const WORDS: Readonly<Record<string, Load>> = {
   retention: async () => [(await import("./commands/retention.ts")).retention],
   prune: async () => [(await import("./commands/prune.ts")).prune],
   redact: async () => [(await import("./commands/redact.ts")).redact],
+  setup: async () => [(await import("./commands/setup.ts")).setup],
+  hook: async () => [(await import("./commands/hook.ts")).hook],
+  doctor: async () => [(await import("./commands/doctor.ts")).doctor],
+  mcp: async () => [(await import("./commands/mcp.ts")).mcp],
   schema: async () => [(await import("./commands/schema.ts")).schema],
 };

@@ -23,7 +23,7 @@ import { fenced, quoted } from "./fence.ts";
 import { openMatters } from "./open-matters.ts";
 import { tokenizerFor } from "./tokens.ts";
 
-const CatchUpSchema = z.strictObject({
+export const CatchUpSchema = z.strictObject({
   agent: AgentName.optional(),
   /** What was known then. What waits is told as it is now. */
   asOf: AsOfSchema.optional(),

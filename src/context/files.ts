@@ -99,8 +99,10 @@ const isMissing = (error: unknown): boolean => {
 };
 
 /** A file of the hub's folder as an artifact, with the digest of what is in it now. */
-export async function fileArtifact(workspace: Workspace, path: string): Promise<FileArtifact> {
-  const { files, limits } = workspace;
+export async function fileArtifact(
+  { files, limits }: Pick<Workspace, "files" | "limits">,
+  path: string,
+): Promise<FileArtifact> {
   const inside = files === undefined ? undefined : insideOf(files, path);
   if (files === undefined || inside === undefined) throw outside(path, files);
   const looked = await digestIn(files, inside, limits.artifactBytes);

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { changeEntry, entryValue } from "../delivery/entries.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -20,10 +21,10 @@ const RULES = "rules";
 export const BINDINGS = ["refuse", "warn", "off"] as const;
 export type Binding = (typeof BINDINGS)[number];
 
-const RulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDINGS));
+export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDINGS));
 
 /** What is not named stays as it is. */
-export type LintRules = z.input<typeof RulesSchema>;
+export type LintRules = z.input<typeof LintRulesSchema>;
 
 /** How every rule counts. */
 export async function lintRules(workspace: Workspace): Promise<Record<RuleName, Binding>> {
@@ -41,7 +42,7 @@ export async function setLintRules(
   workspace: Workspace,
   rules: LintRules,
 ): Promise<Record<RuleName, Binding>> {
-  const checked = parseOr(RulesSchema, rules, { code: "invalid_input", what: "The rules" });
+  const checked = parseOr(LintRulesSchema, rules, { code: "invalid_input", what: "The rules" });
   const entry = await changeEntry<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
     value: { ...now, ...checked },
   }));
@@ -75,29 +76,31 @@ interface Leaving {
   readonly draft: CheckedDraft;
   readonly to: Envelope["to"];
   readonly task: string;
+  readonly sending: { readonly redacted?: readonly SecretAt[] | undefined };
 }
 
 /** Throws when a handoff breaks binding rules, with all it breaks. The hub's own are not held up. */
 export async function refuseBroken(
   workspace: Workspace,
   sender: { readonly agent: string },
-  { draft, to, task }: Leaving,
+  { draft, to, task, sending: { redacted } }: Leaving,
 ): Promise<void> {
   const binding = await bindingRules(workspace);
   if (binding.size === 0 || sender.agent === SYSTEM) return;
   const letter = { ...letterOfDraft(draft), task };
-  refuse(await findingsOf({ workspace, letter, to, given: draft }, [...binding], binding));
+  const subject = { workspace, letter, to, given: draft, redacted };
+  refuse(await findingsOf(subject, [...binding], binding));
 }
 
 /** The same of what is said anew in a handoff that was sent before: of these fields, and no others. */
 export async function refuseBrokenIn(
   workspace: Workspace,
   envelope: Envelope,
-  fields: readonly string[],
+  { fields, redacted }: { readonly fields: readonly string[] } & Leaving["sending"],
 ): Promise<void> {
   const binding = await bindingRules(workspace);
   if (binding.size === 0) return;
-  const subject = { workspace, letter: envelope, to: envelope.to, given: envelope };
+  const subject = { workspace, letter: envelope, to: envelope.to, given: envelope, redacted };
   const findings = await findingsOf(subject, [...binding], binding);
   refuse(findings.filter(({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? "")));
 }

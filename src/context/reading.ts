@@ -18,7 +18,7 @@ import { type Summary, summaryOf } from "./summary.ts";
 
 const LevelSchema = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(", ")}` });
 
-const ReadingSchema = z.strictObject({
+export const ReadingSchema = z.strictObject({
   /** As it was then: what was written later is not there yet. */
   asOf: AsOfSchema.optional(),
   /** What holds in its place, where it was superseded or corrected. */

@@ -2,11 +2,13 @@
  * Role profiles of a workspace: what comes with Baton, and what a team has said over it. Kept as
  * entries, so that everybody composes by the same.
  */
+
 import type * as z from "zod";
 import { changeEntry, entriesOf, entryValue } from "../delivery/entries.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { heard } from "../memory/secret-policy.ts";
 import type { Workspace } from "../store/workspace.ts";
 import {
   type FullProfile,
@@ -34,11 +36,16 @@ export async function setProfile(
   role: string,
   profile: RoleProfile | undefined,
 ): Promise<void> {
-  const name = parseOr(Name, role, { code: "invalid_input", what: "The role", prefix: "role" });
+  const said = await heard(workspace, { role, profile });
+  const name = parseOr(Name, said.role, {
+    code: "invalid_input",
+    what: "The role",
+    prefix: "role",
+  });
   const value =
-    profile === undefined
+    said.profile === undefined
       ? undefined
-      : parseOr(ProfileSchema, profile, { code: "invalid_input", what: "The profile" });
+      : parseOr(ProfileSchema, said.profile, { code: "invalid_input", what: "The profile" });
   if (value !== undefined) refuseAllReserved(profileOf(name, value));
   await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
 }

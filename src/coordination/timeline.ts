@@ -17,7 +17,7 @@ import { childrenOf } from "./tasks/edges.ts";
 import { silencesIn } from "./timeline-silence.ts";
 import { stepOf, type TimelineKind, type TimelineStep } from "./timeline-step.ts";
 
-const TimelineSchema = z.strictObject({
+export const TimelineSchema = z.strictObject({
   /** `earlier` of the page after this one. */
   before: MemoryId.optional(),
   /** Also what happened to the tasks that are part of it. */

@@ -2,11 +2,14 @@
  * Accepting: the receiver takes the work, under a lease, and its first record on the chain
  * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
  */
+
 import * as z from "zod";
 import { DeliveryId, Name } from "../envelope/schema.ts";
+import { withoutSecrets } from "../envelope/secrets-within.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { type Author, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { secretFound, secretPolicy } from "../memory/secret-policy.ts";
 import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
 import type { EnvelopeRow, NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
@@ -33,6 +36,13 @@ const AcceptSchema = z.strictObject({
   wait: z.boolean().default(false),
 });
 
+export const checkedChoice = (options: AcceptOptions): z.output<typeof AcceptSchema> =>
+  parseOr(AcceptSchema, options, {
+    code: "invalid_input",
+    what: "The choice",
+    unwritten: "signal",
+  });
+
 /** Of an offer only the receipt is left to be said. */
 export const TakingSchema = AcceptSchema.pick({ receipt: true });
 export const TAKING = { code: "invalid_input", what: "The options", unwritten: "receipt" } as const;
@@ -46,6 +56,7 @@ export async function acceptOffer(
   offered: Claimed,
   receipt?: ReceiptSource,
 ): Promise<Claimed> {
+  const said = await heardReceipt(workspace, receipt);
   let { envelope } = offered;
   for (;;) {
     const outcome = await workspace.store.acceptDelivery({
@@ -57,7 +68,7 @@ export async function acceptOffer(
         envelope: envelope.id,
         leaseMs: workspace.limits.leaseMs,
       },
-      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }, receipt),
+      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }, said),
     });
     switch (outcome.kind) {
       case "accepted":
@@ -79,11 +90,8 @@ export async function acceptNext(
   receiver: Worker,
   options: AcceptOptions,
 ): Promise<Claimed | undefined> {
-  const { delivery, receipt, task, wait, signal } = parseOr(AcceptSchema, options, {
-    code: "invalid_input",
-    what: "The choice",
-    unwritten: "signal",
-  });
+  const { delivery, task, wait, signal, ...rest } = checkedChoice(options);
+  const receipt = rest.receipt && (await heardReceipt(workspace, rest.receipt));
   const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken, receipt);
   try {
     return await lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
@@ -101,6 +109,22 @@ export async function acceptNext(
     }
     throw error;
   }
+}
+
+/** Made while the store holds the delivery: what is done about secrets has to be known before. */
+async function heardReceipt(
+  workspace: Workspace,
+  source: ReceiptSource | undefined,
+): Promise<ReceiptSource | undefined> {
+  if (source === undefined) return undefined;
+  const mode = await secretPolicy(workspace);
+  return (envelope) => {
+    const receipt = typeof source === "function" ? source(envelope) : source;
+    const { value, secrets } = withoutSecrets({ receipt });
+    if (secrets.length === 0 || mode === "allow") return receipt;
+    if (mode === "refuse") throw secretFound(secrets);
+    return value.receipt;
+  };
 }
 
 function acceptRecord(

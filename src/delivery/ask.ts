@@ -6,6 +6,7 @@ import { resealed } from "../envelope/seal.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import type { Author } from "../memory/record.ts";
+import { hear, type Told, told } from "../memory/secret-policy.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
@@ -43,7 +44,18 @@ export async function questionsTo(workspace: Workspace, sender: string): Promise
 }
 
 /** The answer becomes part of the history, and the work is offered again, at its place in line. */
-export async function answer(
+export function answer(
+  workspace: Workspace,
+  by: Author,
+  id: string,
+  text: string,
+): Promise<Told<DeliveryRow>> {
+  return hear(workspace, { answer: text }, async (said, secrets) =>
+    told(await answerWith(workspace, by, id, said.answer), secrets),
+  );
+}
+
+async function answerWith(
   workspace: Workspace,
   by: Author,
   id: string,

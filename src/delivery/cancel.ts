@@ -7,6 +7,7 @@ import { canonicalJson } from "../canonical.ts";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Author } from "../memory/record.ts";
+import { hear } from "../memory/secret-policy.ts";
 import { isQueued, reportedIn } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../store/store.ts";
@@ -34,11 +35,13 @@ export async function cancel(
 ): Promise<readonly DeliveryRow[]> {
   const how = { code: "invalid_input", what: "What is cancelled" } as const;
   checkedReason(reason);
-  if (Object.hasOwn(Object(what), "task")) {
-    return cancelTask(workspace, by, parseOr(WholeTask, what, how), reason);
-  }
-  const { delivery } = parseOr(OneDelivery, what, how);
-  return cancelDeliveries(workspace, by, [delivery], reason);
+  return hear(workspace, { reason }, ({ reason: why }) => {
+    if (Object.hasOwn(Object(what), "task")) {
+      return cancelTask(workspace, by, parseOr(WholeTask, what, how), why);
+    }
+    const { delivery } = parseOr(OneDelivery, what, how);
+    return cancelDeliveries(workspace, by, [delivery], why);
+  });
 }
 
 /** Those of the deliveries that were open, as they are now. */

@@ -7,6 +7,7 @@ import * as z from "zod";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { heard } from "../memory/secret-policy.ts";
 import { nearestNames } from "../nearest.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { changeEntry, entriesOf, entryValue } from "./entries.ts";
@@ -38,7 +39,8 @@ export async function setChannel(
   channel: string,
   state?: ChannelState,
 ): Promise<ChannelInfo> {
-  const name = channelName(channel);
+  const said = await heard(workspace, { channel });
+  const name = channelName(said.channel);
   parseOr(State, state, { code: "invalid_input", what: "The channel's state", prefix: "state" });
   const entry = await changeEntry<ChannelValue>(workspace, { kind: CHANNEL, name }, (now) => {
     const wanted = state ?? now?.state ?? "open";

@@ -6,11 +6,13 @@ import { openAgain } from "../coordination/ledger/closed.ts";
 import { carriedNow, carriedWith } from "../coordination/ledger/recarry.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
 import { findAddressee } from "../memory/agents.ts";
 import type { Author, MemoryInput } from "../memory/record.ts";
+import { hear } from "../memory/secret-policy.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { AttemptRow, DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../store/store.ts";
@@ -23,7 +25,7 @@ import { checkedReason, overtaken } from "./reason.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { InboxCursor } from "./waiting.ts";
 
-const DeadSchema = z.strictObject({
+export const DeadSchema = z.strictObject({
   /** The last delivery of the page before: the cursor for the next page. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
@@ -67,7 +69,7 @@ const given = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What may be said anew about a handoff that is tried again. The rest stays as it was sealed. */
-const ChangesSchema = z.strictObject({
+export const RedriveSchema = z.strictObject({
   /** Another agent gets it, or a role. */
   to: z.string().optional(),
   next: z.array(z.string()).optional(),
@@ -75,7 +77,7 @@ const ChangesSchema = z.strictObject({
   payload: z.strictObject({ data: z.record(z.string(), z.unknown()), type: Name }).optional(),
   constraints: DraftSchema.shape.constraints.unwrap().optional(),
 });
-export type RedriveChanges = z.input<typeof ChangesSchema>;
+export type RedriveChanges = z.input<typeof RedriveSchema>;
 
 /**
  * Tries it again, with as many tries as at first and without its deadline if that has passed. With
@@ -107,10 +109,19 @@ async function withdrawReport(workspace: Workspace, settled: DeliveryRow): Promi
 export interface Again {
   readonly receiver: string | undefined;
   readonly edits: Edits;
+  /** Secrets that were taken out of them. */
+  readonly redacted?: readonly SecretAt[];
 }
 
-export async function againWith(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
-  const { to, payload, ...rest } = parseOr(ChangesSchema, changes, {
+export function againWith(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
+  return hear(workspace, changes, async (said, redacted) => ({
+    ...(await checkedAgain(workspace, said)),
+    redacted,
+  }));
+}
+
+async function checkedAgain(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
+  const { to, payload, ...rest } = parseOr(RedriveSchema, changes, {
     code: "invalid_input",
     what: "The changes",
   });
@@ -124,7 +135,7 @@ async function inboxOf(workspace: Workspace, address: string): Promise<string> {
   return (await findAddressee(workspace, address))?.id ?? address; // The store refuses a stranger.
 }
 
-type Edits = Omit<z.output<typeof ChangesSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
+type Edits = Omit<z.output<typeof RedriveSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
 
 interface Edited {
   readonly sealed?: SealedEnvelope;
@@ -133,10 +144,14 @@ interface Edited {
   readonly flagged?: boolean;
 }
 
-async function edited(workspace: Workspace, from: Envelope, edits: Edits): Promise<Edited> {
+async function edited(
+  workspace: Workspace,
+  from: Envelope,
+  { edits, redacted }: Pick<Again, "edits" | "redacted">,
+): Promise<Edited> {
   const { changes, entry } = await carriedWith(workspace, from, edits);
   const sealed = sealAgain(workspace, from, { ...edits, ...changes });
-  await refuseBrokenIn(workspace, sealed.envelope, Object.keys(edits));
+  await refuseBrokenIn(workspace, sealed.envelope, { fields: Object.keys(edits), redacted });
   const { id: envelope, metadata } = sealed.envelope;
   return {
     sealed,
@@ -176,13 +191,13 @@ export async function redriveOne(
   workspace: Workspace,
   by: Author,
   { delivery, envelope: row }: Claimed,
-  { receiver, edits, ...decided }: Again & Partial<Decided>,
+  { receiver, edits, redacted, ...decided }: Again & Partial<Decided>,
 ): Promise<readonly DeliveryRow[] | undefined> {
   const from = parseEnvelope(workspace, row);
   const { sealed, kept, flagged } =
     Object.keys(edits).length === 0
       ? await overdue(workspace, from)
-      : await edited(workspace, from, edits);
+      : await edited(workspace, from, { edits, ...(redacted && { redacted }) });
   const { policy, joins, results, ...rest } = sealed?.envelope ?? from;
   // One that never opened waits again, and is looked at at once.
   const waits = (joins ?? rest.after) !== undefined && results === undefined;
@@ -235,7 +250,7 @@ export async function discard(
   id: string,
   reason: string,
 ): Promise<DeliveryRow> {
-  const why = checkedReason(reason);
+  const why = await hear(workspace, { reason }, async (said) => checkedReason(said.reason));
   const dropped = await decide(workspace, id, ["dead"], async ({ delivery, envelope }) => {
     const record = {
       type: "decision",

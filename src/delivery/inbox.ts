@@ -18,16 +18,19 @@ const OptionsSchema = z.strictObject({
 
 export type InboxOptions = z.input<typeof OptionsSchema>;
 
+export const checkedInbox = (options: InboxOptions): z.output<typeof OptionsSchema> =>
+  parseOr(OptionsSchema, options, {
+    code: "invalid_input",
+    what: "The inbox's options",
+    unwritten: "signal",
+  });
+
 export async function* inbox<T>(
   workspace: Workspace,
   receiver: Worker,
   options: InboxOptions,
 ): AsyncGenerator<Offer<T>, void, undefined> {
-  const { task, wait, signal } = parseOr(OptionsSchema, options, {
-    code: "invalid_input",
-    what: "The inbox's options",
-    unwritten: "signal",
-  });
+  const { task, wait, signal } = checkedInbox(options);
   for (;;) {
     const claimed = await lookOut(workspace, receiver, { task }, { wait, signal });
     if (claimed === undefined) return;

@@ -1,6 +1,7 @@
 /** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { SealedEnvelope } from "../envelope/seal.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import { BatonError } from "../errors.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
@@ -30,6 +31,8 @@ export interface SentHandoff<T> {
   readonly stopped: boolean;
   /** What it took the place of. */
   readonly replaced?: DeliveryRow | undefined;
+  /** Which secrets were taken out of it, where there were any. */
+  readonly secrets?: readonly SecretAt[];
 }
 
 export async function keyBefore(

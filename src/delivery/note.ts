@@ -19,6 +19,7 @@ import {
 } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import { sameBefore } from "../memory/remember.ts";
+import { hear, type Told, told } from "../memory/secret-policy.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -41,7 +42,18 @@ export type Noted =
       readonly delivery: DeliveryRow | undefined;
     };
 
-export async function note(
+export function note(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  input: MemoryInput,
+): Promise<Told<Noted>> {
+  return hear(workspace, input, async (said, secrets) =>
+    told(await noteHeard(workspace, holder, hold, said), secrets),
+  );
+}
+
+async function noteHeard(
   workspace: Workspace,
   holder: Author,
   hold: Claimed,
@@ -79,7 +91,18 @@ export async function note(
 }
 
 /** A note on work that is known to be lost; which acceptance it belonged to is not. */
-export async function keepNote(
+export function keepNote(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  input: MemoryInput,
+): Promise<Told<Noted>> {
+  return hear(workspace, input, async (said, secrets) =>
+    told(await keepHeard(workspace, holder, hold, said), secrets),
+  );
+}
+
+async function keepHeard(
   workspace: Workspace,
   holder: Author,
   { delivery, envelope }: Claimed,

@@ -11,7 +11,9 @@ import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptOffer, TAKING, TakingSchema } from "./accept.ts";
+import type { OfferForm } from "./forms.ts";
 import type { ReceiptSource } from "./receipt.ts";
+import { handleOf } from "./resume.ts";
 import { decline, releaseNewest } from "./settle.ts";
 import { type Warning, warningsOf } from "./warnings.ts";
 import { LocalWork, type Settling, type Work } from "./work.ts";
@@ -46,6 +48,17 @@ export class LocalOffer<T = unknown> {
 
   get delivery(): DeliveryRow {
     return this.#claimed.delivery;
+  }
+
+  /** By which it is answered later, or from elsewhere. */
+  get handle(): string {
+    return handleOf(this.#claimed.delivery);
+  }
+
+  /** As it travels. */
+  toJSON(): OfferForm {
+    const { handle, delivery } = this;
+    return { handle, delivery, envelope: this.envelope as Envelope };
   }
 
   /** Parsed when it is first looked at. */

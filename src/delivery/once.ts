@@ -3,10 +3,12 @@
  * Asked again, the result is given back; where it was begun and nothing was recorded, nobody can know
  * whether it happened, and that is said instead of running it again.
  */
+
 import { canonicalJson } from "../canonical.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { heard, heardLate } from "../memory/secret-policy.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { entryValue } from "./entries.ts";
 
@@ -30,14 +32,33 @@ export async function once<T>(
   key: string,
   effect: () => Promise<T> | T,
 ): Promise<Once<T>> {
-  const { store, name: at } = workspace;
-  const { key: name } = effectOf(key, effect);
+  const begun = await beginOnce<T>(workspace, by, effectOf(key, effect).key);
+  if (begun.kind !== "begun") return begun;
+  const result = await effect();
+  await recordOnce(workspace, by, key, result);
+  return { kind: "done", result, again: false };
+}
+
+/** Says that an effect begins: "begun" to whoever is the first, and to nobody else. */
+export async function beginOnce<T>(
+  { store, name: at }: Workspace,
+  by: string,
+  key: string,
+): Promise<{ readonly kind: "begun" } | Once<T>> {
+  const name = keyOf(key);
   const begun = canonicalJson({ by, state: "begun" } satisfies Effect, "invalid_input");
   const put = await store.putEntry(at, { kind: ONCE, name, value: begun, basedOn: 0 });
-  if (put.kind === "changed") return before<T>(put.entry);
-  const result = await effect();
-  await record(workspace, { by, name, result, basedOn: 1 });
-  return { kind: "done", result, again: false };
+  return put.kind === "changed" ? before<T>(put.entry) : { kind: "begun" };
+}
+
+/** What came of it, said by whoever began it. */
+export async function recordOnce(
+  workspace: Workspace,
+  by: string,
+  key: string,
+  result: unknown,
+): Promise<void> {
+  await record(workspace, { by, name: keyOf(key), result, basedOn: 1 });
 }
 
 const keyOf = (key: unknown): string =>
@@ -73,13 +94,15 @@ export async function resolveOnce(
   result: unknown,
 ): Promise<void> {
   const name = keyOf(key);
+  const said = await heard(workspace, { result });
   const entry = await workspace.store.findEntry(workspace.name, ONCE, name);
   if (entryValue<Effect>(entry)?.state === "done") throw recorded(name);
-  await record(workspace, { by, name, result, basedOn: entry?.revision ?? 0 });
+  await record(workspace, { by, name, result: said.result, basedOn: entry?.revision ?? 0 });
 }
 
+/** The effect has happened: a secret in what came of it is redacted, whatever the rule, unless it may stay. */
 async function record(
-  { store, name: at }: Workspace,
+  workspace: Workspace,
   effect: {
     readonly by: string;
     readonly name: string;
@@ -87,10 +110,11 @@ async function record(
     readonly basedOn: number;
   },
 ): Promise<void> {
-  const { by, name, result, basedOn } = effect;
+  const { by, name, basedOn } = effect;
+  const { result } = await heardLate(workspace, { result: effect.result });
   const done = { by, ...(result === undefined ? {} : { result }), state: "done" };
   const value = canonicalJson(done, "invalid_input", "result");
-  const put = await store.putEntry(at, { kind: ONCE, name, value, basedOn });
+  const put = await workspace.store.putEntry(workspace.name, { kind: ONCE, name, value, basedOn });
   if (put.kind === "changed") throw recorded(name);
 }
 

@@ -6,11 +6,18 @@
 
 import * as z from "zod";
 import { clip } from "../clip.ts";
-import type { DraftOf, Envelope } from "../envelope/schema.ts";
+import {
+  Address,
+  type DraftOf,
+  DraftSchema,
+  type Envelope,
+  EnvelopeId,
+} from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { unmarked } from "../memory/quarantine-mark.ts";
+import { heard } from "../memory/secret-policy.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptNext } from "./accept.ts";
@@ -85,6 +92,24 @@ const said = <T extends object>(value: T, what: string): T =>
 
 type Draft = DraftOf<object>;
 
+const { constraints, doNotRedo, done, intent, next, payload, state } = DraftSchema.shape;
+
+/** What a person may say anew of a handoff, in the form a sender would. */
+export const EditSchema = z.strictObject({
+  comment: Reason.optional(),
+  constraints: constraints.unwrap().optional(),
+  doNotRedo: doNotRedo.unwrap().optional(),
+  done: done.unwrap().optional(),
+  intent: intent.optional(),
+  next: next.unwrap().optional(),
+  payload,
+  /** The newest envelope, when the sender has added to work this person accepted before. */
+  seen: EnvelopeId.optional(),
+  state,
+  /** Whom the new envelope goes to; else back to the sender. */
+  to: Address.optional(),
+});
+
 /** What a person changes in a handoff; constraints are added to those there are. */
 export type Edit = Pick<
   Draft,
@@ -103,10 +128,13 @@ export async function edit(
   id: string,
   edit: Edit,
 ): Promise<Sent<object>> {
-  const { comment, seen, to, ...given } = said<Edit>(edit, "The edit");
+  const { comment, seen, to, ...given } = await heard(workspace, said<Edit>(edit, "The edit"));
   const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   const changed = Object.keys(changes);
   if (changed.length === 0) throw unchanged();
+  // Before the work is taken: a mistake costs no try.
+  const anew = { ...changes, ...(to === undefined ? {} : { to }) };
+  parseOr(EditSchema, anew, { code: "invalid_envelope", what: "The edit" });
   const why = comment === undefined ? undefined : checkedText(comment, "comment");
   const work = await takeUp(workspace, person, id, { seen });
   const sealed = work.envelope as Envelope;

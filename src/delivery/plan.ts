@@ -8,6 +8,7 @@ import type { ViewGap } from "../context/view.ts";
 import { openDependencies } from "../coordination/ledger/dependencies.ts";
 import { type Family, newFamily, readFamily } from "../coordination/ledger/ledger.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import { BatonError } from "../errors.ts";
 import type { KeptQueue } from "../memory/ledger.ts";
 import type { Author } from "../memory/record.ts";
@@ -57,6 +58,8 @@ export interface Sending {
   readonly bare?: boolean | undefined;
   /** New work at its receiver, whatever else is open of its task: it extends nothing. */
   readonly apart?: boolean | undefined;
+  /** Secrets that were taken out of its draft. */
+  readonly redacted?: readonly SecretAt[] | undefined;
   /** Written with it, or it is not sent: made anew when somebody has changed one; throws when it is in vain. */
   readonly entries?: (() => Promise<readonly PutEntry[]>) | undefined;
 }

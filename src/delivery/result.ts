@@ -40,7 +40,7 @@ type Expected = Envelope["expects"][number];
 
 /** Throws with every way in which the result is not what was expected. */
 export async function requireExpected(
-  { payloads }: Workspace,
+  { payloads }: Pick<Workspace, "payloads">,
   expects: readonly Expected[],
   result: CheckedResult,
 ): Promise<void> {

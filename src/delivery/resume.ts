@@ -31,6 +31,28 @@ export async function resumeWork(
   return { delivery: outcome.delivery, envelope: found.envelope };
 }
 
+/**
+ * What a handle stands for, without asking for more time: whatever is done with it next is fenced. As its
+ * holder knows it: with the envelope it was last told of, where that is said.
+ */
+export async function findHeld(
+  { store, name }: Workspace,
+  holder: Worker,
+  handle: string,
+  { state, envelope }: { readonly state: "accepted" | "claimed"; readonly envelope?: string },
+): Promise<Claimed> {
+  const { id, fence } = parseHandle(handle);
+  const found = await store.findDelivery(name, id);
+  const { delivery } = found ?? {};
+  const isOwn =
+    delivery?.holder === holder.agent && delivery.state === state && delivery.fence === fence;
+  if (found === undefined || !isOwn) throw leaseLost(id, delivery);
+  if (envelope === undefined || envelope === found.envelope.id) return found;
+  const told = await store.findEnvelope(name, envelope);
+  if (told?.envelope.task !== found.envelope.task) throw unknownEnvelope(envelope);
+  return { delivery: found.delivery, envelope: told.envelope };
+}
+
 /** Who has the work of a handle. */
 export async function holderOf({ store, name }: Workspace, handle: string): Promise<string> {
   const { id, fence } = parseHandle(handle);
@@ -61,6 +83,16 @@ export async function noteOn(
     return keepNote(workspace, holder, found, input);
   }
 }
+
+const unknownEnvelope = (envelope: string): BatonError =>
+  new BatonError("unknown_envelope", {
+    message: `${envelope} is not of this work.`,
+    path: "envelope",
+    hint: "Name the newest envelope of the work that you were told of, or none.",
+  });
+
+/** The delivery that a handle is of. */
+export const deliveryOf = (handle: string): string => parseHandle(handle).id;
 
 function parseHandle(handle: unknown): { readonly id: string; readonly fence: number } {
   const text = typeof handle === "string" ? handle : "";

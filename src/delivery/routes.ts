@@ -2,16 +2,18 @@
  * Routes: who comes next when the sender names nobody. A table that the workspace shares (on action,
  * payload type, result, sender, task), or a function of the hub; no coordinator is needed.
  */
+
 import * as z from "zod";
 import { Address, AgentName, type CheckedDraft, Name, Slug } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { heard } from "../memory/secret-policy.ts";
 import type { Leaving, Workspace } from "../store/workspace.ts";
 import { changeEntry, entriesOf, entryValue } from "./entries.ts";
 
 const ROUTE = "route";
 
-const RouteSchema = z.strictObject({
+export const RouteSchema = z.strictObject({
   to: Address,
   when: z
     .strictObject({
@@ -28,8 +30,9 @@ export type Route = z.input<typeof RouteSchema>;
 export type RouteInfo = z.output<typeof RouteSchema> & { readonly name: string };
 
 export async function setRoute(workspace: Workspace, name: string, route: Route): Promise<void> {
-  const value = parseOr(RouteSchema, route, { code: "invalid_input", what: "The route" });
-  await changeEntry(workspace, { kind: ROUTE, name: routeName(name) }, () => ({ value }));
+  const said = await heard(workspace, { name, route });
+  const value = parseOr(RouteSchema, said.route, { code: "invalid_input", what: "The route" });
+  await changeEntry(workspace, { kind: ROUTE, name: routeName(said.name) }, () => ({ value }));
 }
 
 export async function dropRoute(workspace: Workspace, name: string): Promise<void> {

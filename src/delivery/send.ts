@@ -9,7 +9,9 @@ import { readFamily } from "../coordination/ledger/ledger.ts";
 import { lineFor } from "../coordination/ledger/ledger-line.ts";
 import type { DraftOf, EnvelopeOf } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
+import { SYSTEM } from "../memory/agents.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { hear, heardLate, told } from "../memory/secret-policy.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -31,6 +33,25 @@ export async function sendHandoff<T>(
   sender: Sender,
   draft: DraftOf<T>,
   sending: Sending = {},
+): Promise<SentHandoff<T> | LeaseRefusal> {
+  // The hub repeats what was said before, and cannot be refused that.
+  if (sender.agent === SYSTEM) {
+    return sendHeard(workspace, sender, await heardLate(workspace, draft), sending);
+  }
+  return hear(workspace, draft, (said, redacted) =>
+    hear(workspace, { result: sending.completes }, async ({ result: completes }, inResult) => {
+      const secrets = [...redacted, ...inResult];
+      const sent = await sendHeard(workspace, sender, said, { ...sending, completes, redacted });
+      return sent.kind === "sent" ? told(sent, secrets) : sent;
+    }),
+  );
+}
+
+async function sendHeard<T>(
+  workspace: Workspace,
+  sender: Sender,
+  draft: DraftOf<T>,
+  sending: Sending,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   const plan = await planHandoff(workspace, sender, draft, sending);
   // Of work that is handed on, the lease is looked at first; what was released is off by then.

@@ -1,49 +1,29 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
 
-import * as z from "zod";
 import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";
-import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
+import { hear } from "../memory/secret-policy.ts";
 import type { Public } from "../public.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
+import {
+  type AcceptedAnswer,
+  awaitAccepted,
+  awaitCompleted,
+  type CompletedAnswer,
+  type CompletedOptions,
+  checkedWait,
+  patienceWith,
+  type WaitOptions,
+} from "./answers.ts";
 import { cancelDeliveries } from "./cancel.ts";
+import type { SentForm } from "./forms.ts";
 import type { SentHandoff } from "./key.ts";
-import { endOfLine } from "./line-end.ts";
-import { type Ended, endedAs, isEnded } from "./outcome.ts";
 import type { Sender } from "./plan.ts";
 import { changesOf } from "./watch.ts";
-
-/** How long the sender of a handoff waits to hear that somebody has it, unless told. */
-const ACCEPTED_WITHIN_MS = 15_000;
-
-const WaitSchema = z.strictObject({
-  /** Ends the wait. */
-  signal: z.instanceof(AbortSignal).optional(),
-  timeoutMs: z.number().min(0).optional(),
-});
-export type WaitOptions = z.input<typeof WaitSchema>;
-
-const CompletedSchema = WaitSchema.extend({
-  /** True: handed on, it is not over; wait for the end of the line. */
-  line: z.boolean().default(false),
-});
-export type CompletedOptions = z.input<typeof CompletedSchema>;
-
-/** The wait was over before anything came of it: here is where it stands. */
-export interface TimedOut {
-  readonly kind: "timeout";
-  readonly delivery: DeliveryRow;
-}
-
-export type AcceptedAnswer =
-  | { readonly kind: "accepted"; readonly delivery: DeliveryRow }
-  | Exclude<Ended, { kind: "completed" | "asked" }>
-  | TimedOut;
-
-export type CompletedAnswer = Ended | TimedOut;
 
 /** What a sender has in hand. */
 export type Sent<T = unknown> = Public<LocalSent<T>>;
@@ -97,6 +77,11 @@ export class LocalSent<T = unknown> {
     return this.#sent.stopped;
   }
 
+  /** Which secrets were taken out of what was said: of which kind, and where they stood. */
+  get secrets(): readonly SecretAt[] {
+    return this.#sent.secrets ?? [];
+  }
+
   /** Deprecated fields it says something in: since when, and what to say instead. */
   get deprecated(): readonly Deprecated[] {
     return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
@@ -113,6 +98,24 @@ export class LocalSent<T = unknown> {
   /** Whose inbox it went to. */
   get receivers(): readonly string[] {
     return this.#sent.deliveries.map(({ receiver }) => receiver);
+  }
+
+  /** As it travels. */
+  toJSON(): SentForm {
+    const { kind, envelope, digest, memory, joined, cycle, stopped, deliveries } = this.#sent;
+    const { deprecated, secrets } = this;
+    return {
+      kind,
+      envelope: envelope as Envelope,
+      digest,
+      memory,
+      joined,
+      cycle,
+      stopped,
+      deprecated,
+      deliveries,
+      secrets,
+    };
   }
 
   /** Where it stands now: stored, seen, accepted, settled are different times. */
@@ -140,65 +143,33 @@ export class LocalSent<T = unknown> {
    * long each try may take, until that has come to an end.
    */
   async accepted(options: WaitOptions = {}): Promise<AcceptedAnswer> {
-    const { timeoutMs = this.#patience(), signal } = checkedWait(options);
-    let last: DeliveryRow | undefined;
-    const watched = { timeoutMs, signal };
-    for await (const { delivery } of changesOf(this.#workspace, this.#single(), watched)) {
-      if (isTakenUp(delivery)) return { kind: "accepted", delivery };
-      const ended = isOpen(delivery.state) ? undefined : await endedAs(this.#workspace, delivery);
-      if (ended !== undefined && ended.kind !== "completed" && ended.kind !== "asked") return ended;
-      last = delivery;
-    }
-    return { kind: "timeout", delivery: last as DeliveryRow };
+    const { timeoutMs = patienceWith(this.#sent.envelope), signal } = checkedWait(options);
+    return awaitAccepted(this.#workspace, this.#single(), { timeoutMs, signal });
   }
 
   /** Waits until it is over, or the receiver asks back; with the result, or why there is none. */
   async completed(options: CompletedOptions = {}): Promise<CompletedAnswer> {
-    const { line, timeoutMs, signal } = parseOr(CompletedSchema, options, OPTIONS);
-    const until = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-    for (let id = this.#single(); ; ) {
-      const left = Math.max(0, until - performance.now());
-      const last = await this.#ended(id, { signal, timeoutMs: left });
-      if (!isEnded(last.state)) return { kind: "timeout", delivery: last };
-      const end = line ? await endOfLine(this.#workspace, last.id) : undefined;
-      if (end === undefined || end.delivery.id === last.id) return endedAs(this.#workspace, last);
-      id = end.delivery.id; // It was handed on, and goes on as another.
-    }
+    return awaitCompleted(this.#workspace, this.#single(), options);
   }
 
   /** Takes it back: whoever has it is told. False when it was over already. */
   async cancel(reason: string): Promise<boolean> {
     const ids = this.#sent.deliveries.map(({ id }) => id);
-    return (await cancelDeliveries(this.#workspace, this.#sender, ids, reason)).length > 0;
-  }
-
-  async #ended(id: string, watched: WaitOptions): Promise<DeliveryRow> {
-    let last: DeliveryRow | undefined;
-    for await (const { delivery } of changesOf(this.#workspace, id, watched)) {
-      last = delivery;
-      if (isEnded(delivery.state)) break;
-    }
-    return last as DeliveryRow;
-  }
-
-  #patience(): number {
-    const decides = this.#sent.envelope.policy?.acceptMs !== undefined;
-    return decides ? Number.POSITIVE_INFINITY : ACCEPTED_WITHIN_MS;
+    return hear(this.#workspace, { reason }, async ({ reason: why }) => {
+      const cancelled = await cancelDeliveries(this.#workspace, this.#sender, ids, why);
+      return cancelled.length > 0;
+    });
   }
 
   #single(): string {
     if (this.#sent.deliveries.length === 1) return this.id;
-    throw new BatonError("invalid_input", {
-      message: `This went to ${this.#sent.deliveries.length} receivers, each in its own state.`,
-      path: "sent",
-      hint: "Ask each of them: for (const one of sent.each) await one.completed().",
-    });
+    throw severalReceivers(this.#sent.deliveries.length);
   }
 }
 
-const OPTIONS = { code: "invalid_input", what: "The options", unwritten: "signal" } as const;
-
-export const checkedWait = (options: WaitOptions): z.output<typeof WaitSchema> =>
-  parseOr(WaitSchema, options, OPTIONS);
-
-const isTakenUp = ({ acceptedAt }: DeliveryRow): boolean => acceptedAt > 0;
+export const severalReceivers = (count: number): BatonError =>
+  new BatonError("invalid_input", {
+    message: `This went to ${count} receivers, each in its own state.`,
+    path: "sent",
+    hint: "Ask each of them: for (const one of sent.each) await one.completed().",
+  });

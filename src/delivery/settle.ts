@@ -8,10 +8,12 @@ import { canonicalJson } from "../canonical.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
 import { Failure as FailureReport } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
+import { hear, told } from "../memory/secret-policy.ts";
 import {
   expectedOf,
   frameOf,
@@ -53,6 +55,8 @@ export type Settled =
       readonly delivery: DeliveryRow;
       /** What came of merging its branch, when completing it was to do that. */
       readonly merge?: WorkMerge;
+      /** Which secrets were taken out of what was said, where there were any. */
+      readonly secrets?: readonly SecretAt[];
     }
   /** The sender added to the handoff: look at the new envelope, then settle again. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
@@ -62,7 +66,18 @@ export interface Held extends Claimed {
   readonly gaps?: readonly ViewGap[];
 }
 
-export async function complete(
+export function complete(
+  workspace: Workspace,
+  holder: Author,
+  held: Held,
+  given: Result,
+): Promise<Settled> {
+  return hear(workspace, { result: given }, async ({ result }, secrets) =>
+    told(await completeWith(workspace, holder, held, result), secrets),
+  );
+}
+
+async function completeWith(
   workspace: Workspace,
   holder: Author,
   { gaps: found = [], ...hold }: Held,
@@ -123,7 +138,18 @@ function heldAgainst(
   return expects.length === 0 ? undefined : requireExpected(workspace, expects, result);
 }
 
-export async function fail(
+export function fail(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  given: Failure,
+): Promise<Settled> {
+  return hear(workspace, { failure: given }, async ({ failure }, secrets) =>
+    told(await failWith(workspace, holder, hold, failure), secrets),
+  );
+}
+
+async function failWith(
   workspace: Workspace,
   holder: Author,
   hold: Claimed,
@@ -182,19 +208,33 @@ export async function ask(
   workspace: Workspace,
   holder: Author,
   hold: Claimed,
-  question: string,
+  given: string,
 ): Promise<Settled> {
-  return settle(workspace, holder, hold, {
-    verb: "ask",
-    settlement: { kind: "asked" },
-    ...saying("question", question, {
-      type: "question",
-      content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}"`,
-    }),
+  return hear(workspace, { question: given }, async ({ question }, secrets) => {
+    const asked = await settle(workspace, holder, hold, {
+      verb: "ask",
+      settlement: { kind: "asked" },
+      ...saying("question", question, {
+        type: "question",
+        content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}"`,
+      }),
+    });
+    return told(asked, secrets);
   });
 }
 
-export async function decline(
+export function decline(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  given: string,
+): Promise<Settled> {
+  return hear(workspace, { reason: given }, async ({ reason }, secrets) =>
+    told(await declineWith(workspace, holder, hold, reason), secrets),
+  );
+}
+
+async function declineWith(
   workspace: Workspace,
   holder: Author,
   hold: Claimed,

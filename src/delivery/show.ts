@@ -4,8 +4,8 @@ import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import { type AttemptRow, type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { checkedWait, type WaitOptions } from "./answers.ts";
 import { endedAs, type HandoffResult, isEnded } from "./outcome.ts";
-import { checkedWait, type WaitOptions } from "./sent.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 import { changesOf } from "./watch.ts";
 

@@ -38,7 +38,7 @@ export interface ShownView extends View {
   readonly matches: boolean;
 }
 
-const AskedSchema = ViewOptionsSchema.extend({
+export const WorkViewSchema = ViewOptionsSchema.extend({
   /** Composed from what there is now, whatever was shown before. */
   anew: z.literal(true).optional(),
 });
@@ -55,7 +55,7 @@ export interface Asked {
 }
 
 export function askedFor(given: WorkViewOptions): Asked {
-  const { anew = false, ...options } = parseOr(AskedSchema, given, {
+  const { anew = false, ...options } = parseOr(WorkViewSchema, given, {
     code: "invalid_input",
     what: "The options",
   });

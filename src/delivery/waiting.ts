@@ -11,7 +11,7 @@ import { readableOf } from "./unreadable.ts";
 /** A delivery, or what of it says where it stands in line. */
 export const InboxCursor = z.object({ id: DeliveryId, place: z.int() });
 
-const WaitingSchema = z.strictObject({
+export const WaitingSchema = z.strictObject({
   /** The last delivery of the page before: the cursor for the next page. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),

@@ -1,4 +1,5 @@
 /** Waiting for a delivery to change: the sender is called when it does, and looks now and then. */
+import { sha256 } from "../canonical.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -57,6 +58,9 @@ async function find({ store, name }: Workspace, id: string): Promise<Claimed> {
   if (found === undefined) throw unknownDelivery(id);
   return found;
 }
+
+/** Short, for who asks whether it has changed since. */
+export const changeDigest = (row: DeliveryRow): string => sha256(markOf(row)).slice(0, 16);
 
 /** Renewing a lease is no change anybody waits for. */
 const markOf = ({ leaseUntil: _, lapseAt: __, followers: ___, ...row }: DeliveryRow): string =>

@@ -18,6 +18,7 @@ import {
   unreserve,
 } from "../coordination/reservations/reserve.ts";
 import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import { type TraceStep, traceSteps } from "../memory/trace.ts";
@@ -27,6 +28,7 @@ import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { followUp } from "./follow-up.ts";
+import type { WorkForm } from "./forms.ts";
 import { afterHandingOn, handOver } from "./handoff.ts";
 import { leaseLost } from "./lease.ts";
 import { type Noted, note } from "./note.ts";
@@ -60,16 +62,18 @@ import { forWork, type WorkMerge } from "./work-branch.ts";
 import type { Worker } from "./worker.ts";
 
 /** What a timer can count to; longer ones would go off at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Errors that say that the work is not this holder's any more. */
 const LOST: readonly ErrorCode[] = ["lease_lost", "cancelled"];
+export const isLoss = (error: unknown): error is BatonError =>
+  isBatonError(error) && LOST.includes(error.code);
 
 /** How often whoever wants to be told looks although nobody called: a wake-up is only a hint. */
 const SAFETY_LOOK_MS = 2_000;
 
 /** Renewals per lease: two may fail before the third is late. */
-const BEATS_PER_LEASE = 3;
+export const BEATS_PER_LEASE = 3;
 
 /** The answer to settling: done, or told of an addition that has to be looked at first. */
 export type Settling<T> =
@@ -78,11 +82,13 @@ export type Settling<T> =
       readonly delivery: DeliveryRow;
       /** What came of merging its branch, when completing it was to do that. */
       readonly merge?: WorkMerge;
+      /** Which secrets were taken out of what was said, where there were any. */
+      readonly secrets?: readonly SecretAt[];
     }
   | { readonly kind: "extended"; readonly envelope: EnvelopeOf<T> };
 
 /** What a receiver has after accepting. */
-export type Work<T = unknown> = Public<LocalWork<T>>;
+export type Work<T = unknown> = Public<Omit<LocalWork<T>, "unwatch">>;
 
 export class LocalWork<T = unknown> implements AsyncDisposable {
   readonly #workspace: Workspace;
@@ -158,6 +164,13 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return handleOf(this.#delivery);
   }
 
+  /** As it travels. */
+  toJSON(): WorkForm {
+    const { handle, conflicts } = this;
+    const envelope = this.envelope as Envelope;
+    return { handle, delivery: this.#delivery, envelope, conflicts };
+  }
+
   /** What was handed over: the newest envelope this holder was told of. */
   get envelope(): EnvelopeOf<T> {
     this.#envelope ??= parseEnvelope(this.#workspace, this.#sealed) as EnvelopeOf<T>;
@@ -213,6 +226,14 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
 
   get onWarned(): ((warnings: readonly Warning[]) => void) | undefined {
     return this.#onWarned;
+  }
+
+  /** Whoever wanted to be told does not any more: the work goes on, held or not. */
+  unwatch(): void {
+    this.#unlisten?.();
+    this.#unlisten = undefined;
+    this.#onExtended = undefined;
+    this.#onWarned = undefined;
   }
 
   /** What this work carries that is quarantined: not to be built on. */
@@ -437,7 +458,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
       if (envelope !== this.#sealed.id) await this.#tellExtension();
       return view;
     } catch (error) {
-      if (isBatonError(error) && LOST.includes(error.code)) throw this.#lose(error);
+      if (isLoss(error)) throw this.#lose(error);
       throw error;
     }
   }
@@ -516,7 +537,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     try {
       return await outcome;
     } catch (error) {
-      if (isBatonError(error) && LOST.includes(error.code)) this.#lose(error);
+      if (isLoss(error)) this.#lose(error);
       throw error;
     } finally {
       this.#pending = undefined;
@@ -595,11 +616,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   #refuseSettled(): void {
     if (this.#lost !== undefined) throw this.#lost;
     if (!this.#settled && this.#pending === undefined) return;
-    throw new BatonError("already_settled", {
-      message: `The work of ${this.id} was settled before, or is being settled.`,
-      path: "work",
-      hint: "A piece of work is completed, failed, declined, released or handed on once.",
-    });
+    throw alreadySettled(this.id);
   }
 
   /** What this holder settled itself is over, not lost: a late note or heartbeat changes nothing. */
@@ -617,3 +634,10 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     this.#unlisten?.();
   }
 }
+
+export const alreadySettled = (id: string): BatonError =>
+  new BatonError("already_settled", {
+    message: `The work of ${id} was settled before, or is being settled.`,
+    path: "work",
+    hint: "A piece of work is completed, failed, declined, released or handed on once.",
+  });

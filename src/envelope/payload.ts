@@ -42,6 +42,11 @@ export class PayloadTypes {
     return { name, of: (data) => ({ type: name, data }) };
   }
 
+  /** Whether a type of that name is registered here. */
+  knows(name: string): boolean {
+    return this.#checks.has(name);
+  }
+
   /** What is wrong with a value by the schema of that name; nothing when no such type is registered. */
   async faults(name: string, value: unknown, path: string): Promise<readonly Violation[]> {
     const check = this.#checks.get(name);

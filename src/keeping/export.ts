@@ -2,6 +2,7 @@
  * Exporting: a workspace as lines of text, of one moment, without loss. It holds everything, also
  * what is private to somebody, so it is an operator's act. Only one row is held at a time.
  */
+import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import * as z from "zod";
 import { BatonError } from "../errors.ts";
@@ -10,7 +11,7 @@ import { ROW_KINDS, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { batonVersion } from "../version.ts";
 import { checkedFile, checkedOptions, listener } from "./given.ts";
-import { EXPORT_FORMAT, EXPORT_VERSION, LineWriter } from "./lines.ts";
+import { EXPORT_FORMAT, EXPORT_VERSION, FooterSchema, HeaderSchema, LineWriter } from "./lines.ts";
 
 export interface ExportProgress {
   readonly done: number;
@@ -84,22 +85,37 @@ function unreadable(counts: RowCounts | undefined, done: number): BatonError {
   });
 }
 
+/** Where lines come from: a workspace at hand, or a hub elsewhere. */
+export interface ExportSource {
+  readonly workspace: string;
+  lines(options: ExportOptions): AsyncGenerator<string, Summed | undefined, undefined>;
+}
+
 /** Into a file, which appears when it is complete. */
-export async function exportToFile(
+export function exportToFile(
   workspace: Workspace,
-  given: string,
+  file: string,
   options: ExportToOptions = {},
+): Promise<ExportReport> {
+  const lines = (how: ExportOptions) => exportLines(workspace, how);
+  return writeExport({ workspace: workspace.name, lines }, file, options);
+}
+
+export async function writeExport(
+  source: ExportSource,
+  given: string,
+  options: ExportToOptions,
 ): Promise<ExportReport> {
   const file = checkedFile(given);
   const { force, onProgress } = checkedOptions(ExportToSchema, options);
   const staged = stageFile(file, { replace: force });
   try {
     const handle = await open(staged.path, "w");
-    const lines = exportLines(workspace, { onProgress });
+    const lines = source.lines({ onProgress });
     try {
       const { bytes, summed } = await writeAll(lines, (text) => handle.appendFile(text));
       staged.place();
-      return { file, workspace: workspace.name, bytes, ...summed };
+      return { file, workspace: source.workspace, bytes, ...summed };
     } finally {
       await lines.return(undefined);
       await handle.close();
@@ -109,6 +125,36 @@ export async function exportToFile(
   } finally {
     staged.discard();
   }
+}
+
+/** An export that comes from elsewhere, passed on line by line; it must be whole when it ends. */
+export async function* relayLines(
+  lines: AsyncIterable<string>,
+  { onProgress }: ExportOptions,
+): AsyncGenerator<string, Summed, undefined> {
+  const hash = createHash("sha256");
+  let counts: RowCounts | undefined;
+  let last = "";
+  let done = 0;
+  for await (const line of lines) {
+    counts ??= HeaderSchema.loose().parse(JSON.parse(line)).counts;
+    hash.update(last);
+    last = line;
+    yield line;
+    if (++done % PROGRESS_EVERY === 0) onProgress?.({ done, total: totalOf(counts) });
+  }
+  const footer = FooterSchema.loose().safeParse(last.endsWith("\n") ? JSON.parse(last) : undefined);
+  const { lines: all, sha256 } = footer.data ?? {};
+  if (counts === undefined || all !== done || sha256 !== hash.digest("hex")) throw cutOff(done);
+  return { lines: done, sha256, counts };
+}
+
+function cutOff(lines: number): BatonError {
+  return new BatonError("hub_unreachable", {
+    message: `The export ended after ${lines} lines, before it was whole.`,
+    path: "workspace",
+    hint: "Export again.",
+  });
 }
 
 /** What is gathered before it is written. */

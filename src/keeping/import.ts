@@ -72,7 +72,7 @@ export async function importExport(
   }
 }
 
-function checkedSource(source: ImportSource): ImportSource {
+export function checkedSource(source: ImportSource): ImportSource {
   if (typeof source === "string") return checkedFile(source, "source");
   const isThere = typeof source === "object" && source !== null;
   if (isThere && (Symbol.asyncIterator in source || Symbol.iterator in source)) return source;

@@ -9,7 +9,7 @@ import type { MemoryRow } from "../store/rows.ts";
 import { isSeen } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 
-const KeepingQuerySchema = z.strictObject({
+export const KeepingQuerySchema = z.strictObject({
   /** What is seen from this branch; else from the one that is worked on. */
   branch: BranchName.optional(),
   task: Name.optional(),

@@ -16,10 +16,11 @@ import { nearestNames } from "../nearest.ts";
 import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import { NOBODY, type Reader } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { heard } from "./secret-policy.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
 
-const ProfileSchema = z.strictObject({
+export const AgentProfileSchema = z.strictObject({
   aliases: z.array(AgentName).max(FORMAT_LIMITS.tags).optional(),
   capabilities: z.array(Name).max(FORMAT_LIMITS.listItems).optional(),
   description: Description.optional(),
@@ -38,8 +39,8 @@ const ProfileSchema = z.strictObject({
   window: z.int().positive().optional(),
 });
 
-export type AgentProfile = z.input<typeof ProfileSchema>;
-type Described = Omit<z.output<typeof ProfileSchema>, "aliases" | "key" | "role" | "status">;
+export type AgentProfile = z.input<typeof AgentProfileSchema>;
+type Described = Omit<z.output<typeof AgentProfileSchema>, "aliases" | "key" | "role" | "status">;
 
 /** An agent as the registry knows it. */
 export interface AgentInfo extends Described {
@@ -148,11 +149,12 @@ export async function unknownAgent(
 /** Registers an agent, or adds to what is known of it. */
 export async function registerAgent(
   workspace: Workspace,
-  name: string,
-  profile: AgentProfile,
+  given: string,
+  described: AgentProfile,
 ): Promise<Identity> {
+  const { agent: name, profile } = await heardOf(workspace, given, described);
   parseOr(AgentName, name, { code: "invalid_input", what: "The agent's name", prefix: "agent" });
-  const checked = parseOr(ProfileSchema, profile, {
+  const checked = parseOr(AgentProfileSchema, profile, {
     code: "invalid_input",
     what: `The profile of agent "${name}"`,
     prefix: "profile",
@@ -160,6 +162,15 @@ export async function registerAgent(
   });
   if (name === SYSTEM || checked.aliases?.includes(SYSTEM)) throw reserved();
   return register(workspace, name, checked);
+}
+
+/** A key is for signing here, and is not kept. */
+async function heardOf(workspace: Workspace, agent: string, profile: AgentProfile) {
+  const isDescribed = typeof profile === "object" && profile !== null && !Array.isArray(profile);
+  if (!isDescribed) return { agent, profile };
+  const { key, ...described } = profile;
+  const said = await heard(workspace, { agent, profile: described });
+  return { ...said, profile: { ...said.profile, ...(key === undefined ? {} : { key }) } };
 }
 
 /** What policy decides is written in this name, and nobody else's. */
@@ -181,7 +192,7 @@ function reserved(): BatonError {
 async function register(
   workspace: Workspace,
   name: string,
-  checked: z.output<typeof ProfileSchema>,
+  checked: z.output<typeof AgentProfileSchema>,
 ): Promise<Identity> {
   const signer = checked.key === undefined ? undefined : signerOf(checked.key);
   for (let round = 0; round < ROUNDS; round++) {
@@ -246,7 +257,7 @@ type Wanted = Omit<AgentRow, "revision" | "keyedAt" | "digest">;
 function merged(
   name: string,
   current: AgentRow | undefined,
-  given: z.output<typeof ProfileSchema> & { publicKey: string | undefined },
+  given: z.output<typeof AgentProfileSchema> & { publicKey: string | undefined },
 ): Wanted {
   const { aliases = [], key: _key, role, status, publicKey, ...described } = given;
   const id = current?.id ?? name;

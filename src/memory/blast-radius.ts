@@ -19,7 +19,7 @@ import { marksOf } from "./quarantine-mark.ts";
 import { readOpen, unknownMemory } from "./read.ts";
 import { type Memory, memoryOf } from "./record.ts";
 
-const ImpactSchema = z.strictObject({
+export const ImpactSchema = z.strictObject({
   /** Steps to follow; else the limit `impactDepth`. */
   depth: z.int().positive().optional(),
   /** Records to visit; else the limit `impactVisits`. */

@@ -3,6 +3,7 @@
  * (branch.ts) and on its own chain: its first record says where it left its base, its last how it
  * ended. Giving one up leaves nothing on the base; its records can still be read by their ids.
  */
+
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { BranchName } from "../envelope/schema.ts";
@@ -17,6 +18,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { BRANCH, type BranchValue, type ClosedValue, type Fork, refuseReserved } from "./branch.ts";
 import { type Author, type Memory, type MemoryInput, placedMemory, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
+import { heard } from "./secret-policy.ts";
 
 /** Somebody else did something to the same branch in between, that often. */
 export const ROUNDS = 20;
@@ -97,7 +99,7 @@ export function branchClosed({ name, closed }: Found): BatonError {
   });
 }
 
-const BeginSchema = z.strictObject({ from: z.string().optional() });
+export const BeginSchema = z.strictObject({ from: z.string().optional() });
 export type BeginOptions = z.input<typeof BeginSchema>;
 
 /** Begins a branch where its base stands now. */
@@ -107,7 +109,8 @@ export async function beginBranch(
   given: string,
   options: BeginOptions = {},
 ): Promise<void> {
-  const name = branchName(given);
+  const { branch: named } = await heard(workspace, { branch: given });
+  const name = branchName(named);
   refuseReserved(name);
   const { from = workspace.branch } = parseOr(BeginSchema, options, {
     code: "invalid_input",
@@ -190,11 +193,9 @@ export async function abandonBranch(
   given: string,
   reason: string,
 ): Promise<Memory> {
-  const said = parseOr(z.string().min(1).max(FORMAT_LIMITS.lineLength), reason, {
-    code: "invalid_input",
-    what: "The reason",
-    prefix: "reason",
-  });
+  const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
+  const checked = parseOr(z.string().min(1).max(FORMAT_LIMITS.lineLength), reason, how);
+  const { reason: said } = await heard(workspace, { reason: checked });
   refuseReserved(branchName(given));
   const branch = await requireBranch(workspace, given);
   if (branch.closed !== undefined) throw branchClosed(branch);
@@ -224,7 +225,7 @@ export async function abandonBranch(
   }
 }
 
-const BranchesSchema = z.strictObject({
+export const BranchesSchema = z.strictObject({
   /** The last of a page, for the next one. */
   after: z.string().optional(),
   limit: z.int().positive().default(100),

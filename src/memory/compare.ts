@@ -75,7 +75,7 @@ export interface BranchDiff extends BranchInfo {
   readonly hidden: number;
 }
 
-const DiffSchema = z.strictObject({
+export const DiffSchema = z.strictObject({
   /** How many records to show. */
   limit: z.int().positive().default(100),
 });

@@ -204,7 +204,7 @@ function secretIn(secret: Secret, { words, free }: Body, names: unknown): Where 
   return secret.isIn(names) ? "name" : undefined;
 }
 
-function readable<T>(row: { readonly id: string; readonly text: string }): T | undefined {
+export function readable<T>(row: { readonly id: string; readonly text: string }): T | undefined {
   try {
     return parseText<T>(row);
   } catch {

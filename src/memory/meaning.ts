@@ -80,9 +80,9 @@ export class Meaning implements Understanding {
     if (embedder === undefined) return undefined;
     await this.#dropOther(workspace, embedder);
     for (;;) {
-      const progress = await this.#slice(workspace, embedder);
+      const { more, ...progress } = await this.#slice(workspace, embedder);
       onProgress(progress);
-      if (!progress.more || this.#closing.signal.aborted) return progress;
+      if (!more || this.#closing.signal.aborted) return progress;
     }
   }
 

@@ -19,7 +19,7 @@ import { refuseQuarantined } from "./quarantine-mark.ts";
 import { type Author, type Memory, type MemoryInput, memoryOf, placedMemory } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 
-const MergeSchema = z.strictObject({
+export const MergeSchema = z.strictObject({
   /** For each conflict, which of its two records holds from now on. */
   resolve: z
     .array(z.strictObject({ keep: MemoryId, over: MemoryId }))

@@ -77,7 +77,7 @@ function scopeOf({ scope, session }: Memory): Pick<MemoryInput, "scope" | "sessi
   return scope === "session" ? { scope, session } : { scope };
 }
 
-const PinsSchema = z.strictObject({
+export const PinsSchema = z.strictObject({
   /** What was pinned then. */
   asOf: AsOfSchema.optional(),
 });

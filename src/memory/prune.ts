@@ -23,7 +23,7 @@ const SLICE = 200;
 const NAMED = 100;
 const DAY_MS = 24 * 3_600_000;
 
-const PruneSchema = z.strictObject({
+export const PruneSchema = z.strictObject({
   /** Only tells what would go. */
   dryRun: z.boolean().default(false),
   /** The time that days are counted from, in milliseconds; else now. */

@@ -7,6 +7,7 @@
  * It reaches what is private to others too, and never names it: the record, which everybody reads, names
  * what everybody sees, an answer what the caller sees. Of the others it is said how many there are.
  */
+
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { AgentName, MemoryId } from "../envelope/schema.ts";
@@ -26,6 +27,7 @@ import { allMarks, markIn, marksOf, QUARANTINE, type QuarantineMark } from "./qu
 import { unknownMemory } from "./read.ts";
 import { type Author, type MemoryInput, memoryOf, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
+import { heard } from "./secret-policy.ts";
 
 /** The type of the record that lifts a quarantine. */
 export const LIFT = "lift";
@@ -50,19 +52,23 @@ export type QuarantineWhat =
 /** The same, of what is out of sight; or all that one quarantine took, by the record that says so. */
 export type LiftWhat = QuarantineWhat | z.input<typeof ByRecord>;
 
-const LiftSchema = z.strictObject({
+/** Both, as a door describes them. */
+export const QuarantineWhatSchema = z.union([MemoryId, Ids, ByAgent, BySession]);
+export const LiftWhatSchema = z.union([MemoryId, Ids, ByAgent, BySession, ByRecord]);
+
+export const LiftSchema = z.strictObject({
   /** Only say what would be done. */
   dryRun: z.boolean().default(false),
 });
 
 export type LiftOptions = z.input<typeof LiftSchema>;
 
-const OptionsSchema = LiftSchema.extend({
+export const QuarantineSchema = LiftSchema.extend({
   /** With all that came of them. */
   downstream: z.boolean().default(false),
 });
 
-export type QuarantineOptions = z.input<typeof OptionsSchema>;
+export type QuarantineOptions = z.input<typeof QuarantineSchema>;
 
 export interface Quarantined {
   /** Taken out of sight by this call (or put back), of what the caller may see; with `dryRun`, what would be. */
@@ -92,9 +98,9 @@ export async function quarantine(
   what: QuarantineWhat,
   { reason, ...options }: QuarantineOptions & { readonly reason: string },
 ): Promise<Quarantined> {
-  const why = checkedReason(reason);
+  const { reason: why } = await heard(workspace, { reason: checkedReason(reason) });
   const how = { code: "invalid_input", what: "The options" } as const;
-  const { downstream, dryRun } = parseOr(OptionsSchema, options, how);
+  const { downstream, dryRun } = parseOr(QuarantineSchema, options, how);
   const named = await idsOf(workspace, what);
   const ids = downstream ? await withDownstream(workspace, named) : named;
   const change = { verb: QUARANTINE, reason: why, dryRun } as const;
@@ -108,7 +114,7 @@ export async function lift(
   what: LiftWhat,
   { reason, ...options }: LiftOptions & { readonly reason: string },
 ): Promise<Quarantined> {
-  const why = checkedReason(reason);
+  const { reason: why } = await heard(workspace, { reason: checkedReason(reason) });
   const how = { code: "invalid_input", what: "The options" } as const;
   const { dryRun } = parseOr(LiftSchema, options, how);
   const named = await markedOf(workspace, what);
@@ -119,13 +125,13 @@ export interface QuarantinedMemory extends QuarantineMark {
   readonly memory: string;
 }
 
-const ListSchema = z.strictObject({
+export const QuarantinedSchema = z.strictObject({
   /** Only ids after this one: the last of a page. */
   after: z.string().default(""),
   limit: z.int().positive().default(100),
 });
 
-export type QuarantineQuery = z.input<typeof ListSchema>;
+export type QuarantineQuery = z.input<typeof QuarantinedSchema>;
 
 /** What is out of sight and the reader may see by its id, in the order of ids (that of their making). */
 export async function listQuarantined(
@@ -134,7 +140,7 @@ export async function listQuarantined(
 ): Promise<QuarantinedMemory[]> {
   const { store, name, limits } = workspace;
   const how = { code: "invalid_input", what: "The query" } as const;
-  const { after: start, limit } = parseOr(ListSchema, query, how);
+  const { after: start, limit } = parseOr(QuarantinedSchema, query, how);
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const found: QuarantinedMemory[] = [];
   for (let after = start; ; ) {

@@ -81,7 +81,7 @@ async function marked(workspace: Workspace, memory: Memory): Promise<Memory> {
 
 const Label = z.string().min(1);
 
-const RecentSchema = z.strictObject({
+export const RecentSchema = z.strictObject({
   agent: AgentName.optional(),
   /** What was seen then. */
   asOf: AsOfSchema.optional(),
@@ -136,7 +136,7 @@ async function recentNews(
   }
 }
 
-const RelationsSchema = z.strictObject({
+export const RelationsSchema = z.strictObject({
   /** What was seen then: edges that were drawn later are not there yet. */
   asOf: AsOfSchema.optional(),
   /** Only edges valid at this time, in milliseconds. */

@@ -27,7 +27,7 @@ const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 const Some = <Of extends z.ZodType>(of: Of) =>
   z.union([of, z.array(of).min(1).max(FORMAT_LIMITS.tags).readonly()]).optional();
 
-const RecallSchema = z.strictObject({
+export const RecallSchema = z.strictObject({
   /** By whom. Several values of a filter: any of them; of tags and concepts: all of them. */
   agent: Some(AgentName),
   /** What was known then. */

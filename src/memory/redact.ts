@@ -7,6 +7,7 @@
  * A secret goes from what is private to others as well, and nobody learns more of that than how much of
  * it there was, and only by erasing it: a dry run could be asked again and again, a letter at a time.
  */
+
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { EnvelopeId, MemoryId } from "../envelope/schema.ts";
@@ -36,6 +37,7 @@ import { QUARANTINE } from "./quarantine-mark.ts";
 import { type Author, type AuthoredRecord, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 import { Secret } from "./secret.ts";
+import { heard } from "./secret-policy.ts";
 
 /** Shorter ones stand in too much that has nothing to do with them. */
 const SHORTEST = 6;
@@ -63,12 +65,14 @@ const TextSchema = z.strictObject({
   text: z.string().min(SHORTEST).max(FORMAT_LIMITS.textLength),
 });
 
+export const RedactTargetSchema = z.union([IdsSchema, TextSchema]);
+
 /** What is to go: records and envelopes by their ids, or a text wherever it stands. */
-export type RedactTarget = z.input<typeof IdsSchema> | z.input<typeof TextSchema>;
+export type RedactTarget = z.input<typeof RedactTargetSchema>;
 
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 
-const OptionsSchema = z.strictObject({
+export const RedactSchema = z.strictObject({
   /** True: says what would be erased, and changes nothing. */
   dryRun: z.boolean().default(false),
   onProgress: z
@@ -76,7 +80,7 @@ const OptionsSchema = z.strictObject({
     .optional(),
 });
 
-export type RedactOptions = z.input<typeof OptionsSchema>;
+export type RedactOptions = z.input<typeof RedactSchema>;
 
 export interface RedactReport {
   readonly dryRun: boolean;
@@ -121,14 +125,14 @@ export async function redact(
   asked: { readonly target: RedactTarget; readonly reason: string },
   options: RedactOptions,
 ): Promise<RedactReport> {
-  const { dryRun, onProgress = () => {} } = parseOr(OptionsSchema, options, {
+  const { dryRun, onProgress = () => {} } = parseOr(RedactSchema, options, {
     code: "invalid_input",
     what: "The options",
     unwritten: "onProgress",
   });
   const target = checkedTarget(asked.target);
   const secret = "text" in target ? new Secret(target.text) : undefined;
-  const reason = checkedReason(asked.reason, secret);
+  const { reason } = await heard(workspace, { reason: checkedReason(asked.reason, secret) });
   const found = { erased: new Map(), left: new Map(), hidden: new Set<string>(), records: [] };
   const samples = new Set<string>();
   const run: Run = { workspace, by, reason, dryRun, secret, samples, ...found };
@@ -152,7 +156,7 @@ export async function redact(
 const shownOf = <T extends Spot>({ hidden }: Run, spots: ReadonlyMap<string, T>): T[] =>
   [...spots].filter(([key]) => !hidden.has(key)).map(([, spot]) => spot);
 
-function checkedTarget(target: RedactTarget): z.output<typeof IdsSchema | typeof TextSchema> {
+function checkedTarget(target: RedactTarget): z.output<typeof RedactTargetSchema> {
   const how = { code: "invalid_input", what: "What to redact" } as const;
   const isText = typeof target === "object" && target !== null && "text" in target;
   if (!isText) return parseOr(IdsSchema, target, how);

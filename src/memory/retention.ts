@@ -20,7 +20,7 @@ const Count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** A century: longer is for ever, which is what no rule says. */
 const Days = z.number().min(0).max(36_525);
 
-const RulesSchema = z.strictObject({
+export const RetentionSchema = z.strictObject({
   events: z
     .strictObject({
       /** Older ones go. */
@@ -39,7 +39,7 @@ const RulesSchema = z.strictObject({
     .optional(),
 });
 
-export type RetentionRules = z.input<typeof RulesSchema>;
+export type RetentionRules = z.input<typeof RetentionSchema>;
 
 export async function retentionRules({ store, name }: Workspace): Promise<RetentionRules> {
   const entry = await store.findEntry(name, RETENTION, RULES);
@@ -51,7 +51,7 @@ export async function setRetention(
   { store, name: workspace }: Workspace,
   rules: RetentionRules,
 ): Promise<RetentionRules> {
-  const checked = parseOr(RulesSchema, rules, {
+  const checked = parseOr(RetentionSchema, rules, {
     code: "invalid_input",
     what: "The rules",
     prefix: "retention",

@@ -20,10 +20,11 @@ import {
 } from "./known.ts";
 import { type Author, type Memory, type MemoryInput, MemoryInputSchema } from "./record.ts";
 import { remember, rememberWith } from "./remember.ts";
+import { hearEach, type Told } from "./secret-policy.ts";
 
 export const KnownModeSchema = z.enum(["ignore", "report", "refuse"]);
 
-const RememberSchema = z.strictObject({
+export const RememberSchema = z.strictObject({
   /**
    * What is done about what is known already: nothing, tell, or refuse what says the same (what speaks
    * against it is told, and written). As the hub was opened unless said; else nothing.
@@ -33,8 +34,11 @@ const RememberSchema = z.strictObject({
 
 export type RememberOptions = z.input<typeof RememberSchema>;
 
-/** A memory that was written, and what was known before, where that was asked for. */
-export type Remembered = Memory & { readonly known?: readonly Known[] };
+/**
+ * A memory that was written; what was known before, where that was asked for; and which secrets were
+ * taken out of it, where there were any.
+ */
+export type Remembered = Told<Memory & { readonly known?: readonly Known[] }>;
 
 /** Strict writers in other processes that may be quicker, one after the other. */
 const ROUNDS = 50;
@@ -42,6 +46,15 @@ const ROUNDS = 50;
 const AT_ONCE = 8;
 
 export async function rememberFirst(
+  workspace: Workspace,
+  author: Author,
+  inputs: readonly MemoryInput[],
+  options: RememberOptions,
+): Promise<Remembered[]> {
+  return hearEach(workspace, inputs, (heard) => rememberHeard(workspace, author, heard, options));
+}
+
+async function rememberHeard(
   workspace: Workspace,
   author: Author,
   inputs: readonly MemoryInput[],

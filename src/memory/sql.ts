@@ -22,7 +22,7 @@ const Param = z.union([z.string(), z.number(), z.boolean(), z.null(), Bytes, Vec
   error: "must be a text, a number, true, false, null, bytes, a vector or { text }",
 });
 
-const SqlSchema = z.strictObject({
+export const SqlSchema = z.strictObject({
   /** Makes vectors of `{ text }` parameters, to compare with those that authors attached. */
   embed: z.custom<Embed>((value) => typeof value === "function", "must be a function").optional(),
   /** The most rows the answer may have; with more it is an error. */

@@ -41,6 +41,7 @@ export class TraceLog {
   readonly #waiting: Waiting[] = [];
   /** By session: why its first step since the last flush was not stored. */
   readonly #failures = new Map<string, unknown>();
+  readonly #expected = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #underWay = 0;
@@ -72,6 +73,12 @@ export class TraceLog {
     return all;
   }
 
+  /** Steps that are about to be added, or refused. */
+  expect(arrival: Promise<void>): void {
+    this.#expected.add(arrival);
+    void arrival.then(() => this.#expected.delete(arrival));
+  }
+
   /** Steps that did not get as far as the buffer. */
   refused(author: Author, steps: number, error: unknown): void {
     this.#failed += steps;
@@ -87,7 +94,8 @@ export class TraceLog {
   }
 
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#writing !== undefined) {
+    while (this.#expected.size > 0 || this.#waiting.length > 0 || this.#writing !== undefined) {
+      await Promise.all(this.#expected);
       this.#write();
       await this.#writing;
     }

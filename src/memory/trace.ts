@@ -14,6 +14,7 @@ import { citedIn } from "./cited.ts";
 import { refuseInvisible } from "./invisible.ts";
 import { refuseQuarantined } from "./quarantine-mark.ts";
 import { type Author, type Memory, writeRecord } from "./record.ts";
+import { hearEach, type Told } from "./secret-policy.ts";
 import { type TraceCounts, TraceLog, type WrittenStep } from "./trace-log.ts";
 
 export const TRACE = "trace";
@@ -26,7 +27,7 @@ const SHOWN = 8_000;
 
 const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
-const StepSchema = z.strictObject({
+export const StepSchema = z.strictObject({
   content: z.string().max(FORMAT_LIMITS.textLength).optional(),
   input: z.unknown().optional(),
   kind: z
@@ -68,15 +69,30 @@ export function traceSteps(
   workspace: Workspace,
   author: Author,
   steps: readonly TraceStep[],
-): Promise<Memory[]> {
+): Promise<Told<Memory>[]> {
   const log = logs.get(workspace.root) ?? new TraceLog(workspace);
   logs.set(workspace.root, log);
-  try {
-    return log.add(author, writeSteps(workspace, author, steps));
-  } catch (error) {
+  let isHeard = false;
+  let arrive = () => {};
+  const traced = hearEach(workspace, steps, async (heard) => {
+    isHeard = true;
+    try {
+      return log.add(author, writeSteps(workspace, author, heard)); // Told of by the log from here on.
+    } catch (error) {
+      log.refused(author, steps.length, error);
+      throw error;
+    } finally {
+      arrive();
+    }
+  });
+  traced.catch((error: unknown) => {
+    if (isHeard) return;
     log.refused(author, steps.length, error);
-    throw error;
-  }
+    arrive();
+  });
+  // What is done about a secret in it is being asked: flushing and closing wait for that.
+  if (!isHeard) log.expect(new Promise((resolve) => (arrive = resolve)));
+  return traced;
 }
 
 /** Waits until all that was traced is stored; throws what an author's steps were refused with. */

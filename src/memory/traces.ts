@@ -14,7 +14,7 @@ import { type Memory, memoryOf } from "./record.ts";
 import { sightOf } from "./sight.ts";
 import { TRACE } from "./trace.ts";
 
-const TracesSchema = z.strictObject({
+export const TracesSchema = z.strictObject({
   agent: AgentName.optional(),
   /** The step to go back from: the first of a page, for the one before it. */
   before: MemoryId.optional(),
@@ -92,7 +92,7 @@ export interface TraceInfo {
   readonly until: number;
 }
 
-const SessionsSchema = z.strictObject({ limit: z.int().positive().default(20) });
+export const SessionsSchema = z.strictObject({ limit: z.int().positive().default(20) });
 
 export type TraceSessionsQuery = z.input<typeof SessionsSchema>;
 

@@ -72,6 +72,10 @@ export interface Summarizer {
 /** Nothing, tell what is known, or refuse to say it again (memory/search-first.ts). */
 export type KnownMode = "ignore" | "report" | "refuse";
 
+/** What is done about secrets in what is said, from the mildest to the strictest (memory/secret-policy.ts). */
+export const SECRET_MODES = ["allow", "redact", "refuse"] as const;
+export type SecretMode = (typeof SECRET_MODES)[number];
+
 /**
  * What coordination does about deliveries (coordination/duties.ts), called by whoever settles one or
  * carries out policies.
@@ -134,6 +138,8 @@ export interface Workspace {
   readonly files: string | undefined;
   /** What is done about what is known already when something is remembered, unless the call says. */
   readonly known: KnownMode;
+  /** The hub's own rule about secrets, where it has one. */
+  readonly secrets: SecretMode | undefined;
   /** What summarizes records that nobody has summarized; without one their first sentences do. */
   readonly summarizer: Summarizer | undefined;
 }

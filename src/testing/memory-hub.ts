@@ -4,14 +4,16 @@ import { openReferenceStore } from "../store/reference/open.ts";
 import { seededIds, seededRandom } from "./seeded-ids.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-export interface MemoryHubOptions extends Pick<HubOptions, "limits" | "workspace"> {
+/** All that a hub can be told, but for what the kit itself sees to. */
+export interface MemoryHubOptions
+  extends Omit<HubOptions, "clock" | "create" | "ids" | "processes" | "random"> {
   /** The same seed gives the same ids and the same jitter. */
   readonly seed?: number;
   /** What the clock shows at first, in milliseconds since 1970. */
   readonly start?: number;
 }
 
-export interface MemoryHub {
+export interface MemoryHub extends AsyncDisposable {
   readonly hub: Hub;
   readonly clock: VirtualClock;
 }
@@ -25,5 +27,5 @@ export function memoryHub({ seed = 1, start, ...options }: MemoryHubOptions = {}
     random: seededRandom(seed),
     processes: { self: "", isGone: () => false }, // Leases go by the test's clock only.
   });
-  return { hub, clock };
+  return { hub, clock, [Symbol.asyncDispose]: () => hub.close() };
 }

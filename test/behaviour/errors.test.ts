@@ -30,14 +30,17 @@ describe("the table of errors", () => {
       "channel_paused",
       "inbox_full",
       "circuit_open",
+      "rate_limited",
       "store_busy",
       "store_full",
       "store_unavailable",
+      "hub_unreachable",
       "embedder_unavailable",
       "summarizer_unavailable",
     ]);
-    // Other people's doing: a pause, and a receiver with too much to do. The rest is the hub's side.
-    const others = ["channel_paused", "inbox_full"];
+    // What passes on the callers' side: a pause, a receiver with too much to do, a caller in a hurry.
+    // The rest is the hub's side.
+    const others = ["channel_paused", "inbox_full", "rate_limited"];
     for (const [code, { http }] of retryable) {
       expect(http >= 500, code).toBe(!others.includes(code));
     }

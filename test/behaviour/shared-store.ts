@@ -12,12 +12,12 @@ import {
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { freshAddress, type StoreName } from "./support.ts";
+import { type EmbeddedStore, freshAddress, openTwo, type StoreName } from "./support.ts";
 
 /** Opens the same store again, as another process would. */
 export type Reopen = () => Promise<Store>;
 
-export function sharedStore(store: StoreName, { clock = systemClock }: HubOptions = {}): Reopen {
+export function sharedStore(store: EmbeddedStore, { clock = systemClock }: HubOptions = {}): Reopen {
   const address = freshAddress(store);
   const limits = DEFAULT_LIMITS;
   const inMemory = store === "memory" ? openReferenceStore({ clock }) : undefined;
@@ -37,6 +37,7 @@ export async function twoHubs(
   store: StoreName,
   options: HubOptions = {},
 ): Promise<readonly [Hub, Hub]> {
+  if (store === "http") return openTwo(store, options);
   const reopen = sharedStore(store, options);
   return [new LocalHub(await reopen(), options), new LocalHub(await reopen(), options)];
 }

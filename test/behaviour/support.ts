@@ -17,10 +17,15 @@ import {
   type Work,
 } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { isServed, openServed, servedAddress } from "./served.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 
-/** All stores of the library: what a hub does, it does on each. */
-export const STORES = ["sqlite", "postgres", "memory"] as const;
+/** The stores of the library: for what goes past the hub, or needs two of them on one store. */
+export const EMBEDDED_STORES = ["sqlite", "postgres", "memory"] as const;
+export type EmbeddedStore = (typeof EMBEDDED_STORES)[number];
+
+/** What a hub does, it does on each store, and the same over HTTP. */
+export const STORES = [...EMBEDDED_STORES, "http"] as const;
 export type StoreName = (typeof STORES)[number];
 
 export function tempFolder(): string {
@@ -40,12 +45,14 @@ export function freshAddress(store: StoreName = "sqlite"): string {
       onTestFinished(() => schema[Symbol.asyncDispose]());
       return schema.address;
     }
+    case "http":
+      return servedAddress();
   }
 }
 
 /** Opens a hub that is closed with the test. */
 export async function open(address: string, options: HubOptions = {}): Promise<Hub> {
-  const hub = await openHub(address, options);
+  const hub = isServed(address) ? await openServed(address, options) : await openHub(address, options);
   onTestFinished(() => hub.close());
   return hub;
 }

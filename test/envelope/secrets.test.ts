@@ -1,6 +1,7 @@
 /** Secrets in text: labelled examples, made up by chance for each run of the seed, and what is none. */
 import { describe, expect, it } from "vitest";
-import { secretsIn } from "../../src/envelope/secrets.ts";
+import { secretsIn, withoutFound } from "../../src/envelope/secrets.ts";
+import { withoutSecrets } from "../../src/envelope/secrets-within.ts";
 import { seededRandom } from "../../src/testing/seeded-ids.ts";
 
 const random = seededRandom(20_260_301);
@@ -21,6 +22,8 @@ const pem = (kind: string) =>
 
 /** A text for each kind, with the kind it must be told as. */
 const POSITIVE: readonly (readonly [kind: string, text: () => string])[] = [
+  ["Baton token", () => `baton${"_"}${drawn(43, `${ALNUM}_-`)}`],
+  ["Baton token", () => `BATON_TOKEN=baton${"_"}${drawn(43)}`],
   ["AWS access key", () => `Deploy with AKI${"A"}${drawn(16, `${UPPER}234567`)} for now`],
   ["GitHub token", () => `git clone https://gh${"p_"}${drawn(36)}@github.com/acme/app`],
   ["GitHub token", () => `github_${"pat_"}${drawn(22)}_${drawn(59)}`],
@@ -41,24 +44,50 @@ const POSITIVE: readonly (readonly [kind: string, text: () => string])[] = [
   ["SendGrid key", () => `S${"G."}${drawn(22)}.${drawn(43)}`],
   ["Shopify token", () => `shp${"at_"}${drawn(32, HEX)}`],
   ["Azure account key", () => `AccountName=acme;Account${"Key="}${drawn(86)}==`],
+  ["Slack token", () => `xapp${"-1-"}${drawn(11)}-${drawn(13, DIGITS)}-${drawn(40, HEX)}`],
+  ["GitLab token", () => `glrt${"-"}${drawn(20)}`],
+  ["Groq key", () => `gsk${"_"}${drawn(52)}`],
+  ["xAI key", () => `xai${"-"}${drawn(80)}`],
+  ["Perplexity key", () => `pplx${"-"}${drawn(48)}`],
+  ["Replicate token", () => `r8${"_"}${drawn(37)}`],
+  ["Stripe webhook secret", () => `whsec${"_"}${drawn(32)}`],
+  ["Google client secret", () => `GOCSPX${"-"}${drawn(28)}`],
+  ["Google token", () => `ya29${"."}${drawn(60)}`],
+  ["PyPI token", () => `pypi-AgEIcHlwaS5vcmc${drawn(70)}`],
+  ["Docker token", () => `dckr_${"pat_"}${drawn(27)}`],
+  ["Twilio key", () => `twilio S${"K"}${drawn(32, HEX)}`],
+  ["Linear key", () => `lin_${"api_"}${drawn(40)}`],
+  ["Notion token", () => `ntn${"_"}${drawn(46)}`],
+  ["Databricks token", () => `dap${"i"}${drawn(32, HEX)}`],
+  ["Vault token", () => `hvs${"."}${drawn(90)}`],
+  ["Sentry token", () => `sntrys${"_"}${drawn(60)}`],
+  ["Grafana token", () => `glsa${"_"}${drawn(32)}_${drawn(8, HEX)}`],
+  ["Supabase token", () => `sbp${"_"}${drawn(40, HEX)}`],
+  ["Postman key", () => `PMAK${"-"}${drawn(24, HEX)}-${drawn(34, HEX)}`],
+  ["Atlassian token", () => `ATATT3${drawn(180)}`],
+  ["age key", () => `AGE-SECRET-${"KEY-1"}${drawn(58, UPPER + DIGITS)}`],
   ["JSON web token", () => `Cookie: session=${jwt()}`],
   ["private key", () => pem("RSA ")],
   ["private key", () => pem("")],
   ["private key", () => JSON.stringify({ pem: pem("EC ") })],
   ["password in an address", () => `postgres://app:${drawn(12)}@db.internal:5432/app`],
   ["password in an address", () => `redis://:${drawn(16)}7x@cache:6379/0`],
-  ["authorization header", () => `curl -H 'Authorization: Bearer ${drawn(40)}'`],
-  ["authorization header", () => `Authorization: Basic ${drawn(30)}==`],
+  ["authorization header", () => `curl -H 'Authorization: Bearer ${drawn(39)}7'`],
+  ["authorization header", () => `Authorization: Basic ${drawn(29)}7==`],
   ["password", () => `The admin password: ${drawn(10)}4!x`],
   ["password", () => `DB_PASSWORD=${drawn(14)}7`],
   ["password", () => `{"password": "Tr${drawn(8)}9$"}`],
   ["password", () => `the password is "${drawn(9)}8#k"`],
-  ["api key", () => `apiKey: "${drawn(32)}"`],
+  ["api key", () => `apiKey: "${drawn(31)}7"`],
   ["api key", () => `API_KEY=${drawn(32, HEX)}`],
-  ["access key", () => `aws_secret_access_key = ${drawn(40)}`],
-  ["secret", () => `client_secret: ${drawn(36)}`],
-  ["token", () => `CI_TOKEN="${drawn(24)}"`],
-  ["token", () => `refreshToken => '${drawn(44)}'`],
+  ["access key", () => `aws_secret_access_key = ${drawn(39)}7`],
+  ["secret", () => `client_secret: ${drawn(35)}7`],
+  ["token", () => `CI_TOKEN="${drawn(23)}7"`],
+  ["token", () => `refreshToken => '${drawn(43)}7'`],
+  ["token", () => `deploy --token ${drawn(31)}7 --force`],
+  ["password", () => `mysql --password '${drawn(10)}7#' -u root`],
+  ["password", () => JSON.stringify(JSON.stringify({ password: `${drawn(10)}4x` }))],
+  ["api key", () => JSON.stringify(JSON.stringify({ env: { API_KEY: `${drawn(31)}7` } }))],
 ];
 
 const uuid = () => [8, 4, 4, 4, 12].map((length) => drawn(length, HEX)).join("-");
@@ -107,6 +136,15 @@ const NEGATIVE: readonly (() => string)[] = [
   () => `data:image/png;base64,${drawn(400)}`,
   () => "PASSWORD_MIN_LENGTH=12",
   () => "token_type: bearer, expires_in: 3600",
+  () => "run it with --token-file /run/secrets/ci-token and --password-stdin",
+  () => "The password is [redacted: password], the key [redacted: GitHub token].",
+  () => "postgres://app:[redacted: password in an address]@db/app",
+  () => `baton_${"x".repeat(8)} is too short`,
+  () => "sk-SK-locale-and-other-languages-are-translated-later",
+  () => `docker image sha256:${drawn(64, HEX)}`,
+  () => `handle: dlv_${uuid()}#1`,
+  () => "src/components/password-field/PasswordField.test.tsx: 12 passed",
+  () => "tokens=8000 key=value secret=none password=none",
 ];
 
 describe("secrets in a text", () => {
@@ -127,6 +165,43 @@ describe("secrets in a text", () => {
     expect(found.map(({ kind }) => kind)).toEqual(["GitHub token", "password in an address"]);
     expect(found[0]?.at).toBe(text.indexOf(key));
     expect(JSON.stringify(found)).not.toContain(key);
+  });
+
+  it.each(POSITIVE)("are taken out whole, and nothing else is: %s [OPS-6]", (_kind, text) => {
+    for (let round = 0; round < 20; round++) {
+      const said = text();
+      const found = secretsIn(said);
+      const rest = withoutFound(said, found);
+      // Every run of eight characters of what was found has gone; what stood around it has not.
+      for (const { kind, at, end } of found) {
+        for (let i = at; i + 8 <= end; i++) expect(rest).not.toContain(said.slice(i, i + 8));
+        expect(rest).toContain(`[redacted: ${kind}]`);
+      }
+      expect(rest.startsWith(said.slice(0, found[0]?.at)), said).toBe(true);
+      expect(rest.endsWith(said.slice(found.at(-1)?.end)), said).toBe(true);
+      expect(secretsIn(rest), "what stands in its place is none").toEqual([]);
+    }
+  });
+
+  it("leave what says where they belong [OPS-6]", () => {
+    const [password, token] = [`${drawn(11)}7`, `${drawn(23)}7`];
+    const text = `postgres://app:${password}@db:5432/app and CI_TOKEN="${token}", then go on`;
+    expect(withoutFound(text, secretsIn(text))).toBe(
+      'postgres://app:[redacted: password in an address]@db:5432/app and CI_TOKEN="[redacted: token]", then go on',
+    );
+  });
+
+  it("of several lines go from the first to the last, also where it breaks off [OPS-6]", () => {
+    const text = `Use this:\n${pem("RSA ")}\nThen restart.`;
+    expect(withoutFound(text, secretsIn(text))).toBe(
+      "Use this:\n[redacted: private key]\nThen restart.",
+    );
+    const [first, second] = text.split("-----END");
+    expect(second).toBeDefined();
+    const cut = `${first}Then restart.`;
+    expect(withoutFound(cut, secretsIn(cut))).toBe(
+      "Use this:\n[redacted: private key]\nThen restart.",
+    );
   });
 
   it.each([
@@ -169,5 +244,61 @@ describe("secrets in a text", () => {
       const text = begin + part.repeat(Math.ceil(200_000 / part.length));
       expect(secretsIn(`${text} gh${"p_"}${drawn(36)}`).at(-1)?.kind, part).toBe("GitHub token");
     }
+  });
+});
+
+describe("secrets in a value", () => {
+  const token = `gh${"p_"}${drawn(36)}`;
+
+  it("are found in texts, by the names of fields, and in those names [OPS-6]", () => {
+    const password = `${drawn(10)}7!`;
+    const given = {
+      content: `Use ${token} here`,
+      data: {
+        db: { password, hosts: ["a", "b"] },
+        env: [{ name: "API_KEY", value: `${drawn(31)}7` }],
+        tokens: [`${drawn(24)}1`, "short"],
+        [token]: 1,
+      },
+      count: 3,
+      none: null,
+      nothing: undefined,
+    };
+    const { value, secrets } = withoutSecrets(given);
+    expect(secrets).toEqual([
+      { kind: "GitHub token", path: "content" },
+      { kind: "password", path: "data.db.password" },
+      { kind: "api key", path: "data.env[0].value" },
+      { kind: "token", path: "data.tokens[0]" },
+      { kind: "GitHub token", path: "data.…" },
+    ]);
+    expect(value).toEqual({
+      content: "Use [redacted: GitHub token] here",
+      data: {
+        db: { password: "[redacted: password]", hosts: ["a", "b"] },
+        env: [{ name: "API_KEY", value: "[redacted: api key]" }],
+        tokens: ["[redacted: token]", "short"],
+        "[redacted: GitHub token]": 1,
+      },
+      count: 3,
+      none: null,
+      nothing: undefined,
+    });
+    expect(withoutSecrets(value), "once is enough").toEqual({ value, secrets: [] });
+  });
+
+  it("leave the very value where there are none, whatever it is [OPS-6]", () => {
+    const circle: Record<string, unknown> = { name: "a" };
+    circle["self"] = [circle, circle];
+    for (const value of [undefined, null, 3, "text", [], {}, new Map(), circle, () => 1]) {
+      const found = withoutSecrets(value);
+      expect(found.value).toBe(value);
+      expect(found.secrets).toEqual([]);
+    }
+  });
+
+  it("that are the names of two fields leave both fields [OPS-6]", () => {
+    const { value } = withoutSecrets({ [token]: 1, [`gh${"p_"}${drawn(36)}`]: 2 });
+    expect(value).toEqual({ "[redacted: GitHub token]": 1, "[redacted: GitHub token] 2": 2 });
   });
 });

@@ -12,8 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-const ROOMS = ["memory", "context", "delivery", "coordination", "observe", "keeping"];
-const DOORS = ["http", "mcp", "cli"];
+const ROOMS = ["memory", "context", "delivery", "coordination", "observe", "keeping", "access"];
+const DOORS = ["http", "mcp", "cli", "harness"];
 const STORES = ["reference", "sqlite", "postgres"];
 const FOLDERS = [
   "envelope",
@@ -22,6 +22,7 @@ const FOLDERS = [
   "store",
   ...ROOMS,
   ...DOORS,
+  "wire",
   "client",
   "adapters",
   "testing",
@@ -38,11 +39,17 @@ const [reference, sqlite, postgres] = [
 const stores = [reference, sqlite, postgres];
 const rooms = ROOMS.map((name) => `src/${name}/room.ts`);
 const doors = DOORS.map((name) => `src/${name}/door.ts`);
-const [http, mcp, cli] = ["src/http/door.ts", "src/mcp/door.ts", "src/cli/door.ts"];
+const [http, mcp, cli, harness] = doors as [string, string, string, string];
 const testing = "src/testing/kit.ts";
 const hub = "src/hub.ts";
 const openHub = "src/open-hub.ts";
-const above = [...doors, "src/client/client.ts", "src/adapters/adapter.ts", testing];
+const above = [
+  ...doors,
+  "src/wire/calls.ts",
+  "src/client/client.ts",
+  "src/adapters/adapter.ts",
+  testing,
+];
 
 type Statements = Readonly<Record<string, readonly (readonly [from: string[], to: string[]])[]>>;
 
@@ -99,10 +106,10 @@ const FORBIDDEN: Statements = {
   ],
   "a door calls the hub it is given, never a store": [
     [
-      [http, mcp, "src/client/client.ts", "src/adapters/adapter.ts"],
-      [...stores, ...storeInterface, openHub, testing],
+      [http, mcp, harness, "src/wire/calls.ts", "src/client/client.ts", "src/adapters/adapter.ts"],
+      [...stores, openHub, testing],
     ],
-    [[http, mcp], [cli]],
+    [[http, mcp, harness], [cli]],
   ],
   "only the test kit uses a test framework, and only vitest": [
     [[testing], ["fast-check"]],
@@ -142,14 +149,17 @@ const ALLOWED: Statements = {
     [["src/delivery/send.ts"], ["src/memory/room.ts", "src/context/room.ts"]],
   ],
   "the hub uses rooms": [[[hub], [...leaves, envelope, ...storeInterface, ...rooms]]],
-  "doors use the hub": [[doors, [hub, envelope, ...leaves]]],
+  "doors use the hub, and know the shapes of what is stored": [
+    [doors, [hub, envelope, ...leaves, ...storeInterface]],
+    [[http, "src/client/client.ts"], ["src/wire/calls.ts"]],
+  ],
   "open-hub, command line and test kit choose a store": [
     [
       [openHub, cli, testing],
       [...stores, hub],
     ],
     [[openHub], ["src/client/client.ts"]],
-    [[cli], [openHub, http, mcp]],
+    [[cli], [openHub, http, mcp, harness]],
     [[testing], ["vitest"]],
     [["src/index.ts"], [openHub, hub, ...leaves]],
   ],

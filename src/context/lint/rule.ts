@@ -1,5 +1,6 @@
 /** What a rule of the lint is, what it looks at and what it finds. */
 import type { Envelope } from "../../envelope/schema.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { Workspace } from "../../store/workspace.ts";
 
 export const RULE_NAMES = [
@@ -64,6 +65,8 @@ export interface Subject {
   readonly to: Envelope["to"] | undefined;
   /** As it was written, with fields this version no longer has. */
   readonly given: unknown;
+  /** Secrets that were taken out of it when it was said. */
+  readonly redacted?: readonly SecretAt[] | undefined;
 }
 
 export interface LintRule {

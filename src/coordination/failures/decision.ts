@@ -8,7 +8,7 @@ import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 
-const DecisionSchema = z
+export const DecisionSchema = z
   .strictObject({
     /** Of what is tried again: said anew, as when a dead letter is redriven. */
     changes: z

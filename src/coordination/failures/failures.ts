@@ -2,6 +2,7 @@
 
 import type { Work } from "../../delivery/work.ts";
 import type { Author } from "../../memory/record.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import type { Public } from "../../public.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { decide } from "./decide.ts";
@@ -71,12 +72,13 @@ export class LocalFailures extends FailureBoard {
    */
   decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecisionAnswer> {
     const author = this.#self;
-    return this.call(() => {
-      if (typeof failure !== "object") return decide(this.workspace, { author }, failure, decision);
+    return this.call(async () => {
+      const said = await heard(this.workspace, decision);
+      if (typeof failure !== "object") return decide(this.workspace, { author }, failure, said);
       const settle = async (summary: string): Promise<void> => {
         await failure.complete({ summary });
       };
-      return decide(this.workspace, { author, settle }, failure.id, decision);
+      return decide(this.workspace, { author, settle }, failure.id, said);
     });
   }
 

@@ -20,7 +20,7 @@ import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts
 import { type FailureInfo, infoOf } from "./info.ts";
 import { adviceOn, type Proposal } from "./proposals.ts";
 
-const QuerySchema = z.strictObject({
+export const FailuresQuerySchema = z.strictObject({
   /** Of what was decided, only after this one: the last of a page is the cursor for the next. */
   after: z.looseObject({ delivery: DeliveryId, attempt: z.int().min(0) }).optional(),
   limit: z.int().positive().optional(),
@@ -28,7 +28,7 @@ const QuerySchema = z.strictObject({
   /** Only what waits for a decision. */
   undecided: z.boolean().default(false),
 });
-export type FailuresQuery = z.input<typeof QuerySchema>;
+export type FailuresQuery = z.input<typeof FailuresQuerySchema>;
 
 /** A failure, and what the rules would do about it where nobody has decided. */
 export interface ListedFailure extends FailureInfo {
@@ -42,7 +42,12 @@ export async function listFailures(
 ): Promise<readonly ListedFailure[]> {
   const { limits } = workspace;
   const how = { code: "invalid_input", what: "The query" } as const;
-  const { after, limit = limits.pageSize, task, undecided } = parseOr(QuerySchema, query, how);
+  const {
+    after,
+    limit = limits.pageSize,
+    task,
+    undecided,
+  } = parseOr(FailuresQuerySchema, query, how);
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const listed: ListedFailure[] = [];
   for await (const of of tries(workspace, { after, task, undecided })) {

@@ -2,8 +2,10 @@
  * What the hub would decide, one after the other until one can be carried out: what the function of the
  * hub says, what the rules say, what is done by default.
  */
+
 import { isBatonError } from "../../errors.ts";
 import { agentInfo } from "../../memory/agents.ts";
+import { heardLate } from "../../memory/secret-policy.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type CheckedDecision, checkDecision, type Decision } from "./decision.ts";
 import { byDefault, redriven } from "./defaults.ts";
@@ -68,7 +70,7 @@ async function* said(
   info: FailureInfo,
   consult: CoordinateFunction | undefined,
 ): AsyncGenerator<Proposal | PassedOver, void, undefined> {
-  const answer = consult && (await answerOf(consult, info));
+  const answer = consult && (await heardLate(workspace, await answerOf(consult, info)));
   if (answer !== undefined) yield answer;
   for (const rule of fitting(await rules(workspace), info)) {
     yield { source: `rule "${rule.name}"`, decision: checkDecision(decisionOf(rule)) };

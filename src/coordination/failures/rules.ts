@@ -3,12 +3,14 @@
  * with most conditions counts first, of as many the first by name; one that cannot be carried out is
  * passed over.
  */
+
 import * as z from "zod";
 import { changeEntry, entriesOf, entryValue } from "../../delivery/entries.ts";
 import { Reason } from "../../delivery/reason.ts";
 import { Address, AgentName, FAILURE_CLASSES, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import type { Decision } from "./decision.ts";
 import type { FailureInfo } from "./info.ts";
@@ -17,7 +19,7 @@ const RULE = "failure-rule";
 
 const Word = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
-const RuleSchema = z.strictObject({
+export const FailureRuleSchema = z.strictObject({
   reason: Reason.optional(),
   then: z.union(
     [
@@ -48,8 +50,8 @@ const RuleSchema = z.strictObject({
     .default({}),
 });
 
-export type FailureRule = z.input<typeof RuleSchema>;
-export type FailureRuleInfo = z.output<typeof RuleSchema> & { readonly name: string };
+export type FailureRule = z.input<typeof FailureRuleSchema>;
+export type FailureRuleInfo = z.output<typeof FailureRuleSchema> & { readonly name: string };
 
 const ruleName = (name: unknown): string =>
   parseOr(Name, name, { code: "invalid_input", what: "The rule's name", prefix: "name" });
@@ -59,8 +61,9 @@ export async function setRule(
   name: string,
   rule: FailureRule,
 ): Promise<void> {
-  const value = parseOr(RuleSchema, rule, { code: "invalid_input", what: "The rule" });
-  await changeEntry(workspace, { kind: RULE, name: ruleName(name) }, () => ({ value }));
+  const said = await heard(workspace, { name, rule });
+  const value = parseOr(FailureRuleSchema, said.rule, { code: "invalid_input", what: "The rule" });
+  await changeEntry(workspace, { kind: RULE, name: ruleName(said.name) }, () => ({ value }));
 }
 
 export async function dropRule(workspace: Workspace, name: string): Promise<void> {
@@ -70,7 +73,7 @@ export async function dropRule(workspace: Workspace, name: string): Promise<void
 export async function rules(workspace: Workspace): Promise<FailureRuleInfo[]> {
   const all: FailureRuleInfo[] = [];
   for await (const entry of entriesOf(workspace, RULE)) {
-    const value = entryValue<z.output<typeof RuleSchema>>(entry);
+    const value = entryValue<z.output<typeof FailureRuleSchema>>(entry);
     if (value !== undefined) all.push({ name: entry.name, ...value });
   }
   return all;

@@ -3,12 +3,14 @@
  * without a handoff. A record says who did it and why, linked to the handoff that set it; record and
  * ledger are written together.
  */
+
 import { DraftSchema, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { BatonError } from "../../errors.ts";
 import { unmarked } from "../../memory/quarantine-mark.ts";
 import type { Author, Memory } from "../../memory/record.ts";
 import { rememberWith } from "../../memory/remember.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import type { Carried } from "./carry.ts";
 import { ledgerEntry } from "./keep.ts";
@@ -38,7 +40,8 @@ export async function release(
   asked: ReleaseInput,
 ): Promise<Ledger> {
   const name = taskName(task);
-  const checked = parseOr(ReleaseSchema, asked, { code: "invalid_input", what: "The release" });
+  const how = { code: "invalid_input", what: "The release" } as const;
+  const checked = await heard(workspace, parseOr(ReleaseSchema, asked, how));
   for (let round = 0; round < ROUNDS; round++) {
     if ((await releaseOnce(workspace, by, name, checked)) === undefined) continue;
     return (await ledgerOf(workspace, name)) as Ledger;

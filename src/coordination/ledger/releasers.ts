@@ -13,7 +13,7 @@ const RELEASERS = { kind: "setting", name: "releasers" } as const;
 
 const DEFAULT_ROLES = ["coordinator", "planner", "lead"] as const;
 
-const RolesSchema = z.array(Name).max(FORMAT_LIMITS.listItems);
+export const ReleasersSchema = z.array(Name).max(FORMAT_LIMITS.listItems);
 
 export async function releasers(workspace: Workspace): Promise<readonly string[]> {
   const { kind, name } = RELEASERS;
@@ -26,7 +26,7 @@ export async function setReleasers(
   workspace: Workspace,
   roles: readonly string[],
 ): Promise<readonly string[]> {
-  const checked = parseOr(RolesSchema, roles, {
+  const checked = parseOr(ReleasersSchema, roles, {
     code: "invalid_input",
     what: "The roles",
     prefix: "roles",

@@ -30,7 +30,7 @@ export const checkedGlobs = (globs: string | readonly string[], path: string): r
     { path },
   );
 
-const ReservationsSchema = z.strictObject({
+export const ReservationsSchema = z.strictObject({
   /** The last delivery of the page before: the cursor for the next page. */
   after: DeliveryId.optional(),
   agent: AgentName.optional(),

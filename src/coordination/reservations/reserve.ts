@@ -2,12 +2,14 @@
  * Reserving: a holder says what it works on, and is told who works there as well. First it is written,
  * then looked: of two who do so at the same moment, at least one learns of the other.
  */
+
 import * as z from "zod";
 import { changeEntry } from "../../delivery/entries.ts";
 import { leaseLost } from "../../delivery/lease.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { BatonError } from "../../errors.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import { touchesOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
@@ -25,7 +27,7 @@ import {
   storeTime,
 } from "./reservation.ts";
 
-const ReserveSchema = z.strictObject({
+export const ReserveSchema = z.strictObject({
   /** "shared": does not mind others that share. */
   mode: z.enum(MODES).default("exclusive"),
   note: z.string().min(1).max(FORMAT_LIMITS.lineLength).optional(),
@@ -48,11 +50,10 @@ export async function reserve(
   globs: string | readonly string[] | undefined,
   options: ReserveOptions = {},
 ): Promise<Reserved> {
-  const { mode, note } = parseOr(ReserveSchema, options, {
-    code: "invalid_input",
-    what: "The options",
-  });
-  const named = globs ?? touchesOf(envelope);
+  const how = { code: "invalid_input", what: "The options" } as const;
+  const asked = await heard(workspace, { globs, ...parseOr(ReserveSchema, options, how) });
+  const { mode, note } = asked;
+  const named = asked.globs ?? touchesOf(envelope);
   if (named.length === 0) throw nothingNamed();
   const parsed = checkedGlobs(named, "globs");
   const { fence, holder: agent, instance, task } = delivery;

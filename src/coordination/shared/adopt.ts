@@ -22,7 +22,7 @@ import { type Change, write } from "./write.ts";
 
 const ADOPTED = "context-adopted";
 
-const AdoptSchema = z.strictObject({ despite: z.array(ContextKey).optional() });
+export const AdoptSchema = z.strictObject({ despite: z.array(ContextKey).optional() });
 
 export type AdoptOptions = z.input<typeof AdoptSchema>;
 

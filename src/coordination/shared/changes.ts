@@ -20,7 +20,7 @@ import {
   wholeOf,
 } from "./kept.ts";
 
-const ChangesQuerySchema = z.strictObject({
+export const ChangesQuerySchema = z.strictObject({
   limit: z.int().positive().default(100),
   /** A version of the whole, as reading told it. */
   since: z.int().min(0).optional(),

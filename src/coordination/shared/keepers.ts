@@ -14,7 +14,7 @@ const KEEPERS = { kind: "setting", name: "keepers" } as const;
 
 const DEFAULT_ROLES = ["coordinator", "memory-keeper"] as const;
 
-const RolesSchema = z.array(Name).min(1).max(FORMAT_LIMITS.tags);
+export const KeepersSchema = z.array(Name).min(1).max(FORMAT_LIMITS.tags);
 
 export async function keepers(workspace: Workspace): Promise<readonly string[]> {
   const entry = await workspace.store.findEntry(workspace.name, KEEPERS.kind, KEEPERS.name);
@@ -27,7 +27,7 @@ export async function setKeepers(
   roles: readonly string[],
 ): Promise<readonly string[]> {
   const how = { code: "invalid_input", what: "The roles", prefix: "roles" } as const;
-  const value = { roles: [...new Set(parseOr(RolesSchema, roles, how))] };
+  const value = { roles: [...new Set(parseOr(KeepersSchema, roles, how))] };
   await changeEntry(workspace, KEEPERS, () => ({ value }));
   return value.roles;
 }

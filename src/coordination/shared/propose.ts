@@ -3,6 +3,7 @@
  * is a handoff like any other, with the change as its payload, so that it waits, is retried and leaves
  * its trail. What it contradicts is told to whoever decides about it.
  */
+
 import * as z from "zod";
 import { sha256 } from "../../canonical.ts";
 import { clip } from "../../clip.ts";
@@ -12,6 +13,7 @@ import { LocalSent, type Sent } from "../../delivery/sent.ts";
 import type { Worker } from "../../delivery/worker.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { type Contradiction, contradictionsOf } from "./contradictions.ts";
 import { conflict, notInContext } from "./errors.ts";
@@ -35,7 +37,7 @@ export const ItemNameSchema = z.strictObject({
   key: ContextKey,
 });
 
-const RetireSchema = ItemNameSchema.extend({ retire: z.literal(true) });
+export const RetireSchema = ItemNameSchema.extend({ retire: z.literal(true) });
 
 /** What is proposed: an item as it should be, or that one goes. */
 export type ContextProposal = ContextInput | (ItemName & { readonly retire: true });
@@ -43,7 +45,7 @@ export type ContextProposal = ContextInput | (ItemName & { readonly retire: true
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 export const BasedOn = z.int().positive();
 
-const ProposeSchema = z.strictObject({
+export const ProposeSchema = z.strictObject({
   /** The version of the item that was seen; nothing where there is none yet. */
   basedOn: BasedOn.optional(),
   reason: Reason,
@@ -69,10 +71,12 @@ export interface ProposalSent {
 export async function propose(
   workspace: Workspace,
   sender: Worker,
-  proposal: ContextProposal,
+  given: ContextProposal,
   options: ProposeOptions,
 ): Promise<ProposalSent> {
-  const { basedOn, reason } = parseOr(ProposeSchema, options, {
+  // Before anything is made of it: what is cut short is no longer known for what it was.
+  const { proposal, options: asked } = await heard(workspace, { proposal: given, options });
+  const { basedOn, reason } = parseOr(ProposeSchema, asked, {
     code: "invalid_input",
     what: "The proposal",
   });

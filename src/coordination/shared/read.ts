@@ -24,7 +24,7 @@ import {
 import { liveItems, type Told, wholeOf } from "./kept.ts";
 import { headOf } from "./render.ts";
 
-const ContextQuerySchema = z.strictObject({
+export const ContextQuerySchema = z.strictObject({
   /** Counts as this model does, instead of the one the agent is registered with. */
   model: z.string().min(1).optional(),
   /** As for this role, instead of the agent's own. */

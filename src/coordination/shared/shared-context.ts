@@ -9,6 +9,7 @@ import type { Work } from "../../delivery/work.ts";
 import type { Worker } from "../../delivery/worker.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
+import { hear, heard, type Told, told } from "../../memory/secret-policy.ts";
 import type { Public } from "../../public.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type Adopted, type AdoptOptions, adopt } from "./adopt.ts";
@@ -46,7 +47,7 @@ import {
 } from "./read.ts";
 import { itemOf, write } from "./write.ts";
 
-const WriteSchema = z.strictObject({
+export const WriteSchema = z.strictObject({
   /** The version of the item that was seen; left out only where there is none yet. */
   basedOn: BasedOn.optional(),
   /** Decisions it is written in spite of, by their keys. */
@@ -55,7 +56,7 @@ const WriteSchema = z.strictObject({
 
 export type ContextWriteOptions = z.input<typeof WriteSchema>;
 
-const RetireOptionsSchema = z.strictObject({
+export const RetireOptionsSchema = z.strictObject({
   basedOn: BasedOn,
   reason: z.string().min(1).max(FORMAT_LIMITS.lineLength),
 });
@@ -184,18 +185,20 @@ export class LocalSharedContext extends ContextReading {
    * Writes an item, based on the version of it that was seen. For roles that may (`hub.context.keepers()`);
    * refused where it was changed meanwhile, or speaks against a decision that holds.
    */
-  set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
+  set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<Told<ContextItem>> {
     return this.#call(async () => {
-      const body = parseOr(ContextItemSchema, item, checked);
       const asked = parseOr(WriteSchema, writing, options);
-      await requireKeeper(this.workspace, this.#self.agent);
-      const written = await write(this.workspace, this.#self, { kind: "set", item: body }, asked);
-      return itemOf(body, this.#self, written);
+      return hear(this.workspace, item, async (said, secrets) => {
+        const body = parseOr(ContextItemSchema, said, checked);
+        await requireKeeper(this.workspace, this.#self.agent);
+        const written = await write(this.workspace, this.#self, { kind: "set", item: body }, asked);
+        return told(itemOf(body, this.#self, written), secrets);
+      });
     });
   }
 
   /** Writes a decision: what was asked, what was chosen, why, and what was not chosen. */
-  decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
+  decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<Told<ContextItem>> {
     return this.set({ ...decision, section: "decisions" }, writing);
   }
 
@@ -207,7 +210,8 @@ export class LocalSharedContext extends ContextReading {
   ): Promise<{ readonly version: number; readonly memory: string }> {
     return this.#call(async () => {
       const item = named(section, key);
-      const { basedOn, reason } = parseOr(RetireOptionsSchema, retiring, options);
+      const asked = parseOr(RetireOptionsSchema, retiring, options);
+      const { basedOn, reason } = await heard(this.workspace, asked);
       await requireKeeper(this.workspace, this.#self.agent);
       const change = { kind: "retired", item, reason } as const;
       const { version, memory } = await write(this.workspace, this.#self, change, { basedOn });
@@ -219,8 +223,9 @@ export class LocalSharedContext extends ContextReading {
   project(from: string | readonly ProjectItem[] = "."): Promise<readonly ContextItem[]> {
     return this.#call(async () => {
       await requireKeeper(this.workspace, this.#self.agent);
-      const items = typeof from === "string" ? await projectFromGit(from) : projectItems(from);
-      return updateProject(this.workspace, this.#self, items);
+      const items = typeof from === "string" ? await projectFromGit(from) : from;
+      const said = await heard(this.workspace, items);
+      return updateProject(this.workspace, this.#self, projectItems(said));
     });
   }
 

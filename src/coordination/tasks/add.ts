@@ -27,7 +27,7 @@ import { DEPENDENT, newEntry, pairOf, SUBTASK, TASK, TASK_ORDER } from "./edges.
 import { keptOf, readTask, unknownTask } from "./read.ts";
 
 /** What is said of a task besides what any handoff says. */
-const QueueSchema = z.object({
+export const QueueSchema = z.object({
   task: Name,
   /** The task it is part of: it inherits that one's ledger, and that one is not done before it. */
   parent: Name.optional(),

@@ -10,7 +10,7 @@ import { infoOf, type TaskDelivery, type TaskInfo } from "./info.ts";
 import { readTask } from "./read.ts";
 import { OPEN_TASK_STATES, type OpenTaskState } from "./state.ts";
 
-const BoardSchema = z.strictObject({
+export const BoardSchema = z.strictObject({
   states: z.array(z.enum(OPEN_TASK_STATES)).optional(),
   /** Only what was given to this receiver: an agent, `role:…`, `channel:…`. */
   to: z.string().optional(),

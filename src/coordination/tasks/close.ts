@@ -2,11 +2,13 @@
  * Closing by hand: a task with nothing open is said to be done, failed or cancelled, and why. Of two who
  * close it, one does; the other is told who did, and why.
  */
+
 import * as z from "zod";
 import { overtaken, Reason } from "../../delivery/reason.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { BatonError } from "../../errors.ts";
 import type { Author } from "../../memory/record.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import { isOpen } from "../../store/rows.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { refuseClosed, taskClosed } from "../ledger/closed.ts";
@@ -18,7 +20,7 @@ import { afterClosing } from "./ended.ts";
 import { openOf, requireTask, type TaskRead } from "./read.ts";
 import { requireRight } from "./rights.ts";
 
-const CloseSchema = z.strictObject({
+export const CloseSchema = z.strictObject({
   as: z.enum(["done", "failed", "cancelled"]).default("done"),
   reason: Reason,
 });
@@ -34,7 +36,7 @@ export async function closeTask(
 ): Promise<void> {
   const task = taskName(name);
   const how = { code: "invalid_input", what: "The closing" } as const;
-  const { as, reason } = parseOr(CloseSchema, options, how);
+  const { as, reason } = await heard(workspace, parseOr(CloseSchema, options, how));
   const trunk = trunkOf(workspace);
   for (let round = 0; round < ROUNDS; round++) {
     const found = await requireTask(trunk, task);
@@ -78,7 +80,7 @@ export async function cancelWhole(
 ): Promise<void> {
   const task = taskName(name);
   const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
-  const why = parseOr(Reason, reason, how);
+  const { reason: why } = await heard(workspace, { reason: parseOr(Reason, reason, how) });
   const found = await requireTask(workspace, task);
   if (found.kept.closed !== undefined) throw taskClosed(task, found.kept.closed);
   await requireRight(workspace, by, found, "cancelled");

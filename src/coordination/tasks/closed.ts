@@ -11,7 +11,7 @@ import { CLOSED_TAG } from "./closing.ts";
 import { infoOf, type TaskInfo } from "./info.ts";
 import { readTask } from "./read.ts";
 
-const ClosedSchema = z.strictObject({
+export const ClosedSchema = z.strictObject({
   states: z.array(z.enum(["done", "failed", "cancelled"])).optional(),
   /** Only parts of this task. */
   parent: Name.optional(),

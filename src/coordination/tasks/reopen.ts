@@ -2,10 +2,12 @@
  * Reopening: the closing is taken off, with a record that says why. What had ended stays so, and does not
  * close the task again; what began because it was done goes on.
  */
+
 import { checkedReason, overtaken } from "../../delivery/reason.ts";
 import { BatonError } from "../../errors.ts";
 import type { KeptReopening } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
+import { heard } from "../../memory/secret-policy.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { trunkOf, type Workspace } from "../../store/workspace.ts";
 import { taskName } from "../ledger/release.ts";
@@ -22,7 +24,7 @@ export async function reopenTask(
   given: string,
 ): Promise<void> {
   const task = taskName(name);
-  const reason = checkedReason(given);
+  const { reason } = await heard(workspace, { reason: checkedReason(given) });
   const trunk = trunkOf(workspace);
   for (let round = 0; round < ROUNDS; round++) {
     const found = await requireTask(trunk, task);

@@ -3,6 +3,7 @@
  * they are marked with, and everything else is left alone, above all what was deleted from the
  * document. All of it in one write, or nothing; taking the same document in twice changes nothing.
  */
+
 import * as z from "zod";
 import { sha256 } from "../../canonical.ts";
 import { Name } from "../../envelope/schema.ts";
@@ -12,13 +13,14 @@ import { checkLimit, FORMAT_LIMITS } from "../../limits.ts";
 import { readOpen } from "../../memory/read.ts";
 import { type Author, type Memory, type MemoryInput, memoryOf } from "../../memory/record.ts";
 import { remember } from "../../memory/remember.ts";
+import { hear, type Told, told } from "../../memory/secret-policy.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { outdatedBy, seenMemories } from "../query.ts";
 import { typeOf } from "./headings.ts";
 import { isMarkedBy } from "./marker.ts";
 import { type DocumentEntry, parseDocument } from "./parse.ts";
 
-const OptionsSchema = z.strictObject({
+export const DocumentSchema = z.strictObject({
   /** Only says what it would do. */
   dryRun: z.boolean().default(false),
   /** The task of new entries. */
@@ -27,8 +29,8 @@ const OptionsSchema = z.strictObject({
   type: z.string().min(1).default("fact"),
 });
 
-export type DocumentOptions = z.input<typeof OptionsSchema>;
-type Checked = z.output<typeof OptionsSchema>;
+export type DocumentOptions = z.input<typeof DocumentSchema>;
+type Checked = z.output<typeof DocumentSchema>;
 
 export interface TakenEntry {
   readonly line: number;
@@ -56,11 +58,21 @@ export async function takeDocument(
   author: Author,
   document: string,
   given: DocumentOptions = {},
+): Promise<Told<DocumentReport>> {
+  const how = { code: "invalid_input", what: "The document", prefix: "document" } as const;
+  const said = { document: parseOr(z.string(), document, how) };
+  return hear(workspace, said, async (heard, secrets) =>
+    told(await takeText(workspace, author, heard.document, given), secrets),
+  );
+}
+
+async function takeText(
+  workspace: Workspace,
+  author: Author,
+  text: string,
+  given: DocumentOptions,
 ): Promise<DocumentReport> {
-  const text = parseOr(z.string(), document, {
-    ...{ code: "invalid_input", what: "The document", prefix: "document" },
-  });
-  const options = parseOr(OptionsSchema, given, { code: "invalid_input", what: "The options" });
+  const options = parseOr(DocumentSchema, given, { code: "invalid_input", what: "The options" });
   const bytes = Buffer.byteLength(text);
   checkLimit(workspace.limits, "documentBytes", { actual: bytes, path: "document" });
   const entries = parseDocument(text);

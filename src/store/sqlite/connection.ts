@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../errors.ts";
 
 /** Before this version concurrent checkpoints could lose commits (sqlite.org/wal.html). */
-const OLDEST_SQLITE = [3, 51, 3] as const;
+export const OLDEST_SQLITE = [3, 51, 3] as const;
 
 /** Opens the file and changes nothing in it: it may turn out to be somebody else's. */
 export function connect(file: string): DatabaseSync {

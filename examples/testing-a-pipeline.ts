@@ -1,0 +1,67 @@
+/**
+ * Testing a pipeline: the code that works in production, played in memory, with a clock that nobody
+ * waits for and agents that do what a script says. In any test runner; here it is Node's own.
+ *
+ * npm run example -- testing-a-pipeline
+ */
+import { test } from "node:test";
+import type { Agent, Work } from "batonpass";
+import {
+  completes,
+  dies,
+  expectLine,
+  fails,
+  memoryHub,
+  notes,
+  play,
+  scriptedAgent,
+} from "batonpass/testing";
+
+const RULE = "Do not touch the test fixtures";
+
+/** Yours: how a task begins. */
+const begin = (planner: Agent) =>
+  planner.handoff({ to: "coder", task: "auth", intent: "Refactor auth", constraints: [RULE] });
+
+/** Yours: what your coder does with a piece of work. */
+async function code(work: Work): Promise<void> {
+  await work.note("Extracted validateToken(); 47 of 47 tests pass.");
+  await work.handoff({ to: "role:critic", action: "needs_review" });
+}
+
+test("the rule reaches the critic, also when the first one dies at work", async () => {
+  await using kit = memoryHub();
+  const { hub, clock } = kit;
+  const planner = await hub.agent("planner", { role: "planner" });
+  const coder = await scriptedAgent(hub, "coder", { role: "coder" }, () => code);
+  const critic = await scriptedAgent(hub, "critic", { role: "critic" }, [
+    notes("Read half of it."),
+    dies(),
+    completes("Approved."),
+  ]);
+
+  await begin(planner);
+  await play(hub, clock, [coder, critic]); // over the lease of the dead one, at once
+
+  (await expectLine(hub, "auth"))
+    .wentThrough("planner", "coder", "critic")
+    .keptConstraint(RULE)
+    .neverRedid("47 of 47 tests pass")
+    .attempts(2, "critic")
+    .ended("completed")
+    .nothingLost();
+});
+
+test("what no try can mend is parked, and nothing is lost", async () => {
+  await using kit = memoryHub();
+  const { hub, clock } = kit;
+  const planner = await hub.agent("planner", { role: "planner" });
+  const coder = await scriptedAgent(hub, "coder", { role: "coder" }, () =>
+    fails("The sandbox does not start"),
+  );
+
+  await begin(planner);
+  await play(hub, clock, [coder]); // over every backoff
+
+  (await expectLine(hub, "auth")).wentThrough("planner", "coder").ended("dead").nothingLost();
+});

@@ -1,0 +1,85 @@
+/**
+ * What was read of a token is believed for a short while, so that a call costs no look-up of its own.
+ * Kept by the token's id, which is no secret, and for each store once: what proves a token is compared
+ * again each time. So long, at most, a revoked token, or one of an agent that was disabled, still opens.
+ */
+import type { EntryRow } from "../store/rows.ts";
+import type { Store } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { ANY_AGENT, type KeptToken, keptIn, TOKEN } from "./kept-token.ts";
+
+/** At most 2 seconds: stated in docs/SECURITY.md. */
+const BELIEVED_MS = 2_000;
+/** Then the one that was read first makes room. */
+const MOST = 10_000;
+
+export interface Facts {
+  readonly kept: KeptToken;
+  readonly digest: Buffer;
+  readonly isDisabled: boolean;
+  /** What the store's clock showed, and what this process's did. */
+  readonly storeAt: number;
+  readonly at: number;
+}
+
+interface Looked {
+  readonly workspace: string;
+  readonly at: number;
+  /** Shared by all who ask at the same time. */
+  readonly facts: Promise<Facts | undefined>;
+}
+
+const looks = new WeakMap<Store, Map<string, Looked>>();
+
+/** Where tokens of any workspace are looked up. */
+export type Registry = Pick<Workspace, "store" | "clock">;
+
+/** What is known of a token; undefined when the workspace has none of that id. */
+export function factsOf(
+  registry: Registry,
+  workspace: string,
+  id: string,
+): Promise<Facts | undefined> {
+  const { store, clock } = registry;
+  const known = looks.get(store) ?? new Map<string, Looked>();
+  looks.set(store, known);
+  const before = known.get(id);
+  const at = clock.now();
+  // A clock that was set back must not make belief last.
+  const isFresh = before !== undefined && at >= before.at && at - before.at < BELIEVED_MS;
+  if (isFresh && before.workspace === workspace) return before.facts;
+  const looked = { workspace, at, facts: lookUp(store, { workspace, id, at }) };
+  known.delete(id);
+  if (known.size >= MOST) known.delete(known.keys().next().value as string);
+  known.set(id, looked);
+  // Only what is there is remembered: made-up ids push nobody out, and trouble is not kept.
+  const drop = () => known.get(id) === looked && known.delete(id);
+  looked.facts.then((facts) => facts ?? drop(), drop);
+  return looked.facts;
+}
+
+/** Read again before it is believed the next time. */
+export function disbelieve(store: Store, id: string): void {
+  looks.get(store)?.delete(id);
+}
+
+async function lookUp(
+  store: Store,
+  { workspace, id, at }: { readonly workspace: string; readonly id: string; readonly at: number },
+): Promise<Facts | undefined> {
+  const entry: EntryRow | undefined = await store.findEntry(workspace, TOKEN, id);
+  if (entry === undefined) return undefined;
+  const kept = keptIn(entry);
+  const [isDisabled, { now }] = await Promise.all([
+    isOut(store, workspace, kept.agent),
+    store.listDue({ workspace, gone: [], limit: 1 }),
+  ]);
+  return { kept, digest: Buffer.from(kept.digest, "hex"), isDisabled, storeAt: now, at };
+}
+
+/** An agent that is disabled, or is none, is let in by no token. */
+async function isOut(store: Store, workspace: string, agent: string): Promise<boolean> {
+  if (agent === ANY_AGENT) return false;
+  const row = await store.findAgent(workspace, agent);
+  return row === undefined || row.status === "disabled";
+}

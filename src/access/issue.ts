@@ -1,0 +1,143 @@
+/**
+ * Issuing a token: who it stands for, what it may do, until when. The text is given back and nowhere
+ * else; the workspace keeps its digest. A token for any agent (`*`) is for a program that runs several:
+ * whoever can act as everybody has at least what coordinators have, and is called so.
+ */
+import * as z from "zod";
+import { storeTime } from "../coordination/reservations/reservation.ts";
+import { changeEntry, entriesOf, writtenValue } from "../delivery/entries.ts";
+import { AgentName } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { BatonError } from "../errors.ts";
+import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
+import { requireAgent, SYSTEM } from "../memory/agents.ts";
+import { agentDisabled } from "../memory/refusals.ts";
+import { heard } from "../memory/secret-policy.ts";
+import type { Workspace } from "../store/workspace.ts";
+import {
+  ANY_AGENT,
+  type KeptToken,
+  keptIn,
+  stateAt,
+  TOKEN,
+  type TokenInfo,
+  tokenInfo,
+} from "./kept-token.ts";
+import { ACCESS_LEVELS, reaches } from "./levels.ts";
+import { writeToken } from "./token-text.ts";
+
+/** Tokens that ended longer ago are forgotten when the next one is issued; nothing accepts them. */
+const REMEMBERED_MS = 90 * 24 * 3_600_000;
+
+/** An agent's name, or `*`. */
+export const Bearing = z.union([AgentName, z.literal(ANY_AGENT)], {
+  error: "must be an agent's name, or * for any agent of the workspace",
+});
+
+export const TokenSchema = z.strictObject({
+  access: z.enum(ACCESS_LEVELS),
+  agent: Bearing,
+  expiresInMs: z.int().positive().max(FORMAT_LIMITS.durationMs).optional(),
+  label: z.string().min(1).max(FORMAT_LIMITS.nameLength).optional(),
+});
+
+/** What a token is to be; `expiresInMs` is left out for one that holds until it is revoked. */
+export type TokenInput = z.input<typeof TokenSchema>;
+
+export interface IssuedToken {
+  /** Shown this once. */
+  readonly token: string;
+  readonly info: TokenInfo;
+}
+
+/** `by`: who asks, where the door knows. */
+export async function issueToken(
+  workspace: Workspace,
+  input: TokenInput,
+  by?: string,
+): Promise<IssuedToken> {
+  const said = await heard(workspace, input);
+  const { access, agent, expiresInMs, label } = parseOr(TokenSchema, said, {
+    code: "invalid_input",
+    what: "The token",
+  });
+  const issuedBy = checkedBy(by);
+  if (agent === ANY_AGENT && !reaches(access, "coordinator")) throw tooMuch();
+  const bearer = agent === ANY_AGENT ? agent : await bearerOf(workspace, agent);
+  const issuedAt = await storeTime(workspace);
+  await makeRoom(workspace, issuedAt);
+  const id = workspace.ids.mint("token");
+  const { text, digest } = writeToken(workspace.name, id);
+  const kept: KeptToken = {
+    access,
+    agent: bearer,
+    digest: digest.toString("hex"),
+    ...(expiresInMs === undefined ? {} : { expiresAt: issuedAt + expiresInMs }),
+    issuedAt,
+    ...(issuedBy === undefined ? {} : { issuedBy }),
+    ...(label === undefined ? {} : { label }),
+  };
+  await keep(workspace, id, kept);
+  return { token: text, info: tokenInfo(id, kept, issuedAt) };
+}
+
+export const checkedBy = (by: string | undefined): string | undefined =>
+  parseOr(Bearing.optional(), by, {
+    code: "invalid_input",
+    what: "Who does it",
+    prefix: "by",
+  });
+
+async function keep({ store, name }: Workspace, id: string, kept: KeptToken): Promise<void> {
+  const put = { kind: TOKEN, name: id, value: writtenValue(kept), basedOn: 0 };
+  if ((await store.putEntry(name, put)).kind === "put") return;
+  throw new BatonError("id_conflict", {
+    message: `There is a token ${id} already.`,
+    path: "id",
+    hint: "Ask again: ids are minted anew each time.",
+    details: { id },
+  });
+}
+
+/** The canonical id behind a name. Nobody is given a token of the hub itself. */
+async function bearerOf(workspace: Workspace, name: string): Promise<string> {
+  const { id, status } = await requireAgent(workspace, name);
+  if (id === SYSTEM) {
+    throw new BatonError("invalid_input", {
+      message: `"${SYSTEM}" is the hub itself: nobody else acts in its name.`,
+      path: "agent",
+      hint: "Register an agent of its own for whoever needs a token.",
+    });
+  }
+  if (status === "disabled") throw agentDisabled(id, "agent");
+  return id;
+}
+
+/** Counts the good ones, and forgets those that ended long ago. Two at once may both come through. */
+async function makeRoom(workspace: Workspace, now: number): Promise<void> {
+  let good = 0;
+  for await (const entry of entriesOf(workspace, TOKEN)) {
+    const kept = keptIn(entry);
+    if (stateAt(now, kept) === "good") good++;
+    else if (isForgotten(kept, now)) await forget(workspace, entry.name, now);
+  }
+  checkLimit(workspace.limits, "tokens", { actual: good + 1, path: "tokens" });
+}
+
+function isForgotten(kept: KeptToken, now: number): boolean {
+  const endedAt = kept.revokedAt ?? kept.expiresAt;
+  return endedAt !== undefined && endedAt + REMEMBERED_MS <= now;
+}
+
+async function forget(workspace: Workspace, id: string, now: number): Promise<void> {
+  await changeEntry<KeptToken>(workspace, { kind: TOKEN, name: id }, (kept) =>
+    kept !== undefined && isForgotten(kept, now) ? { value: undefined } : undefined,
+  );
+}
+
+const tooMuch = (): BatonError =>
+  new BatonError("invalid_input", {
+    message: "A token for any agent acts as everybody: it has access coordinator or admin.",
+    path: "access",
+    hint: "Name one agent, or say access: coordinator.",
+  });

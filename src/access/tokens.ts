@@ -1,0 +1,79 @@
+/** The tokens of a workspace: issued, listed, revoked. */
+import * as z from "zod";
+import { storeTime } from "../coordination/reservations/reservation.ts";
+import { changeEntry, entriesOf } from "../delivery/entries.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { BatonError } from "../errors.ts";
+import { idPattern } from "../ids.ts";
+import { FORMAT_LIMITS } from "../limits.ts";
+import { heard } from "../memory/secret-policy.ts";
+import type { Public } from "../public.ts";
+import type { EntryRow } from "../store/rows.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { disbelieve } from "./believed.ts";
+import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issue.ts";
+import { type KeptToken, keptIn, TOKEN, type TokenInfo, tokenInfo } from "./kept-token.ts";
+
+export type { IssuedToken, TokenInput } from "./issue.ts";
+export type { TokenInfo, TokenState } from "./kept-token.ts";
+
+const TokenId = z.string().regex(idPattern("token"), { error: "must be a token's id (tok_…)" });
+const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength).optional();
+
+export type Tokens = Public<LocalTokens>;
+
+export class LocalTokens {
+  readonly #workspace: Workspace;
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  /** A new token. Its text is in the answer, and nowhere else. `by`: who asks, where a door knows. */
+  add(token: TokenInput, by?: string): Promise<IssuedToken> {
+    return issueToken(this.#workspace, token, by);
+  }
+
+  /** All of them, in the order they were issued; those that ended are kept for 90 days. */
+  async list(): Promise<readonly TokenInfo[]> {
+    const now = await storeTime(this.#workspace);
+    const all: TokenInfo[] = [];
+    for await (const entry of entriesOf(this.#workspace, TOKEN)) {
+      all.push(tokenInfo(entry.name, keptIn(entry), now));
+    }
+    return all;
+  }
+
+  /**
+   * From now on nobody comes in with it; every hub knows after two seconds at most. Revoked again, it
+   * stays as it was revoked first.
+   */
+  async revoke(id: string, reason?: string, by?: string): Promise<TokenInfo> {
+    const invalid = { code: "invalid_input", what: "The revocation" } as const;
+    const token = parseOr(TokenId, id, { ...invalid, prefix: "id" });
+    const { reason: clean } = await heard(this.#workspace, { reason });
+    const why = parseOr(Reason, clean, { ...invalid, prefix: "reason" });
+    const revokedBy = checkedBy(by);
+    const revokedAt = await storeTime(this.#workspace);
+    const said = {
+      revokedAt,
+      ...(why === undefined ? {} : { reason: why }),
+      ...(revokedBy === undefined ? {} : { revokedBy }),
+    };
+    const name = { kind: TOKEN, name: token };
+    const entry = await changeEntry<KeptToken>(this.#workspace, name, (kept) => {
+      if (kept === undefined) throw unknownToken(token);
+      return kept.revokedAt === undefined ? { value: { ...kept, ...said } } : undefined;
+    });
+    disbelieve(this.#workspace.store, token);
+    return tokenInfo(token, keptIn(entry as EntryRow), revokedAt);
+  }
+}
+
+const unknownToken = (id: string): BatonError =>
+  new BatonError("unknown_token", {
+    message: `No token of this workspace has the id ${id}.`,
+    path: "id",
+    hint: "See hub.tokens.list().",
+    details: { id },
+  });

@@ -1,0 +1,76 @@
+import type { Hook } from "../../harness/hook.ts";
+import { HARNESSES, type Harness } from "../../harness/names.ts";
+import { command, STORE_OPTIONS } from "../command.ts";
+import { OK } from "../exit.ts";
+import { say } from "../terminal.ts";
+
+/** A harness waits for its hook: who has to wait for the store this long does without. */
+const BUSY_MS = 2_000;
+/** More than any harness tells a hook; beyond it nothing is read. */
+const INPUT_BYTES = 64 * 1024 * 1024;
+
+export const hook = command({
+  name: "hook",
+  summary: "answers a hook of a harness (baton setup installs them); never stands in its way",
+  args: [
+    { name: "harness", help: "who runs the hook", choices: HARNESSES },
+    { name: "event", help: "what happened, as the harness calls it: SessionStart, …" },
+  ],
+  options: {
+    as: { type: "text", value: "<agent>", help: "in whose name; else the harness's own" },
+    tokens: { type: "number", value: "<n>", help: "of what the model is told; else 2000" },
+    strict: { type: "flag", help: "fails when something is wrong, instead of saying so only" },
+    ...STORE_OPTIONS,
+  },
+
+  async run({ args: [harness = "", event = ""], options }) {
+    const { as = harness, tokens, strict, ...choice } = options;
+    const asked = { harness: harness as Harness, event, as, tokens };
+    let file: string | undefined;
+    try {
+      const { defaultFile, fileOf } = await import("../../open-hub.ts");
+      const named = (choice.store ?? process.env["BATON_STORE"]) || undefined;
+      file = fileOf(named ?? `sqlite:${defaultFile(process.cwd())}`);
+      const { readInput } = await import("../../harness/events.ts");
+      const input = readInput(asked.harness, event, await standardInput());
+      // In the folder of the session, which need not be this process's.
+      const store = named ?? `sqlite:${defaultFile(input.cwd)}`;
+      file = fileOf(store);
+      await answer({ ...choice, store }, { ...asked, input });
+      return OK;
+    } catch (error) {
+      if (strict) throw error;
+      // Whatever it is: the session goes on without us, and whoever looks finds out why.
+      const { countTrouble, sentence } = await import("../../harness/trouble.ts");
+      process.stderr.write(`baton hook ${harness} ${event}: ${sentence(error)}\n`);
+      if (file !== undefined) countTrouble(file, { harness, event }, error);
+      return OK;
+    }
+  },
+});
+
+type Asked = Omit<Hook, "tokens"> & { readonly tokens: number | undefined };
+
+async function answer(
+  choice: { readonly store: string; readonly workspace?: string | undefined },
+  asked: Asked,
+): Promise<void> {
+  const [{ openStore }, { answerHook }, { DEFAULT_TOKENS }] = await Promise.all([
+    import("../store.ts"),
+    import("../../harness/hook.ts"),
+    import("../../harness/inject.ts"),
+  ]);
+  await using hub = await openStore(choice, { create: false, limits: { busyMs: BUSY_MS } });
+  await answerHook(hub, { ...asked, tokens: asked.tokens ?? DEFAULT_TOKENS }, say);
+}
+
+async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > INPUT_BYTES) break;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,67 @@
+/** What is set up for the harnesses: whether it would start, and whether the agent is known. */
+import { existsSync } from "node:fs";
+import { agentOf, type Found, foundSetup, startedFiles } from "../../harness/setup/found.ts";
+import {
+  CLIENTS,
+  type Client,
+  EVENTS,
+  filesOf,
+  type Places,
+  SCOPES,
+} from "../../harness/setup/plan.ts";
+import { type Finding, failed, ok, warn } from "./finding.ts";
+
+/** `agents`: who is registered; undefined where there is no store to ask. */
+export function clients(places: Places, agents: ReadonlySet<string> | undefined): Finding[] {
+  return CLIENTS.flatMap((client) => {
+    const findings = SCOPES.flatMap((scope) => {
+      const check = `${client} (${scope})`;
+      try {
+        const found = foundSetup(client, filesOf(client, scope, places));
+        const again = `baton setup ${client} --scope ${scope}`;
+        return isThere(found) ? [judged(check, client, found, { agents, again })] : [];
+      } catch (error) {
+        return [failed(check, error)];
+      }
+    });
+    return findings.length > 0
+      ? findings
+      : [ok(client, `not set up; if you use it: baton setup ${client}`)];
+  });
+}
+
+const isThere = ({ server, hooks }: Found): boolean => server !== undefined || hooks.size > 0;
+
+function judged(
+  check: string,
+  client: Client,
+  found: Found,
+  { agents, again }: { readonly agents: ReadonlySet<string> | undefined; readonly again: string },
+): Finding {
+  const gone = startedFiles(found).filter((file) => !existsSync(file));
+  if (gone.length > 0) {
+    const told = `starts ${gone.join(" and ")}, which is not there`;
+    return {
+      check,
+      status: "fail",
+      found: told,
+      mend: `Set it up again: ${again}`,
+      code: "file_unusable",
+    };
+  }
+  const missing = EVENTS[client].filter((event) => !found.hooks.has(event));
+  if (found.server === undefined || missing.length > 0) {
+    const parts = [...(found.server === undefined ? ["the MCP server"] : []), ...missing];
+    return warn(
+      check,
+      `not all of it is set up: without ${parts.join(", ")}`,
+      `Set it up again: ${again}`,
+    );
+  }
+  const agent = agentOf(found) ?? "";
+  if (agents !== undefined && !agents.has(agent)) {
+    const mend = `Register it (baton agent add ${agent} --role agent), or start a session: it does.`;
+    return warn(check, `acts as ${agent}, whom nobody registered here`, mend);
+  }
+  return ok(check, `MCP server and ${found.hooks.size} hooks; acts as ${agent}`);
+}

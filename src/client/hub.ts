@@ -1,0 +1,381 @@
+/**
+ * A hub over HTTP: the same shape as one in this process, each method one call of the wire. What is a
+ * function of the caller's (payload types, listeners) and what is the caller's own (files, keys) stays
+ * at this end.
+ */
+import * as z from "zod";
+import type { Agent } from "../agent.ts";
+import { type FileArtifact, fileArtifact } from "../context/files.ts";
+import type { LintReport } from "../context/lint.ts";
+import type { LintRules } from "../context/lint-rules.ts";
+import type { RoleProfile } from "../context/profiles.ts";
+import type { ReadMemory, ReadOptions } from "../context/reading.ts";
+import type { RoleProfileInfo } from "../context/roles.ts";
+import type { Ledger } from "../coordination/ledger/ledger.ts";
+import type { ReservationsQuery } from "../coordination/reservations/list.ts";
+import type { Reservation } from "../coordination/reservations/reservation.ts";
+import type { Timeline, TimelineQuery } from "../coordination/timeline.ts";
+import { checkedWait, type WaitOptions } from "../delivery/answers.ts";
+import type { BreakerInfo } from "../delivery/breaker.ts";
+import type { ChannelInfo, ChannelState } from "../delivery/channels.ts";
+import type { DeadLetter, DeadQuery } from "../delivery/dead.ts";
+import type { DeliveryRow } from "../delivery/forms.ts";
+import type { LineStep } from "../delivery/line.ts";
+import type { Route, RouteInfo } from "../delivery/routes.ts";
+import type { Shown } from "../delivery/show.ts";
+import { deliveryId } from "../delivery/unknown-delivery.ts";
+import type { ShownView } from "../delivery/views.ts";
+import type { Warning } from "../delivery/warnings.ts";
+import type { JsonSchema } from "../envelope/json-schema.ts";
+import type { PayloadType } from "../envelope/payload.ts";
+import { Name } from "../envelope/schema.ts";
+import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import {
+  checkedSession,
+  filesFolder,
+  type Hub,
+  type HubOptions,
+  type SessionOptions,
+} from "../hub.ts";
+import type { BackupOptions, BackupReport } from "../keeping/backup.ts";
+import type { ExportOptions, ExportReport, ExportToOptions } from "../keeping/export.ts";
+import type { ImportOptions, ImportReport, ImportSource } from "../keeping/import.ts";
+import type { KeepingQuery } from "../keeping/query.ts";
+import { DEFAULT_LIMITS } from "../limits.ts";
+import type { AgentInfo, AgentProfile } from "../memory/agents.ts";
+import type { Impact, ImpactQuery } from "../memory/blast-radius.ts";
+import type { BranchesQuery, BranchInfo } from "../memory/branches.ts";
+import type { BranchDiff, DiffQuery } from "../memory/compare.ts";
+import type { PruneOptions, PruneReport } from "../memory/prune.ts";
+import type { QuarantinedMemory, QuarantineQuery } from "../memory/quarantine.ts";
+import type { RecentQuery } from "../memory/read.ts";
+import type { Recalled, RecallQuery } from "../memory/recall.ts";
+import type { Memory } from "../memory/record.ts";
+import type { RetentionRules } from "../memory/retention.ts";
+import type { FoundSecrets, SecretsQuery } from "../memory/secrets-found.ts";
+import type { SqlAnswer, SqlOptions } from "../memory/sql.ts";
+import type { TraceCounts } from "../memory/trace-log.ts";
+import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces.ts";
+import type { InputOf, OutputOf } from "../wire/calls.ts";
+import { RemoteAgent } from "./agent.ts";
+import { RemoteHubFailures } from "./failures.ts";
+import { backupTo, exportLines, exportTo, importFrom, memoryLines } from "./keeping.ts";
+import { keyNotSent } from "./options.ts";
+import { RemoteHubContext } from "./shared-context.ts";
+import { runSql } from "./sql.ts";
+import type { Base } from "./station.ts";
+import { RemoteTaskBoard } from "./task-queue.ts";
+import { RemoteTokens } from "./tokens.ts";
+import { changesOf } from "./waiting.ts";
+import type { Wire } from "./wire.ts";
+
+type SecretMode = OutputOf<"secretPolicy">["mode"];
+
+const invalid = (what: string, prefix: string) => ({
+  code: "invalid_input" as const,
+  what,
+  prefix,
+});
+
+export class RemoteHub implements Hub {
+  readonly #base: Base;
+  readonly #wire: Wire;
+  readonly #files: string | undefined;
+  readonly workspace: string;
+  readonly context: RemoteHubContext;
+  readonly tasks: RemoteTaskBoard;
+  readonly failures: RemoteHubFailures;
+  readonly tokens: RemoteTokens;
+  #closing: Promise<void> | undefined;
+
+  constructor(base: Base, options: HubOptions & { readonly workspace: string }) {
+    this.#base = base;
+    this.#wire = base.wire;
+    this.#files = filesFolder(options);
+    this.workspace = options.workspace;
+    this.context = new RemoteHubContext(base.wire);
+    this.tasks = new RemoteTaskBoard(base.wire);
+    this.failures = new RemoteHubFailures(base.wire);
+    this.tokens = new RemoteTokens(base.wire);
+  }
+
+  /** The hub's address. */
+  get store(): string {
+    return this.#wire.connection.hub;
+  }
+
+  async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
+    const { instance = this.#base.ids.mint("session"), lease } = checkedSession(session);
+    if (profile?.key !== undefined) throw keyNotSent(name);
+    const info =
+      profile === undefined
+        ? await this.#wire.call("getAgent", { name })
+        : await this.#wire.call("registerAgent", { name, profile });
+    return new RemoteAgent(this.#base, info, { instance, lease });
+  }
+
+  agents(): Promise<AgentInfo[]> {
+    return this.#wire.call("listAgents", {});
+  }
+
+  read(memory: string, options: ReadOptions = {}): Promise<ReadMemory> {
+    return this.#wire.call("readMemory", { ...options, id: memory });
+  }
+
+  recent(query: RecentQuery = {}): Promise<Memory[]> {
+    return this.#wire.call("recent", query);
+  }
+
+  branches(query: BranchesQuery = {}): Promise<BranchInfo[]> {
+    return this.#wire.call("listBranches", query);
+  }
+
+  diff(branch: string, query: DiffQuery = {}): Promise<BranchDiff> {
+    return this.#wire.call("diffBranch", { ...query, name: branch });
+  }
+
+  impact(memory: string, query: ImpactQuery = {}): Promise<Impact> {
+    return this.#wire.call("impact", { ...query, id: memory });
+  }
+
+  quarantined(query: QuarantineQuery = {}): Promise<QuarantinedMemory[]> {
+    return this.#wire.call("quarantined", query);
+  }
+
+  warnings(delivery: string): Promise<readonly Warning[]> {
+    return this.#wire.call("deliveryWarnings", { id: delivery });
+  }
+
+  recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
+    return this.#wire.call("recall", { ...query, question });
+  }
+
+  async embed(onProgress?: Parameters<Hub["embed"]>[0]): ReturnType<Hub["embed"]> {
+    const { progress } = await this.#wire.call("embed", {}, { onProgress, long: true });
+    return progress ?? undefined;
+  }
+
+  models(): Promise<OutputOf<"models">> {
+    return this.#wire.call("models", {});
+  }
+
+  async dropModel(model: string): Promise<void> {
+    await this.#wire.call("dropModel", { model });
+  }
+
+  /** Registered at this end: what is sent from here is held against it. */
+  async payload<T>(
+    name: string,
+    schema: StandardSchemaV1<unknown, T> | JsonSchema,
+  ): Promise<PayloadType<T>> {
+    const type = parseOr(Name, name, invalid("The payload type", "type"));
+    return this.#base.payloads.register<T>(type, schema);
+  }
+
+  line(task: string): Promise<LineStep[]> {
+    return this.#wire.call("line", { task });
+  }
+
+  timeline(task: string, query: TimelineQuery = {}): Promise<Timeline> {
+    return this.#wire.call("timeline", { ...query, task });
+  }
+
+  delivery(id: string): Promise<Shown> {
+    return this.#wire.call("showDelivery", { id });
+  }
+
+  changes(id: string, options: WaitOptions = {}): AsyncGenerator<DeliveryRow, void, undefined> {
+    return changesOf(this.#wire, deliveryId(id), checkedWait(options));
+  }
+
+  view(delivery: string): Promise<readonly ShownView[]> {
+    return this.#wire.call("views", { id: delivery });
+  }
+
+  async primer(delivery: string): Promise<string> {
+    return (await this.#wire.call("primer", { id: delivery })).text;
+  }
+
+  /** A file of this end. */
+  async artifact(path: string): Promise<FileArtifact> {
+    const named = parseOr(z.string().min(1), path, invalid("The path", "path"));
+    return fileArtifact({ files: this.#files, limits: DEFAULT_LIMITS }, named);
+  }
+
+  async holder(handle: string): Promise<string> {
+    return (await this.#wire.call("holder", { handle })).agent;
+  }
+
+  attempts(delivery: string): Promise<OutputOf<"attempts">> {
+    return this.#wire.call("attempts", { id: delivery });
+  }
+
+  dead(query: DeadQuery = {}): Promise<readonly DeadLetter[]> {
+    return this.#wire.call("dead", query);
+  }
+
+  breakers(): Promise<BreakerInfo[]> {
+    return this.#wire.call("breakers", {});
+  }
+
+  async resetBreaker(receiver: string): Promise<void> {
+    await this.#wire.call("resetBreaker", { receiver });
+  }
+
+  channel(name: string, state?: ChannelState): Promise<ChannelInfo> {
+    return this.#wire.call("setChannel", { name, state });
+  }
+
+  channels(): Promise<ChannelInfo[]> {
+    return this.#wire.call("listChannels", {});
+  }
+
+  subscribers(channel: string): Promise<string[]> {
+    return this.#wire.call("subscribers", { name: channel });
+  }
+
+  async route(name: string, route: Route | undefined): Promise<void> {
+    if (route === undefined) await this.#wire.call("dropRoute", { name });
+    else await this.#wire.call("setRoute", { ...route, name });
+  }
+
+  routes(): Promise<RouteInfo[]> {
+    return this.#wire.call("listRoutes", {});
+  }
+
+  async ledger(task: string): Promise<Ledger | undefined> {
+    return (await this.#wire.call("ledger", { task })).ledger ?? undefined;
+  }
+
+  releasers(roles?: readonly string[]): Promise<readonly string[]> {
+    return roles === undefined
+      ? this.#wire.call("releasers", {})
+      : this.#wire.call("setReleasers", { roles });
+  }
+
+  async secretPolicy(mode?: SecretMode): Promise<SecretMode> {
+    const told =
+      mode === undefined
+        ? await this.#wire.call("secretPolicy", {})
+        : await this.#wire.call("setSecretPolicy", { mode });
+    return told.mode;
+  }
+
+  secretsFound(query: SecretsQuery = {}): Promise<FoundSecrets> {
+    return this.#wire.call("secretsFound", query);
+  }
+
+  reservations(query: ReservationsQuery = {}): Promise<readonly Reservation[]> {
+    return this.#wire.call("reservations", query);
+  }
+
+  lint(envelope: string): Promise<LintReport> {
+    return this.#wire.call("lintEnvelope", { id: envelope });
+  }
+
+  lintRules(rules?: LintRules): Promise<OutputOf<"lintRules">> {
+    return rules === undefined
+      ? this.#wire.call("lintRules", {})
+      : this.#wire.call("setLintRules", { rules });
+  }
+
+  async profile(role: string, profile: RoleProfile | undefined): Promise<void> {
+    if (profile === undefined) await this.#wire.call("dropProfile", { role });
+    else await this.#wire.call("setProfile", { role, profile });
+  }
+
+  profiles(): Promise<RoleProfileInfo[]> {
+    return this.#wire.call("profiles", {});
+  }
+
+  async pause(agent: string): Promise<void> {
+    await this.#wire.call("pauseAgent", { name: agent });
+  }
+
+  async resume(agent: string): Promise<void> {
+    await this.#wire.call("resumeAgent", { name: agent });
+  }
+
+  async carryOut(): Promise<void> {
+    await this.#wire.call("carryOut", {});
+  }
+
+  events(after = 0, limit = 100): Promise<OutputOf<"listEvents">> {
+    return this.#wire.call("listEvents", { after, limit });
+  }
+
+  sql(query: string, options: SqlOptions = {}): Promise<SqlAnswer> {
+    return runSql(this.#wire, query, options);
+  }
+
+  traces(query: TracesQuery = {}): Promise<Memory[]> {
+    return this.#wire.call("traces", query);
+  }
+
+  traceSessions(query: TraceSessionsQuery = {}): Promise<TraceInfo[]> {
+    return this.#wire.call("traceSessions", query);
+  }
+
+  /** What came of all that was traced through this hub. */
+  traceCounts(): TraceCounts {
+    return this.#base.tally.counts;
+  }
+
+  retention(rules?: RetentionRules): Promise<RetentionRules> {
+    return rules === undefined
+      ? this.#wire.call("retention", {})
+      : this.#wire.call("setRetention", { rules });
+  }
+
+  prune(options: PruneOptions = {}): Promise<PruneReport> {
+    const { onProgress, ...rest } = options;
+    return this.#wire.call("prune", rest, { onProgress, long: true });
+  }
+
+  books(): Promise<OutputOf<"books">> {
+    return this.#wire.call("books", {});
+  }
+
+  verify(onProgress?: Parameters<Hub["verify"]>[0]): Promise<OutputOf<"verify">> {
+    return this.#wire.call("verify", {}, { onProgress, long: true });
+  }
+
+  export(options: ExportOptions = {}): AsyncGenerator<string, unknown, undefined> {
+    return exportLines(this.#wire, options);
+  }
+
+  exportTo(file: string, options: ExportToOptions = {}): Promise<ExportReport> {
+    return exportTo(this.#wire, this.workspace, file, options);
+  }
+
+  import(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
+    return importFrom(this.#wire, source, options);
+  }
+
+  exportMemories(query: KeepingQuery = {}): AsyncGenerator<string, void, undefined> {
+    return memoryLines(this.#wire, query);
+  }
+
+  async exportMarkdown(query: KeepingQuery = {}): Promise<string> {
+    return (await this.#wire.call("exportMarkdown", query)).text;
+  }
+
+  backup(file: string, options: BackupOptions = {}): Promise<BackupReport> {
+    return backupTo(this.#wire, this.workspace, file, options);
+  }
+
+  indexState(): Promise<OutputOf<"indexState">> {
+    return this.#wire.call("indexState", {});
+  }
+
+  /** Stores what was traced, ends what waits, and closes this end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#base.tally.drain().then(() => this.#wire.connection.close());
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

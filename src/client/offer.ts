@@ -1,0 +1,110 @@
+/** An offer that a hub over HTTP has claimed for this receiver, to accept or to leave. */
+import { primerOf } from "../context/primer.ts";
+import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
+import { TAKING, TakingSchema } from "../delivery/accept.ts";
+import type { DeliveryRow, OfferForm } from "../delivery/forms.ts";
+import type { Offer } from "../delivery/offer.ts";
+import type { Receipt, ReceiptSource } from "../delivery/receipt.ts";
+import type { Warning } from "../delivery/warnings.ts";
+import type { Settling, Work } from "../delivery/work.ts";
+import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { isBatonError } from "../errors.ts";
+import type { Station } from "./station.ts";
+import { RemoteWork } from "./work.ts";
+
+export class RemoteOffer<T = unknown> implements Offer<T> {
+  readonly #station: Station;
+  #form: OfferForm;
+
+  constructor(station: Station, form: OfferForm) {
+    this.#station = station;
+    this.#form = form;
+  }
+
+  get id(): string {
+    return this.#form.delivery.id;
+  }
+
+  get task(): string {
+    return this.#form.delivery.task;
+  }
+
+  get from(): string {
+    return this.#form.delivery.sender;
+  }
+
+  get delivery(): DeliveryRow {
+    return this.#form.delivery;
+  }
+
+  get handle(): string {
+    return this.#form.handle;
+  }
+
+  toJSON(): OfferForm {
+    return this.#form;
+  }
+
+  get envelope(): EnvelopeOf<T> {
+    return this.#form.envelope as EnvelopeOf<T>;
+  }
+
+  get primer(): string {
+    const { id: agent, role } = this.#station.info;
+    return primerOf(this.#form.envelope, { agent, role });
+  }
+
+  get redelivered(): boolean {
+    return this.#form.delivery.attempt > 1;
+  }
+
+  async warnings(): Promise<readonly Warning[]> {
+    return this.#station.wire.call("deliveryWarnings", { id: this.id });
+  }
+
+  async conflicts(): Promise<readonly ReservationConflict[]> {
+    return this.#station.wire.call("offerConflicts", { handle: this.handle });
+  }
+
+  async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
+    const { receipt } = parseOr(TakingSchema, options, TAKING);
+    if (receipt !== undefined || this.#form.envelope.receipt) await this.#refresh();
+    for (;;) {
+      const { id } = this.#form.envelope;
+      try {
+        return await this.#accepted(receiptIn(receipt, this.#form.envelope));
+      } catch (error) {
+        if (!isBatonError(error) || error.code !== "receipt_required") throw error;
+        await this.#refresh();
+        // Made for an envelope that was added to meanwhile: made anew, it may fit.
+        if (typeof receipt !== "function" || this.#form.envelope.id === id) throw error;
+      }
+    }
+  }
+
+  async decline(reason: string): Promise<Settling<T>> {
+    const { handle, envelope } = this.#form;
+    const said = { handle, envelope: envelope.id, reason };
+    const outcome = await this.#station.wire.call("declineOffer", said);
+    if (outcome.kind === "settled") return outcome;
+    this.#form = { ...this.#form, envelope: outcome.envelope as Envelope };
+    return { kind: "extended", envelope: this.envelope };
+  }
+
+  async release(): Promise<void> {
+    await this.#station.wire.call("releaseOffer", { handle: this.handle });
+  }
+
+  async #accepted(receipt: Receipt | undefined): Promise<Work<T>> {
+    const said = { handle: this.handle, ...(receipt === undefined ? {} : { receipt }) };
+    return new RemoteWork<T>(this.#station, await this.#station.wire.call("acceptOffer", said));
+  }
+
+  async #refresh(): Promise<void> {
+    this.#form = await this.#station.wire.call("refreshOffer", { handle: this.handle });
+  }
+}
+
+const receiptIn = (source: ReceiptSource | undefined, envelope: Envelope): Receipt | undefined =>
+  typeof source === "function" ? source(envelope) : source;

@@ -1,0 +1,33 @@
+/** Opening a hub over HTTP: asks it once who it takes the caller for, so that a wrong address is told now. */
+import { systemClock } from "../clock.ts";
+import { PayloadTypes } from "../envelope/payload.ts";
+import type { HubOptions } from "../hub.ts";
+import { randomIds } from "../ids.ts";
+import { HEADERS } from "../wire/routes.ts";
+import { Connection } from "./connection.ts";
+import { RemoteHub } from "./hub.ts";
+import { baseOf, otherWorkspace, requireRemote } from "./options.ts";
+import { PATIENCE } from "./patience.ts";
+import { TraceTally } from "./traces.ts";
+import { Wire } from "./wire.ts";
+
+export async function openRemoteHub(address: string, options: HubOptions): Promise<RemoteHub> {
+  const base = baseOf(address);
+  requireRemote(options);
+  const { token, workspace, fetch, patienceMs = PATIENCE.outageMs } = options;
+  const wire = new Wire(new Connection(base, { fetch, outageMs: patienceMs }), {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(workspace === undefined ? {} : { [HEADERS.workspace]: encodeURIComponent(workspace) }),
+  });
+  const who = await wire.call("whoAmI", {});
+  if (workspace !== undefined && who.workspace !== workspace) {
+    throw otherWorkspace(workspace, who.workspace);
+  }
+  const ids = randomIds(systemClock);
+  const { leaseMs } = who;
+  const tally = new TraceTally();
+  const payloads = new PayloadTypes();
+  const { known } = options;
+  const kept = { wire, payloads, ids, leaseMs, tally, known };
+  return new RemoteHub(kept, { ...options, workspace: who.workspace });
+}

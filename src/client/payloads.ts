@@ -1,0 +1,26 @@
+/**
+ * Payloads and outputs are held against the types registered at this end: their schemas are functions,
+ * and do not travel. What is sent is what the schema gives, as from a hub in this process.
+ */
+import { checkResult, type Result, requireExpected } from "../delivery/result.ts";
+import type { PayloadTypes } from "../envelope/payload.ts";
+import type { Envelope } from "../envelope/schema.ts";
+
+/** A draft, or whatever else has a payload. */
+export async function withPayload<D>(payloads: PayloadTypes, draft: D): Promise<D> {
+  const payload: unknown = Object(draft).payload;
+  if (typeof payload !== "object" || payload === null) return draft;
+  const { type, data } = payload as { readonly type?: unknown; readonly data?: unknown };
+  if (typeof type !== "string" || !payloads.knows(type)) return draft;
+  return { ...draft, payload: await payloads.enforce({ type, data: data as never }) };
+}
+
+/** Throws with every way in which a result is not what was expected, where a type of ours is. */
+export async function checkOutputs(
+  payloads: PayloadTypes,
+  { expects }: Pick<Envelope, "expects">,
+  result: Result,
+): Promise<void> {
+  const isOurs = expects.some(({ format }) => format !== undefined && payloads.knows(format));
+  if (isOurs) await requireExpected({ payloads }, expects, checkResult(result));
+}

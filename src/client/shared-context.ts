@@ -1,0 +1,139 @@
+/**
+ * The shared context over HTTP: the hub's door, which only looks, and an agent's, which remembers how far
+ * it has read. That is kept at this end, by the same rules as in the hub's own process.
+ */
+import type { Adopted, AdoptOptions } from "../coordination/shared/adopt.ts";
+import type {
+  ContextChange,
+  ContextChanges,
+  ContextChangesQuery,
+} from "../coordination/shared/changes.ts";
+import { type ProjectItem, projectFromGit } from "../coordination/shared/git.ts";
+import type { ContextInput, ContextItem, ContextSection } from "../coordination/shared/items.ts";
+import type {
+  ContextProposal,
+  ProposalSent,
+  ProposeOptions,
+} from "../coordination/shared/propose.ts";
+import type { ContextQuery, SharedContextText } from "../coordination/shared/read.ts";
+import type {
+  ContextRetireOptions,
+  ContextWriteOptions,
+  DecisionInput,
+  HubContext,
+  SharedContext,
+} from "../coordination/shared/shared-context.ts";
+import type { Work } from "../delivery/work.ts";
+import { errorOf, type Problem } from "./problem.ts";
+import { RemoteSent } from "./sent.ts";
+import type { Wire } from "./wire.ts";
+import { RemoteWork } from "./work.ts";
+
+/** What everybody may do: look. */
+class RemoteContext {
+  protected readonly wire: Wire;
+
+  constructor(wire: Wire) {
+    this.wire = wire;
+  }
+
+  read(query: ContextQuery = {}): Promise<SharedContextText> {
+    return this.wire.call("readContext", query);
+  }
+
+  async item(section: ContextSection, key: string): Promise<ContextItem | undefined> {
+    return (await this.wire.call("contextItem", { section, key })).item ?? undefined;
+  }
+
+  changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
+    return this.wire.call("contextChanges", query);
+  }
+
+  history(section: ContextSection, key: string): Promise<readonly ContextChange[]> {
+    return this.wire.call("contextHistory", { section, key });
+  }
+}
+
+export class RemoteHubContext extends RemoteContext implements HubContext {
+  keepers(roles?: readonly string[]): Promise<readonly string[]> {
+    return roles === undefined
+      ? this.wire.call("keepers", {})
+      : this.wire.call("setKeepers", { roles });
+  }
+}
+
+export class RemoteSharedContext extends RemoteContext implements SharedContext {
+  readonly #role: string;
+  /** As far as this session has read. */
+  #seen = 0;
+
+  constructor(wire: Wire, role: string) {
+    super(wire);
+    this.#role = role;
+  }
+
+  get seen(): number {
+    return this.#seen;
+  }
+
+  sawUpTo(version: number): void {
+    this.#seen = Math.max(this.#seen, version);
+  }
+
+  override async read(query: ContextQuery = {}): Promise<SharedContextText> {
+    const text = await super.read(query);
+    // Some of it, or what matters to another role, leaves something to be told.
+    const { sections, role = this.#role } = query;
+    if (sections === undefined && role === this.#role) this.#seen = text.version;
+    return text;
+  }
+
+  override async changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
+    const told = await super.changes({ since: this.#seen, ...query });
+    if (told.since <= this.#seen) this.sawUpTo(told.version);
+    return told;
+  }
+
+  set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
+    return this.wire.call("setContext", { ...writing, item });
+  }
+
+  decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
+    return this.set({ ...decision, section: "decisions" }, writing);
+  }
+
+  retire(
+    section: ContextSection,
+    key: string,
+    retiring: ContextRetireOptions,
+  ): Promise<{ readonly version: number; readonly memory: string }> {
+    return this.wire.call("retireContext", { ...retiring, section, key });
+  }
+
+  /** The project is where the caller is: git is asked at this end. */
+  async project(from: string | readonly ProjectItem[] = "."): Promise<readonly ContextItem[]> {
+    const items = typeof from === "string" ? await projectFromGit(from) : from;
+    return this.wire.call("updateProject", { items });
+  }
+
+  async propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposalSent> {
+    const { sent, ...rest } = await this.wire.call("proposeContext", { ...proposal, change });
+    return { ...rest, sent: new RemoteSent(this.wire, sent) };
+  }
+
+  async adopt(work: Work, adopting: AdoptOptions = {}): Promise<Adopted> {
+    const { handle } = work;
+    const call = () =>
+      this.wire.call("adoptContext", { ...adopting, handle, envelope: work.envelope.id });
+    if (!(work instanceof RemoteWork)) return revived(await call());
+    const adopted = await work.settledBy(call, ({ kind }) => kind !== "extended");
+    if (adopted.kind === "extended") work.goOnTo(adopted.envelope);
+    return revived(adopted);
+  }
+}
+
+/** An error does not stay one on the way. */
+function revived(adopted: Adopted): Adopted {
+  if (adopted.kind !== "stale") return adopted;
+  return { ...adopted, conflict: errorOf(adopted.conflict as Problem) };
+}

@@ -1,0 +1,27 @@
+/** SQL over HTTP: bytes travel as base64, and texts become vectors here where an embedder is given. */
+import type { Embed, SqlAnswer, SqlOptions } from "../memory/sql.ts";
+import { bytesRead, bytesWritten } from "../wire/bytes.ts";
+import type { Wire } from "./wire.ts";
+
+export async function runSql(wire: Wire, query: string, options: SqlOptions): Promise<SqlAnswer> {
+  const { embed, params, ...rest } = options;
+  const said = params?.map((param) => written(param, embed));
+  const answer = await wire.call("sql", {
+    ...rest,
+    query,
+    ...(said === undefined ? {} : { params: await Promise.all(said) }),
+  });
+  const rows = answer.rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, bytesRead(cell)])),
+  );
+  return { columns: answer.columns, rows } as SqlAnswer;
+}
+
+async function written(param: unknown, embed: Embed | undefined): Promise<unknown> {
+  if (param instanceof Float32Array) return [...param];
+  if (embed === undefined || !isMeant(param)) return bytesWritten(param);
+  return [...(await embed(param.text))];
+}
+
+const isMeant = (param: unknown): param is { readonly text: string } =>
+  typeof Object(param).text === "string";

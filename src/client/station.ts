@@ -1,0 +1,27 @@
+/** What everything that one agent has in hand over HTTP shares: who calls, and what is kept at this end. */
+import type { LeaseKind } from "../delivery/worker.ts";
+import type { PayloadTypes } from "../envelope/payload.ts";
+import type { HubOptions } from "../hub.ts";
+import type { Ids } from "../ids.ts";
+import type { AgentInfo } from "../memory/agents.ts";
+import type { RemoteTraces, TraceTally } from "./traces.ts";
+import type { Wire } from "./wire.ts";
+
+/** What a hub over HTTP has at this end. */
+export interface Base {
+  readonly wire: Wire;
+  /** Schemas of payloads are functions: they are kept here, and what is sent is held against them here. */
+  readonly payloads: PayloadTypes;
+  readonly ids: Ids;
+  readonly leaseMs: number;
+  readonly tally: TraceTally;
+  /** What `remember` does about what is known already, where it is not said. */
+  readonly known: HubOptions["known"];
+}
+
+/** The same for one agent in one session. */
+export interface Station extends Base {
+  readonly info: AgentInfo;
+  readonly lease: LeaseKind;
+  readonly traces: RemoteTraces;
+}

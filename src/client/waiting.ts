@@ -1,0 +1,74 @@
+/** Waiting over HTTP: the hub holds its answer back for a while, and is asked again until time is up. */
+import type { DeliveryRow } from "../delivery/forms.ts";
+import { isOpen } from "../delivery/forms.ts";
+import type { CallName, InputOf, OutputOf } from "../wire/calls.ts";
+import { PATIENCE } from "./patience.ts";
+import type { Wire } from "./wire.ts";
+
+export interface Wait {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** How long the hub may hold the next answer back. */
+const heldBack = (until: number): number =>
+  Math.max(0, Math.min(PATIENCE.waitMs, Math.ceil(until - performance.now())));
+
+const endOf = ({ timeoutMs = Number.POSITIVE_INFINITY }: Wait): number =>
+  performance.now() + timeoutMs;
+
+/** A call that is held back; undefined when the signal ended it. */
+async function held<Name extends CallName>(
+  wire: Wire,
+  name: Name,
+  input: InputOf<Name> & { readonly waitMs: number },
+  signal: AbortSignal | undefined,
+): Promise<OutputOf<Name> | undefined> {
+  const { waitMs } = input;
+  try {
+    return await wire.call(name, input, { signal, waitMs, waits: true });
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** Asks until something has come of it, time is up, or the signal ends it. */
+export async function untilSettled<Name extends "awaitAccepted" | "awaitCompleted">(
+  wire: Wire,
+  name: Name,
+  input: InputOf<Name>,
+  wait: Wait,
+): Promise<OutputOf<Name>> {
+  const until = endOf(wait);
+  for (let last: OutputOf<Name> | undefined; ; ) {
+    const isOver = wait.signal?.aborted === true;
+    // Asked once at least: also who waits no longer is told where it stands.
+    const waitMs = isOver ? 0 : heldBack(until);
+    const answer = await held(wire, name, { ...input, waitMs }, isOver ? undefined : wait.signal);
+    if (answer !== undefined && answer.kind !== "timeout") return answer;
+    last = answer ?? last;
+    if (last !== undefined && (isOver || until <= performance.now())) return last;
+  }
+}
+
+/** A delivery each time it has changed, first as it is now, until it is settled. */
+export async function* changesOf(
+  wire: Wire,
+  id: string,
+  wait: Wait,
+): AsyncGenerator<DeliveryRow, void, undefined> {
+  const { signal } = wait;
+  const until = endOf(wait);
+  for (let seen: string | undefined; ; ) {
+    const isFirst = seen === undefined;
+    const input = isFirst ? { id, waitMs: 0 } : { id, seen, waitMs: heldBack(until) };
+    const changed = await held(wire, "awaitChange", input, isFirst ? undefined : signal);
+    if (changed !== undefined && changed.digest !== seen) {
+      seen = changed.digest;
+      yield changed.delivery;
+      if (!isOpen(changed.delivery.state)) return;
+    } else if (signal?.aborted || until <= performance.now()) return;
+  }
+}

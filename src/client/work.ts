@@ -1,0 +1,453 @@
+/**
+ * Accepted work over HTTP. As in the hub's own process: the lease is renewed by every call and, unless it
+ * is a session's, by a heartbeat while this process lives; what was lost is told by an error and by the
+ * signal; what was not settled at the end of its block is given back. Who wants to be told of what others
+ * do has one call waiting at the hub.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { canonicalJson } from "../canonical.ts";
+import type { CheckedContext } from "../context/gaps.ts";
+import { primerOf } from "../context/primer.ts";
+import type { ReadMemory } from "../context/reading.ts";
+import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
+import type { Reserved, ReserveOptions } from "../coordination/reservations/reserve.ts";
+import type { DeliveryRow, SentForm, WorkForm } from "../delivery/forms.ts";
+import { leaseLost } from "../delivery/lease.ts";
+import type { Noted } from "../delivery/note.ts";
+import { effectOf, type Once } from "../delivery/once.ts";
+import type { Result } from "../delivery/result.ts";
+import type { Sent } from "../delivery/sent.ts";
+import type { Failure } from "../delivery/settle.ts";
+import type { ShownView, WorkViewOptions } from "../delivery/views.ts";
+import type { Warning } from "../delivery/warnings.ts";
+import {
+  alreadySettled,
+  BEATS_PER_LEASE,
+  isLoss,
+  LONGEST_TIMER_MS,
+  type Settling,
+  type Work,
+} from "../delivery/work.ts";
+import type { Draft, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
+import { type BatonError, isBatonError } from "../errors.ts";
+import type { Memory, MemoryInput } from "../memory/record.ts";
+import type { TraceStep } from "../memory/trace.ts";
+import type { CallName, InputOf, OutputOf, WorkNews } from "../wire/calls.ts";
+import { PATIENCE } from "./patience.ts";
+import { checkOutputs, withPayload } from "./payloads.ts";
+import { errorOf, isProblem } from "./problem.ts";
+import { recordedOnce } from "./once.ts";
+import { RemoteSent } from "./sent.ts";
+import type { Station } from "./station.ts";
+import { withId } from "./with-id.ts";
+import type { CallOptions } from "./wire.ts";
+
+/** What names the work, and is said with every call. */
+type Naming = "handle" | "envelope";
+
+/** How long somebody who listens pauses when the hub stays out of reach. */
+const OUTAGE_PAUSE_MS = 2_000;
+
+type HandOn = Work["handoff"];
+
+export class RemoteWork<T = unknown> implements Work<T> {
+  readonly #station: Station;
+  #form: WorkForm;
+  #leaseUntil: number;
+  readonly #heartbeat: NodeJS.Timeout | undefined;
+  #onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
+  #onWarned: ((warnings: readonly Warning[]) => void) | undefined;
+  /** Aborted when there is nothing more to listen for; undefined while nobody listens. */
+  #listening: AbortController | undefined;
+  /** The newest envelope there is, told to the holder or not. */
+  #newest: string;
+  /** What this holder was warned of: by memory, the record that says so. */
+  readonly #warned = new Map<string, string>();
+  #abort: AbortController | undefined;
+  #lost: BatonError | undefined;
+  #settled = false;
+  /** The settlement that was sent and is not yet answered. */
+  #pending: Promise<unknown> | undefined;
+  readonly #views = new Map<string, Promise<ShownView>>();
+  #conflicts: readonly ReservationConflict[];
+  #renewedAt = performance.now();
+  readonly #onClosing = () => void this.#lose(this.#station.wire.connection.closedHere);
+
+  constructor(station: Station, form: WorkForm) {
+    this.#station = station;
+    this.#form = form;
+    this.#leaseUntil = form.delivery.leaseUntil;
+    this.#newest = form.envelope.id;
+    this.#conflicts = form.conflicts;
+    station.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
+    if (station.lease === "session") return;
+    const beat = Math.min(station.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
+    this.#heartbeat = setInterval(() => void this.renew().catch(() => {}), beat).unref();
+  }
+
+  get id(): string {
+    return this.#form.delivery.id;
+  }
+
+  get handle(): string {
+    return this.#form.handle;
+  }
+
+  toJSON(): WorkForm {
+    return { ...this.#form, conflicts: this.#conflicts };
+  }
+
+  get envelope(): EnvelopeOf<T> {
+    return this.#form.envelope as EnvelopeOf<T>;
+  }
+
+  get task(): string {
+    return this.#form.envelope.task;
+  }
+
+  get attempt(): number {
+    return this.#form.delivery.attempt;
+  }
+
+  get leaseUntil(): number {
+    return this.#leaseUntil;
+  }
+
+  get acceptedBy(): string {
+    return this.#form.delivery.acceptedBy;
+  }
+
+  get redelivered(): boolean {
+    return this.#form.delivery.attempt > 1;
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#lost !== undefined) this.#abort.abort(this.#lost);
+    this.#listen();
+    return this.#abort.signal;
+  }
+
+  set onExtended(tell: ((envelope: EnvelopeOf<T>) => void) | undefined) {
+    this.#onExtended = tell;
+    this.#listen();
+  }
+
+  get onExtended(): ((envelope: EnvelopeOf<T>) => void) | undefined {
+    return this.#onExtended;
+  }
+
+  set onWarned(tell: ((warnings: readonly Warning[]) => void) | undefined) {
+    this.#onWarned = tell;
+    this.#listen();
+  }
+
+  get onWarned(): ((warnings: readonly Warning[]) => void) | undefined {
+    return this.#onWarned;
+  }
+
+  async warnings(): Promise<readonly Warning[]> {
+    return this.#station.wire.call("deliveryWarnings", { id: this.id });
+  }
+
+  get primer(): string {
+    const { id: agent, role } = this.#station.info;
+    return primerOf(this.#form.envelope, { agent, role });
+  }
+
+  async view(options: WorkViewOptions = {}): Promise<ShownView> {
+    const key = canonicalJson([this.#form.envelope.id, options], "invalid_input");
+    const before = options.anew ? undefined : this.#views.get(key);
+    if (before !== undefined) return before;
+    const composing = this.#call("view", options);
+    this.#views.set(key, composing);
+    composing.catch(() => this.#views.delete(key));
+    return composing;
+  }
+
+  async views(): Promise<readonly ShownView[]> {
+    return this.#station.wire.call("views", { id: this.id });
+  }
+
+  async freshness(): Promise<CheckedContext> {
+    return this.#call("freshness", {});
+  }
+
+  async read(id: string, level?: Level): Promise<ReadMemory> {
+    if (!this.#settled) return this.#call("readForWork", { id, level });
+    const { wire } = this.#station; // Over, and still of use to whoever had it.
+    return wire.call("readMemory", { id, freshest: true, of: this.id, level });
+  }
+
+  async reserve(
+    globs?: string | readonly string[],
+    options: ReserveOptions = {},
+  ): Promise<Reserved> {
+    this.#refuseSettled();
+    const reserved = await this.#call("reserve", { ...options, globs });
+    this.#conflicts = reserved.conflicts;
+    return reserved;
+  }
+
+  async unreserve(): Promise<void> {
+    if (!this.#settled) await this.#call("unreserve", {});
+    this.#conflicts = [];
+  }
+
+  get conflicts(): readonly ReservationConflict[] {
+    return this.#conflicts;
+  }
+
+  async note(input: MemoryInput | string): Promise<Noted> {
+    const described = typeof input === "string" ? { content: input } : input;
+    const noted = await this.#call("note", { note: withId(this.#station.ids, described) });
+    if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
+    else await this.#heardOf(noted.envelope);
+    return noted;
+  }
+
+  trace(step: TraceStep): Promise<Memory>;
+  trace(steps: readonly TraceStep[]): Promise<Memory[]>;
+  trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
+    const many = Array.isArray(step);
+    const all = this.#traceAll(many ? step : [step]);
+    const traced = many ? all : all.then((memories) => memories[0] as Memory);
+    traced.catch(() => {}); // As an agent's: tracing alone never ends a process.
+    return traced;
+  }
+
+  async complete(result: Result = {}): Promise<Settling<T>> {
+    return this.#settle(async () => {
+      await checkOutputs(this.#station.payloads, this.#form.envelope, result);
+      return this.#call("complete", { result });
+    });
+  }
+
+  async clarify(question: string): Promise<Settling<T>> {
+    return this.#settle(() => this.#call("clarify", { question }));
+  }
+
+  async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
+    const own = effectOf(key, effect);
+    this.#refuseSettled();
+    return recordedOnce(own.effect, {
+      begin: () => this.#call("beginOnce", { key: own.key }),
+      record: (result) => this.#call("recordOnce", { key: own.key, result }),
+    });
+  }
+
+  async fail(failure: Failure): Promise<Settling<T>> {
+    return this.#settle(() => this.#call("fail", { failure }));
+  }
+
+  async decline(reason: string): Promise<Settling<T>> {
+    return this.#settle(() => this.#call("decline", { reason }));
+  }
+
+  async release(): Promise<DeliveryRow> {
+    this.#refuseSettled();
+    const delivery = await this.#ending(this.#call("release", {}));
+    this.#end();
+    return delivery;
+  }
+
+  async handoff<Next extends object = object>(
+    draft: Parameters<HandOn>[0],
+    sending: Parameters<HandOn>[1] = {},
+  ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
+    this.#refuseSettled();
+    const handing = async (): Promise<OutputOf<"handOn">> => {
+      const checked = await withPayload(this.#station.payloads, draft);
+      return this.#call("handOn", { ...sending, draft: checked as Partial<Draft> });
+    };
+    const outcome = await this.#ending(handing());
+    if (outcome.kind === "extended") return this.#extend(outcome.envelope as Envelope);
+    this.#end();
+    return new RemoteSent<Next>(this.#station.wire, outcome as SentForm);
+  }
+
+  async renew(): Promise<void> {
+    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#settled) return;
+    this.#renewedAt = performance.now();
+    try {
+      const { leaseUntil, envelope } = await this.#say("renewWork", {});
+      this.#leaseUntil = leaseUntil;
+      await this.#heardOf(envelope);
+    } catch (error) {
+      if (!isLoss(error)) throw error;
+      if (this.#pending !== undefined) return; // Being settled: the answer to that is the one to tell.
+      throw this.#lose(error);
+    }
+  }
+
+  /** Settled by another call of its holder's: adopting what it proposes, deciding what it reports. */
+  async settledBy<Answer>(call: () => Promise<Answer>, isOver: (answer: Answer) => boolean) {
+    this.#refuseSettled();
+    const answer = await this.#ending(call());
+    if (isOver(answer)) this.#end();
+    return answer;
+  }
+
+  /** Told of an addition by another call of its holder's. */
+  goOnTo(envelope: Envelope): void {
+    this.#extend(envelope);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pending?.catch(() => {}); // Told to whoever settled it.
+    if (this.#settled) return;
+    await this.release().catch((error: unknown) => {
+      if (this.#lost === undefined) throw error;
+    });
+  }
+
+  async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
+    const own = steps.map((step) => ({ task: this.task, ...step }));
+    const traced = this.#station.traces.add(own);
+    if (performance.now() - this.#renewedAt >= this.#station.leaseMs / BEATS_PER_LEASE) {
+      await this.renew().catch(() => {}); // A loss is told by the signal.
+    }
+    return traced;
+  }
+
+  /** A call on this work. What says that it was lost ends it. */
+  async #call<Name extends CallName>(
+    name: Name,
+    input: Omit<InputOf<Name>, Naming>,
+    options?: CallOptions,
+  ): Promise<OutputOf<Name>> {
+    try {
+      return await this.#say(name, input, options);
+    } catch (error) {
+      if (isLoss(error)) this.#lose(error);
+      throw error;
+    }
+  }
+
+  #say<Name extends CallName>(
+    name: Name,
+    input: Omit<InputOf<Name>, Naming>,
+    options?: CallOptions,
+  ): Promise<OutputOf<Name>> {
+    const { handle, envelope } = this.#form;
+    const said = { envelope: envelope.id, ...input, handle } as InputOf<Name>;
+    return this.#station.wire.call(name, said, options);
+  }
+
+  async #settle(settling: () => Promise<Settling<unknown>>): Promise<Settling<T>> {
+    this.#refuseSettled();
+    const outcome = await this.#ending(settling());
+    if (outcome.kind === "extended") return this.#extend(outcome.envelope as Envelope);
+    this.#end();
+    return outcome;
+  }
+
+  async #ending<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
+    this.#pending = outcome;
+    try {
+      return await outcome;
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  #extend(envelope: Envelope): { kind: "extended"; envelope: EnvelopeOf<T> } {
+    this.#form = { ...this.#form, envelope };
+    this.#newest = envelope.id;
+    return { kind: "extended", envelope: this.envelope };
+  }
+
+  // Being told ----------------------------------------------------------------------------------
+
+  #listen(): void {
+    if (this.#settled) return;
+    if (this.#listening !== undefined) {
+      this.#lookAgain(); // Somebody else wants to be told: also of what happened before.
+      return;
+    }
+    this.#listening = new AbortController();
+    this.#follow(this.#listening.signal).catch(() => {}); // A hint only: settling tells of it all the same.
+  }
+
+  /** One call waits at the hub, as long as there is something to listen for. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    let warned: string | undefined;
+    for (let waitMs = 0; !signal.aborted; waitMs = PATIENCE.waitMs) {
+      const asked = { envelope: this.#newest, warned, waitMs };
+      try {
+        const news = await this.#say("awaitWork", asked, { signal, waitMs, waits: true });
+        warned = news.warned;
+        await this.#hear(news);
+      } catch (error) {
+        if (isLoss(error)) return void (this.#pending ?? this.#lose(error));
+        if (!signal.aborted) await sleep(OUTAGE_PAUSE_MS, undefined, { signal, ref: false });
+      }
+    }
+  }
+
+  #lookAgain(): void {
+    const looking = this.#say("awaitWork", { waitMs: 0 }).then((news) => this.#hear(news));
+    looking.catch(() => {}); // As above.
+  }
+
+  async #hear({ lost, extended, warnings }: WorkNews): Promise<void> {
+    if (this.#settled || this.#pending !== undefined) return;
+    if (isProblem(lost)) return void this.#lose(errorOf(lost));
+    if (extended !== undefined) {
+      this.#newest = extended.id;
+      this.#tellExtension(extended);
+    }
+    this.#tellWarnings(warnings);
+  }
+
+  /** A call has told which envelope counts now. */
+  async #heardOf(newest: string): Promise<void> {
+    if (newest === this.#form.envelope.id || this.#onExtended === undefined) return;
+    const { extended } = await this.#say("awaitWork", { waitMs: 0 });
+    if (extended !== undefined) this.#tellExtension(extended);
+  }
+
+  /**
+   * Goes on to a newer envelope only where the holder is told of it: what nobody has seen does not
+   * count as looked at.
+   */
+  #tellExtension(newer: Envelope): void {
+    const tell = this.#onExtended;
+    if (this.#settled || tell === undefined || newer.id === this.#form.envelope.id) return;
+    const { envelope } = this.#extend(newer);
+    queueMicrotask(() => tell(envelope)); // What it throws is its own.
+  }
+
+  /** Each warning once; one that was lifted and comes back is another. */
+  #tellWarnings(warnings: readonly Warning[]): void {
+    const tell = this.#onWarned;
+    if (this.#settled || tell === undefined) return;
+    const news = warnings.filter(({ memory, record }) => this.#warned.get(memory) !== record);
+    for (const { memory, record } of news) this.#warned.set(memory, record);
+    if (news.length > 0) queueMicrotask(() => tell(news));
+  }
+
+  // The end -------------------------------------------------------------------------------------
+
+  #refuseSettled(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#settled || this.#pending !== undefined) throw alreadySettled(this.id);
+  }
+
+  /** What this holder settled itself is over, not lost: a late note or heartbeat changes nothing. */
+  #lose(error: BatonError): BatonError {
+    if (this.#settled && this.#lost === undefined) return error;
+    this.#end();
+    this.#lost = error;
+    this.#abort?.abort(error);
+    return error;
+  }
+
+  #end(): void {
+    this.#settled = true;
+    clearInterval(this.#heartbeat);
+    this.#listening?.abort();
+    this.#station.wire.connection.closing.removeEventListener("abort", this.#onClosing);
+  }
+}

@@ -1,0 +1,80 @@
+/** What happened in a session, as steps of its trace: every prompt, tool call and last message. */
+import type { Agent } from "../agent.ts";
+import type { Hub } from "../hub.ts";
+import type { TraceStep } from "../memory/trace.ts";
+import { bounded } from "./bounded.ts";
+import type { HookEvent, HookInput } from "./events.ts";
+import { heldNow, taskOf } from "./session.ts";
+import { lastMessage } from "./transcript.ts";
+
+/** Not those of a start or a compaction, which leave other records. */
+type Captured = Exclude<HookEvent, { kind: "start" | "compaction" }>;
+
+export async function capture(
+  { hub, agent }: { readonly hub: Hub; readonly agent: Agent },
+  harness: string,
+  input: HookInput,
+  event: Captured,
+): Promise<TraceStep[]> {
+  const accepted =
+    event.kind === "tool-ends" && event.ok ? await acceptedBy(hub, agent, event) : [];
+  const task = accepted[0]?.task ?? (await taskOf(hub, agent));
+  const { subagent } = input;
+  const tags = [harness, ...(subagent === undefined ? [] : ["subagent", subagent.id])];
+  const about = { tags: tags.map(label), ...(task === undefined ? {} : { task }) };
+  return [...accepted, ...steps(input, event).map((step) => ({ ...step, ...about }))];
+}
+
+function steps(input: HookInput, event: Captured): TraceStep[] {
+  switch (event.kind) {
+    case "prompt":
+      return [{ kind: "prompt", input: bounded(event.prompt) }];
+    case "tool-begins":
+      return [
+        { kind: "tool", name: label(event.name), content: "begins", input: bounded(event.input) },
+      ];
+    case "tool-ends":
+      return [
+        {
+          kind: "tool",
+          name: label(event.name),
+          ok: event.ok,
+          input: bounded(event.input),
+          ...(event.output === undefined ? {} : { output: bounded(event.output) }),
+          ...(event.ms === undefined || event.ms < 0 ? {} : { ms: event.ms }),
+        },
+      ];
+    case "subagent-ends":
+    case "turn-ends": {
+      const said = event.message ?? lastMessage(event.transcript);
+      if (said === undefined) return [];
+      const name = event.kind === "turn-ends" ? "turn" : (input.subagent?.type ?? "subagent");
+      return [{ kind: "result", name: label(name), output: bounded(said) }];
+    }
+  }
+}
+
+/** Labels of a record are short; a harness's names nearly always are. */
+const LABEL = 128;
+const label = (text: string): string =>
+  text.slice(0, LABEL).toWellFormed().replaceAll("\0", "") || "-";
+
+const DELIVERY = /\bdlv_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/;
+
+/**
+ * The delivery that this call accepted, if it did: from here on, what the session does belongs to its
+ * task. The harness does not tell the MCP server which session it serves, so the call's own words do.
+ */
+async function acceptedBy(
+  hub: Hub,
+  agent: Agent,
+  { name, input, output }: Extract<HookEvent, { kind: "tool-ends" }>,
+): Promise<TraceStep[]> {
+  const [called, answered] = [JSON.stringify(input) ?? "", JSON.stringify(output) ?? ""];
+  const isAccepting = /baton\w*[_.]accept$/.test(name) || /\bbaton\b.*\baccept\b/.test(called);
+  const id = isAccepting ? DELIVERY.exec(answered)?.[0] : undefined;
+  if (id === undefined) return [];
+  const { delivery } = await hub.delivery(id);
+  if (delivery.holder !== agent.id || delivery.state !== "accepted") return [];
+  return [heldNow(delivery.id, delivery.task)];
+}

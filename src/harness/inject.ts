@@ -1,0 +1,112 @@
+/**
+ * What a model is shown when a session starts, and when new work came since: what waits, what must be
+ * kept to, what the team agreed on, what happened last. Looking only: a start hook may fire for any
+ * reason and any number of times, so it never takes a handoff. Within a budget of tokens; what does not
+ * fit is left out whole, and counted.
+ */
+import type { Agent } from "../agent.ts";
+import { FENCE_NOTICE, fenced, quoted } from "../context/fence.ts";
+import { tokenizerFor } from "../context/tokens.ts";
+import type { Waiting } from "../delivery/waiting.ts";
+import { isBatonError } from "../errors.ts";
+import { MOST_CHARACTERS } from "./answer.ts";
+
+export const DEFAULT_TOKENS = 2_000;
+
+/** Tasks whose ledgers are looked at: more are not worked on at once. */
+const TASKS = 5;
+/** Of the budget, so much goes to what ledgers say at most. */
+const LEDGER_SHARE = 1 / 4;
+
+export async function startText(
+  agent: Agent,
+  waiting: readonly Waiting[],
+  tokens: number,
+): Promise<string> {
+  const count = await counterFor(agent);
+  const head = [FENCE_NOTICE, HOW].join("\n");
+  const musts = whole(await ledgerLines(agent, waiting), tokens * LEDGER_SHARE, count);
+  const before = [head, ...musts].join("\n");
+  const room = Math.max(1, tokens - count(before) - 2);
+  return fitting(room, async (most) => `${before}\n\n${await caughtUp(agent, waiting, most)}`);
+}
+
+const HOW =
+  "Baton keeps what this project's agents know and hand to each other. Nothing was accepted yet: take a handoff with the tool accept (or baton accept) when you begin with it.";
+
+/** New handoffs since the session was told; undefined when there are none. */
+export async function newsText(
+  agent: Agent,
+  news: readonly Waiting[],
+  tokens: number,
+): Promise<string | undefined> {
+  if (news.length === 0) return undefined;
+  const head = [
+    FENCE_NOTICE,
+    `New since you were told: ${news.length} for ${agent.id}. Take one with the tool accept (or baton accept) when it suits; none was accepted.`,
+  ].join("\n");
+  const lines = news.map(
+    ({ delivery: { task, sender, id }, envelope: { intent } }) =>
+      `- ${quoted(task)}, from ${sender} (${id})\n${fenced(intent)}`,
+  );
+  const all = [head, ...lines].join("\n");
+  // A token is a byte at least: what is that short needs no counting, which takes a while to load.
+  if (Buffer.byteLength(all) <= Math.min(tokens, MOST_CHARACTERS)) return all;
+  const count = await counterFor(agent);
+  return fitting(tokens, async (most) =>
+    [head, ...whole(lines, most - count(head), count)].join("\n"),
+  );
+}
+
+/** As many whole lines as fit, and how many did not. */
+function whole(lines: readonly string[], most: number, count: (text: string) => number): string[] {
+  const kept = lines.slice();
+  const told = (): string[] =>
+    kept.length === lines.length
+      ? kept
+      : [...kept, `(${lines.length - kept.length} left out for want of room: see your inbox.)`];
+  while (kept.length > 0 && count(told().join("\n")) > most) kept.pop();
+  return told();
+}
+
+/** What every task that waits here must keep to. */
+async function ledgerLines(agent: Agent, waiting: readonly Waiting[]): Promise<string[]> {
+  const tasks = [...new Set(waiting.map(({ delivery }) => delivery.task))].slice(0, TASKS);
+  const ledgers = await Promise.all(tasks.map((task) => agent.ledger(task)));
+  const lines = ledgers.flatMap((ledger) =>
+    (ledger?.constraints ?? []).map(
+      ({ rule }) => `- ${quoted(ledger?.task ?? "")}: ${quoted(rule)}`,
+    ),
+  );
+  return lines.length === 0
+    ? []
+    : [`\n## Must be kept on these tasks\n${lines[0]}`, ...lines.slice(1)];
+}
+
+/** Where what must be told does not fit, at least that it is there. */
+async function caughtUp(
+  agent: Agent,
+  waiting: readonly Waiting[],
+  tokens: number,
+): Promise<string> {
+  try {
+    return (await agent.catchUp({ tokens })).text;
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== "limit_exceeded") throw error;
+    return `You are ${agent.id}. ${waiting.length} handoffs wait or are under way; they, pins and musts take more room than there is here. Ask for them with the tool catch_up (or baton catchup).`;
+  }
+}
+
+/** Some harnesses show a long text only in part: asked again with less, until it is short enough. */
+async function fitting(tokens: number, text: (tokens: number) => Promise<string>): Promise<string> {
+  let most = tokens;
+  for (;;) {
+    const made = await text(most);
+    if (made.length <= MOST_CHARACTERS || most === 1) return made;
+    most = Math.max(1, Math.floor((most * MOST_CHARACTERS) / made.length) - 1);
+  }
+}
+
+async function counterFor(agent: Agent): Promise<(text: string) => number> {
+  return (await tokenizerFor(agent.info.model)).count;
+}

@@ -1,0 +1,52 @@
+/** What is set up for a harness now: what `baton doctor` looks at. Changes nothing. */
+import { textOf } from "./changes.ts";
+import { hooksIn } from "./hooks-file.ts";
+import { isObject, type Json, parseJson, valueAt } from "./json-edit.ts";
+import { startedBy } from "./launch.ts";
+import type { Client, Files } from "./plan.ts";
+import { TomlTable, tomlAt } from "./toml.ts";
+import { readToml } from "./toml-block.ts";
+
+export interface Found {
+  /** The command and arguments of the MCP server; undefined where there is none. */
+  readonly server: readonly string[] | undefined;
+  /** The command line of each of our hooks. */
+  readonly hooks: ReadonlyMap<string, string>;
+}
+
+export function foundSetup(client: Client, files: Files): Found {
+  const text = textOf(files.server);
+  return {
+    server: client === "codex" ? codexServer(text, files.server) : claudeServer(text, files.server),
+    hooks: hooksIn(textOf(files.hooks), files.hooks, client),
+  };
+}
+
+/** Programs and entries that must be there for any of it to start. */
+export function startedFiles({ server, hooks }: Found): readonly string[] {
+  const started = [...(server ?? []).slice(0, 2), ...[...hooks.values()].flatMap(startedBy)];
+  return [...new Set(started)];
+}
+
+/** The agent it was set up for. */
+export function agentOf({ server, hooks }: Found): string | undefined {
+  const words = server ?? [...hooks.values()][0]?.split(" ") ?? [];
+  const at = words.indexOf("--as");
+  return at < 0 ? undefined : words[at + 1];
+}
+
+function claudeServer(text: string | undefined, file: string): readonly string[] | undefined {
+  const server = valueAt(parseJson(text, file), ["mcpServers", "baton"]);
+  if (!isObject(server)) return undefined;
+  const { command, args } = server;
+  const words = [command, ...(Array.isArray(args) ? (args as readonly Json[]) : [])];
+  return words.filter((word) => typeof word === "string");
+}
+
+function codexServer(text: string | undefined, file: string): readonly string[] | undefined {
+  const server = tomlAt(readToml(text, file), ["mcp_servers", "baton"]);
+  if (!(server instanceof TomlTable)) return undefined;
+  const args = server.values.get("args");
+  const words = [server.values.get("command"), ...(Array.isArray(args) ? args : [])];
+  return words.filter((word) => typeof word === "string");
+}

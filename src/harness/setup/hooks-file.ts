@@ -1,0 +1,96 @@
+/**
+ * Our hooks in a harness's settings. Claude Code and Codex keep theirs in the same shape: for each
+ * event a list of groups, each with a list of commands. Ours are known by their command line, wherever
+ * they stand; everybody else's are left alone.
+ */
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  type JsonPath,
+  parseJson,
+  removeAt,
+  setAt,
+  unusable,
+  valueAt,
+} from "./json-edit.ts";
+import { isHookCommand } from "./launch.ts";
+
+export interface WantedHook {
+  readonly event: string;
+  readonly handler: JsonObject;
+}
+
+interface Place {
+  readonly event: string;
+  /** Of the command, and of the group around it. */
+  readonly path: JsonPath;
+  readonly group: JsonPath;
+  /** Whether the group has no other command. */
+  readonly isAlone: boolean;
+  readonly command: string;
+}
+
+export function withHooks(
+  text: string | undefined,
+  file: string,
+  harness: string,
+  wanted: readonly WantedHook[],
+): string | undefined {
+  let now = text;
+  for (const { event, handler } of wanted) {
+    const there = placesOf(now, file, harness).find((place) => place.event === event);
+    const groups = valueAt(parseJson(now, file), ["hooks", event]);
+    now =
+      there === undefined
+        ? setAt(now, ["hooks", event, Array.isArray(groups) ? groups.length : 0], {
+            hooks: [handler],
+          })
+        : // Its owner may have changed the rest.
+          setAt(now, [...there.path, "command"], handler["command"] as Json);
+  }
+  return now;
+}
+
+export function withoutHooks(
+  text: string | undefined,
+  file: string,
+  harness: string,
+): string | undefined {
+  let now = text;
+  for (;;) {
+    // From the end: what stands before keeps its place.
+    const last = placesOf(now, file, harness).at(-1);
+    if (last === undefined || now === undefined) return now;
+    now = removeAt(now, last.isAlone ? last.group : last.path);
+  }
+}
+
+/** The command lines of our hooks, by event. */
+export function hooksIn(
+  text: string | undefined,
+  file: string,
+  harness: string,
+): ReadonlyMap<string, string> {
+  return new Map(placesOf(text, file, harness).map(({ event, command }) => [event, command]));
+}
+
+function placesOf(text: string | undefined, file: string, harness: string): Place[] {
+  const hooks = parseJson(text, file)["hooks"];
+  if (hooks === undefined) return [];
+  if (!isObject(hooks)) throw unusable(file, '"hooks" is no object');
+  return Object.entries(hooks).flatMap(([event, groups]) => {
+    if (!Array.isArray(groups)) throw unusable(file, `"hooks.${event}" is no list`);
+    return (groups as readonly Json[]).flatMap((each, i) => {
+      const commands =
+        isObject(each) && Array.isArray(each["hooks"]) ? (each["hooks"] as readonly Json[]) : [];
+      return commands.flatMap((handler, j) => {
+        const command = isObject(handler) ? handler["command"] : undefined;
+        if (!isHookCommand(command, harness)) return [];
+        const group = ["hooks", event, i];
+        const isAlone = commands.length === 1;
+        return [{ event, path: [...group, "hooks", j], group, isAlone, command: String(command) }];
+      });
+    });
+  });
+}

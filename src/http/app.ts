@@ -1,0 +1,305 @@
+/**
+ * The hub over HTTP: a web-standard `fetch(Request)`. Every operation of the table becomes a route; around
+ * each stand the same few steps, in this order: may the caller talk to us at all, who is it, may it do
+ * this, how often, what did it say, was this said before; then the one line that calls the hub.
+ */
+import { Hono } from "hono";
+import { requireAccess } from "../access/refusals.ts";
+import { BatonError } from "../errors.ts";
+import type { LocalHub } from "../hub.ts";
+import type { CallName } from "../wire/calls.ts";
+import { HEADERS, type Method, ROUTES } from "../wire/routes.ts";
+import { type Caller, callerOf, header, type Open } from "./caller.ts";
+import { decode } from "./decode.ts";
+import { checkCaller, type Guard, preflight, SAFE_HEADERS, sharingHeaders } from "./guard.ts";
+import { Metrics } from "./metrics.ts";
+import type { Acting, Operation } from "./operation.ts";
+import { OPERATIONS } from "./operations.ts";
+import { pagesOf } from "./pages.ts";
+import { problemOf, problemReply, told } from "./problem.ts";
+import { type Rate, RateLimiter } from "./rate.ts";
+import { Replies, type Reply } from "./replies.ts";
+import { Sessions } from "./sessions.ts";
+import { streamRoutes } from "./stream-routes.ts";
+import { bodyOf } from "./streams.ts";
+
+export interface HttpOptions extends Partial<Guard> {
+  /**
+   * What a caller without a token may do: nothing unless told. For a hub that only this machine reaches,
+   * "coordinator" (listen.ts decides).
+   */
+  readonly open?: Open;
+  /** The longest body of a call, in bytes; an import has no such bound. */
+  readonly bodyBytes?: number;
+  /** How often each caller may call. */
+  readonly rate?: Rate;
+  /** Told of every answer: no token, no text of anybody. */
+  readonly onAnswer?: (answer: Answered) => void;
+  /** Told of what can only be a bug of ours. */
+  readonly onBug?: (bug: unknown) => void;
+}
+
+export interface Answered {
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly caller: string;
+  readonly workspace: string;
+}
+
+export interface HttpHub {
+  fetch(request: Request): Promise<Response>;
+  /** Ends what waits and streams; what is under way is answered. Does not close the hub. */
+  close(): void;
+}
+
+/** What every route needs; handed to the files that add some. */
+export interface App {
+  readonly hono: Hono;
+  readonly hub: LocalHub;
+  readonly sessions: Sessions;
+  readonly metrics: Metrics;
+  readonly closing: AbortSignal;
+  /** Steps that are the same for all: who is it, may it do this, how often. */
+  admit(request: Request, needs: Operation<CallName>["access"]): Promise<Caller>;
+  actingFor(
+    request: Request,
+    caller: Caller,
+    how?: { readonly tell?: Acting["tell"]; readonly key?: Acting["key"] },
+  ): Acting;
+  /** Runs a handler; what it throws becomes a problem, and what comes of it is counted. */
+  answered(
+    operation: string,
+    request: Request,
+    run: (about: About) => Promise<Response>,
+  ): Promise<Response>;
+}
+
+/** What is known of a call once it is; for the log and the metrics. */
+export interface About {
+  caller?: Caller;
+  waits?: true | undefined;
+}
+
+/** Room for the largest batch of memories that one call may bring. */
+const BODY_BYTES = 16 * 1024 * 1024;
+/** A runaway loop is stopped, a busy team is not. */
+const RATE: Rate = { perSecond: 5_000, burst: 10_000 };
+/** Tokens that are none: enough for mistakes, too few to guess. */
+const REFUSED_RATE: Rate = { perSecond: 10, burst: 100 };
+
+export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
+  const guard: Guard = { hosts: options.hosts ?? [], origins: options.origins ?? [] };
+  const closing = new AbortController();
+  const limiter = new RateLimiter(options.rate ?? RATE);
+  const strangers = new RateLimiter(REFUSED_RATE);
+  const sessions = new Sessions(hub);
+  const metrics = new Metrics();
+  const replies = new Replies();
+  const report = options.onBug ?? (() => {});
+
+  const app: App = {
+    hono: new Hono({ strict: false }),
+    hub,
+    sessions,
+    metrics,
+    closing: closing.signal,
+    async admit(request, needs) {
+      const caller = await callerOf(request, hub, options.open ?? false).catch((error: unknown) => {
+        strangers.take("");
+        throw error;
+      });
+      limiter.take(caller.id);
+      requireAccess(caller, needs);
+      return caller;
+    },
+    actingFor(request, caller, { tell = () => {}, key } = {}) {
+      const branch = header(request, HEADERS.branch, "The branch");
+      const instance = header(request, HEADERS.session, "The session");
+      const inWorkspace = sessions.hubOf(caller.workspace);
+      const agent = () => sessions.agentOf({ caller, instance, branch });
+      return {
+        hub: inWorkspace,
+        access: caller.access,
+        key,
+        named: caller.agent,
+        agent,
+        reader: async () => (caller.agent === undefined ? inWorkspace : agent()),
+        get signal() {
+          return AbortSignal.any([request.signal, closing.signal]);
+        },
+        tell,
+      };
+    },
+    async answered(operation, request, run) {
+      const began = performance.now();
+      const about: About = {};
+      metrics.begin();
+      const response = await run(about).catch((error: unknown) =>
+        respond(problemReply(told(error, report))),
+      );
+      const ms = performance.now() - began;
+      metrics.end(operation, response.status, about.waits ? undefined : ms / 1_000);
+      options.onAnswer?.({
+        operation,
+        method: request.method,
+        path: new URL(request.url).pathname,
+        status: response.status,
+        ms,
+        caller: about.caller?.id ?? "",
+        workspace: about.caller?.workspace ?? "",
+      });
+      return response;
+    },
+  };
+
+  const call = async <Name extends CallName>(
+    name: Name,
+    request: Request,
+    params: Readonly<Record<string, string>>,
+    about: About,
+  ): Promise<Response> => {
+    const operation = OPERATIONS[name] as Operation<CallName>;
+    about.caller = await app.admit(request, operation.access);
+    about.waits = operation.waits;
+    const { caller } = about;
+    const bodyBytes = options.bodyBytes ?? BODY_BYTES;
+    const input = await decode(operation, { request, params, bodyBytes });
+    const key = keyOf(request);
+    if (operation.progress && wantsLines(request)) {
+      return lines(app, request, caller, (acting) => operation.run(acting, input as never));
+    }
+    const run = async (): Promise<Reply> => {
+      try {
+        const acting = app.actingFor(request, caller, { key });
+        const output = await operation.run(acting, input as never);
+        if (name in CHANGES_AGENTS) sessions.forget();
+        return { status: 200, headers: JSON_TYPE, body: JSON.stringify(output ?? null) };
+      } catch (error) {
+        return problemReply(told(error, report));
+      }
+    };
+    if (key === undefined) return respond(await run());
+    const who = JSON.stringify([caller.workspace, caller.id, caller.agent]);
+    const same = { caller: who, key, request: JSON.stringify([name, input]) };
+    return respond(await replies.once(same, run));
+  };
+
+  for (const name of Object.keys(ROUTES) as CallName[]) {
+    const [method, path] = ROUTES[name].split(" ") as [Method, string];
+    app.hono.on(method, path, (c) =>
+      app.answered(name, c.req.raw, (about) => call(name, c.req.raw, c.req.param(), about)),
+    );
+  }
+  streamRoutes(app);
+  pagesOf(app);
+  app.hono.notFound((c) =>
+    app.answered("unknown", c.req.raw, async () => {
+      throw unknownCall(app.hono, c.req.raw);
+    }),
+  );
+
+  return {
+    async fetch(request) {
+      try {
+        checkCaller(request, guard);
+      } catch (error) {
+        return safe(respond(problemReply(told(error, report))), {});
+      }
+      const sharing = sharingHeaders(request, guard);
+      if (request.method === "OPTIONS") return safe(preflight(request, guard), sharing);
+      return safe(await app.hono.fetch(request), sharing);
+    },
+    close: () => closing.abort(),
+  };
+}
+
+const JSON_TYPE = { "content-type": "application/json" } as const;
+
+/** After these, what a session knows of its agent may be out of date. */
+const CHANGES_AGENTS: Partial<Record<CallName, true>> = {
+  registerAgent: true,
+  pauseAgent: true,
+  resumeAgent: true,
+};
+
+const keyOf = (request: Request): string | undefined =>
+  request.method === "GET" ? undefined : (request.headers.get(HEADERS.key) ?? undefined);
+
+const respond = ({ status, headers, body }: Reply): Response =>
+  new Response(body, { status, headers });
+
+function safe(response: Response, sharing: Readonly<Record<string, string>>): Response {
+  for (const [name, value] of Object.entries({ ...SAFE_HEADERS, ...sharing })) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  return response;
+}
+
+const LINES = "application/x-ndjson";
+
+const wantsLines = (request: Request): boolean =>
+  request.headers.get("accept")?.includes(LINES) === true;
+
+/** How far it has come, a line each time, then the answer or why there is none. */
+function lines(
+  app: App,
+  request: Request,
+  caller: Caller,
+  run: (acting: Acting) => Promise<unknown>,
+): Response {
+  const told: string[] = [];
+  let wake = Promise.withResolvers<void>();
+  const say = (line: object): void => {
+    told.push(`${JSON.stringify(line)}\n`);
+    wake.resolve();
+  };
+  let over = false;
+  const acting = app.actingFor(request, caller, { tell: (progress) => say({ progress }) });
+  run(acting)
+    .then(
+      (answer) => say({ answer: answer ?? null }),
+      (error: unknown) => say({ problem: problemOf(toldPlainly(error)) }),
+    )
+    .finally(() => {
+      over = true;
+      wake.resolve();
+    });
+  async function* pieces(): AsyncGenerator<string, void, undefined> {
+    for (;;) {
+      yield told.splice(0).join("");
+      if (over && told.length === 0) return;
+      await wake.promise;
+      wake = Promise.withResolvers<void>();
+    }
+  }
+  return new Response(
+    bodyOf(pieces(), () => {}),
+    { headers: { "content-type": LINES } },
+  );
+}
+
+const toldPlainly = (error: unknown): BatonError => told(error, () => {});
+
+/** Whether it is called in another way, or not at all. */
+function unknownCall(hono: Hono, request: Request): BatonError {
+  const { pathname } = new URL(request.url);
+  const methods = (["GET", "POST", "PUT", "DELETE"] as const).filter(
+    (method) => hono.router.match(method, pathname)[0].length > 0,
+  );
+  if (methods.length > 0) {
+    return new BatonError("wrong_method", {
+      message: `${pathname} is not called with ${request.method}.`,
+      path: pathname,
+      hint: `Call it with ${methods.join(" or ")}.`,
+      details: { methods },
+    });
+  }
+  return new BatonError("unknown_call", {
+    message: "There is nothing at that address.",
+    path: pathname,
+    hint: "See /reference for what there is.",
+  });
+}

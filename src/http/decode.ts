@@ -1,0 +1,142 @@
+/** A request's input: what stands in its address, its query and its body, put together. */
+import * as z from "zod";
+import { BatonError } from "../errors.ts";
+import { nearestNames } from "../nearest.ts";
+import { jsonIn } from "../wire/address.ts";
+
+type Input = Record<string, unknown>;
+
+interface Described {
+  readonly input: z.ZodObject;
+  readonly rest?: true;
+}
+
+export interface Read {
+  readonly request: Request;
+  /** The parts of the path that are named, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly bodyBytes: number;
+}
+
+export async function decode(operation: Described, read: Read): Promise<Input> {
+  const { request, params } = read;
+  const given =
+    request.method === "GET" || request.method === "DELETE"
+      ? queryIn(operation.input, new URL(request.url).searchParams)
+      : objectIn(await textOf(request, read.bodyBytes));
+  for (const name of Object.keys(params)) {
+    if (Object.hasOwn(given, name)) throw twice(name);
+  }
+  const input: Input = { ...given, ...params };
+  if (operation.rest === undefined) refuseUnknown(operation.input, input);
+  return input;
+}
+
+/** JSON where it is JSON, else the text; and always the text where only a text can be meant. */
+function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
+  const input: Input = {};
+  for (const [name, text] of query) {
+    if (Object.hasOwn(input, name)) throw twice(name);
+    const json = jsonIn(text);
+    const isText =
+      json === undefined || (typeof json.value !== "string" && isTextOnly(schema, name));
+    input[name] = isText ? text : json.value;
+  }
+  return input;
+}
+
+/** By field: what a schema takes does not change. */
+const textOnly = new WeakMap<object, boolean>();
+
+/** By what its description says: trying values would need one that every field of numbers takes. */
+function isTextOnly(schema: z.ZodObject, name: string): boolean {
+  const field = schema.shape[name];
+  if (field === undefined) return false;
+  const known = textOnly.get(field);
+  if (known !== undefined) return known;
+  const is = isText(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }));
+  textOnly.set(field, is);
+  return is;
+}
+
+const isText = ({ type, anyOf }: z.core.JSONSchema.BaseSchema): boolean =>
+  anyOf === undefined ? type === "string" : anyOf.every(isText);
+
+function objectIn(text: string): Input {
+  if (text === "") return {};
+  const value = parsed(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Input;
+  throw new BatonError("invalid_input", {
+    message: "The body must be a JSON object.",
+    path: "body",
+    hint: "Send the fields of the call as one object.",
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new BatonError("invalid_input", {
+      message: "The body is no JSON.",
+      path: "body",
+      hint: "Send a JSON object with content-type: application/json.",
+      cause: error,
+    });
+  }
+}
+
+/** The body as text, never more than may be: what is longer is refused before it is read. */
+export async function textOf(request: Request, most: number): Promise<string> {
+  const said = request.headers.get("content-length");
+  if (said !== null && Number(said) > most) throw tooLong(most);
+  if (request.body === null) return "";
+  if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers.get("content-type") ?? "")) {
+    throw new BatonError("invalid_input", {
+      message: "The body must be JSON.",
+      path: "content-type",
+      hint: "Send it with content-type: application/json.",
+    });
+  }
+  if (said !== null) return request.text(); // Node reads no more than was said.
+  const decoder = new TextDecoder("utf-8", { fatal: false });
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of request.body) {
+    bytes += chunk.byteLength;
+    if (bytes > most) throw tooLong(most);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+const tooLong = (most: number): BatonError =>
+  new BatonError("limit_exceeded", {
+    message: `The body is longer than ${most} bytes.`,
+    path: "body",
+    hint: "Send less at a time, or start the hub with a larger --body-limit.",
+    details: { limit: "bodyBytes", max: most },
+  });
+
+const twice = (name: string): BatonError =>
+  new BatonError("invalid_input", {
+    message: `"${name}" is given twice.`,
+    path: name,
+    hint: "Give it once: in the path, the query or the body, as the reference says.",
+  });
+
+function refuseUnknown(schema: z.ZodObject, input: Input): void {
+  for (const name of Object.keys(input)) {
+    if (Object.hasOwn(schema.shape, name)) continue;
+    const known = Object.keys(schema.shape);
+    const [near] = nearestNames(name, known);
+    throw new BatonError("invalid_input", {
+      message: `There is no field "${name}" here.`,
+      path: name,
+      hint:
+        near === undefined
+          ? `Known fields: ${known.join(", ") || "none"}.`
+          : `Did you mean "${near}"?`,
+    });
+  }
+}

@@ -1,0 +1,18 @@
+/** The first page of a hub: that it runs, and how to use it. */
+import { batonVersion } from "../version.ts";
+import { escaped, page } from "./html.ts";
+
+export function frontPage(origin: string): string {
+  const at = escaped(origin);
+  return page(
+    "Baton",
+    `<h1>Baton ${escaped(batonVersion())}</h1>
+<p>This hub is running. <a href="/reference">Reference</a> · <a href="/openapi.json">OpenAPI</a> · <a href="/schemas">Schemas</a> · <a href="/metrics">Metrics</a></p>
+<h2>Claude Code</h2><pre>claude mcp add --transport http baton ${at}/mcp --header "baton-agent: claude"</pre>
+<h2>Codex, and any other MCP client</h2><pre>${at}/mcp/codex</pre><p>The last word is the agent's name.</p>
+<h2>A program</h2><pre>import { openHub } from "batonpass";
+const hub = await openHub("${at}");</pre>
+<h2>curl</h2><pre>curl ${at}/v1/agents
+curl -X POST ${at}/v1/recall -H 'content-type: application/json' -d '{"question":"why did we choose jose?"}'</pre>`,
+  );
+}

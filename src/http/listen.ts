@@ -1,0 +1,94 @@
+/**
+ * The hub on a port of this machine: a thin Node listener around `fetch`. Loopback unless told; any other
+ * address takes tokens. Closing lets what is under way be answered, ends what waits, then closes the hub.
+ */
+import type { Server } from "node:http";
+import { hostname } from "node:os";
+import { serve } from "@hono/node-server";
+import { BatonError } from "../errors.ts";
+import type { LocalHub } from "../hub.ts";
+import { type HttpOptions, httpHub } from "./app.ts";
+
+export const DEFAULT_PORT = 4747;
+export const DEFAULT_HOST = "127.0.0.1";
+
+/** How long calls that are under way may take when the hub closes. */
+const GRACE_MS = 10_000;
+/** A request that is not whole by then is given up: slow senders hold no connection for long. */
+const REQUEST_MS = 60_000;
+const HEADERS_MS = 10_000;
+
+export interface ListenOptions extends Omit<HttpOptions, "open"> {
+  readonly port?: number;
+  readonly host?: string;
+  /** True: also callers on this machine need a token. */
+  readonly requireTokens?: boolean;
+}
+
+export interface Listening {
+  /** `http://127.0.0.1:4747` */
+  readonly address: string;
+  readonly port: number;
+  /** Whether callers without a token get in. */
+  readonly isOpen: boolean;
+  /** Stops listening, answers what is under way, then closes the hub. */
+  close(): Promise<void>;
+}
+
+export async function listen(hub: LocalHub, options: ListenOptions = {}): Promise<Listening> {
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, requireTokens = false, ...rest } = options;
+  const isOpen = isLoopback(host) && !requireTokens;
+  const hosts = [...(rest.hosts ?? []), ...(isLoopback(host) ? [] : [host, hostname()])];
+  const app = httpHub(hub, {
+    ...rest,
+    hosts: hosts.map((name) => name.toLowerCase()),
+    open: isOpen ? "coordinator" : false,
+  });
+  const { promise: bound, resolve, reject } = Promise.withResolvers<number>();
+  const server = serve(
+    {
+      fetch: app.fetch,
+      port,
+      hostname: host,
+      serverOptions: { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS },
+    },
+    (info) => resolve(info.port),
+  ) as Server;
+  server.once("error", (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
+  const boundTo = await bound;
+  let closed: Promise<void> | undefined;
+  return {
+    address: `http://${host.includes(":") ? `[${host}]` : host}:${boundTo}`,
+    port: boundTo,
+    isOpen,
+    close: () => (closed ??= end(server, app, hub)),
+  };
+}
+
+async function end(server: Server, app: { close(): void }, hub: LocalHub): Promise<void> {
+  const ended = new Promise<void>((done) => server.close(() => done()));
+  app.close();
+  server.closeIdleConnections();
+  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await ended;
+  clearTimeout(late);
+  await hub.close();
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): BatonError {
+  const isTaken = error.code === "EADDRINUSE";
+  return new BatonError("cannot_listen", {
+    message: isTaken
+      ? `Port ${port} on ${host} is taken.`
+      : `The hub cannot listen on ${host}, port ${port} (${error.code}).`,
+    path: "port",
+    hint: isTaken
+      ? "A hub may be running there already: baton doctor tells. Else name another with --port, or 0 for any."
+      : "Name another address with --host or --port.",
+    details: { host, port, cause: error.code },
+    cause: error,
+  });
+}

@@ -1,0 +1,284 @@
+/** The OpenAPI 3.1 description of the hub, made from the table of operations. */
+import * as z from "zod";
+import { ERROR_CODES } from "../errors.ts";
+import { batonVersion } from "../version.ts";
+import type { CallName } from "../wire/calls.ts";
+import { HEADERS, type Method, ROUTES, STREAMS } from "../wire/routes.ts";
+import type { Operation } from "./operation.ts";
+import { OPERATIONS } from "./operations.ts";
+import { STREAM_ACCESS } from "./stream-routes.ts";
+import { TAGS, tagOf } from "./tags.ts";
+
+type Json = Record<string, unknown>;
+
+let made: Json | undefined;
+
+export function openApi(): Json {
+  made ??= describe();
+  return made;
+}
+
+function describe(): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const name of Object.keys(ROUTES) as CallName[]) {
+    const [method, pattern] = ROUTES[name].split(" ") as [Method, string];
+    const path = pattern.replace(/:(\w+)/g, "{$1}");
+    const operation = operationOf(name, { method, path }, components);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
+  }
+  for (const [name, [path, described]] of Object.entries(streamsOf())) {
+    const operation = { operationId: name, ...described.about };
+    paths[path] = { ...paths[path], [described.method]: operation };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Baton",
+      version: batonVersion(),
+      description:
+        "A durable store for memory and handoffs between AI agents. Every call is one of the SDK's, under the same name and with the same errors.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ token: [] }, {}],
+    tags: tagsOf(),
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: "http",
+          scheme: "bearer",
+          description: "A token of an agent: `baton token add <agent> --access <level>`.",
+        },
+      },
+      parameters: PARAMETERS,
+      responses: {
+        Problem: {
+          description: "Why it was refused: RFC 9457, with a code, a path and a hint.",
+          content: {
+            "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+          },
+        },
+      },
+      schemas: { Problem: PROBLEM, ...components.all },
+    },
+  };
+}
+
+/** Named schemas, once each, wherever they are used. */
+class Components {
+  readonly all: Record<string, unknown> = {};
+
+  /** A schema with its named parts moved here. What goes in may look different from what comes out. */
+  take(schema: z.ZodType, io: "input" | "output"): Json {
+    const {
+      $defs = {},
+      $schema: _,
+      ...body
+    } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: "any",
+      target: "draft-2020-12",
+      cycles: "ref",
+    }) as Json & { $defs?: Record<string, unknown> };
+    const names = new Map(
+      Object.entries($defs).map(([name, part]) => [name, this.#nameFor(name, part, io)]),
+    );
+    const renamed = (part: unknown) => rewritten(part, names);
+    for (const [name, part] of Object.entries($defs)) {
+      this.all[names.get(name) as string] ??= renamed(withoutId(part));
+    }
+    return renamed(withoutId(body)) as Json;
+  }
+
+  #nameFor(name: string, part: unknown, io: "input" | "output"): string {
+    const plain = name.replace(/^__schema/, `${io}_part_`);
+    if (!name.startsWith("__")) return io === "input" ? `${plain}Input` : plain;
+    const text = JSON.stringify(part);
+    const known = Object.keys(this.all).find((key) => JSON.stringify(this.all[key]) === text);
+    return known ?? `${plain}_${Object.keys(this.all).length}`;
+  }
+}
+
+function withoutId(part: unknown): unknown {
+  if (typeof part !== "object" || part === null) return part;
+  const { id: _, $id: __, ...rest } = part as Json;
+  return typeof (part as Json)["id"] === "string" ? rest : part;
+}
+
+function rewritten(part: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(part)) return part.map((each) => rewritten(each, names));
+  if (typeof part !== "object" || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(spelledOut(part as Json)).map(([key, value]) => {
+      if (typeof value !== "string") return [key, rewritten(value, names)];
+      if (key === "since") return ["x-since", value]; // Ours: the version that brought a field.
+      return [key, key === "$ref" ? referenceTo(value, names) : value];
+    }),
+  );
+}
+
+const referenceTo = (ref: string, names: ReadonlyMap<string, string>): string =>
+  ref.replace(
+    /^#\/\$defs\/(.+)$/,
+    (_, name: string) => `#/components/schemas/${names.get(name) ?? name}`,
+  );
+
+/** A table that has every one of its keys, as an object with these fields. */
+function spelledOut(part: Json): Json {
+  const { propertyNames, additionalProperties: each, required, ...rest } = part;
+  const keys = (propertyNames as Json | undefined)?.["enum"];
+  if (!Array.isArray(keys) || !Array.isArray(required)) return part;
+  const properties = Object.fromEntries(keys.map((key) => [key, each]));
+  return { ...rest, properties, required, additionalProperties: false };
+}
+
+function operationOf(
+  name: CallName,
+  { method, path }: { readonly method: Method; readonly path: string },
+  components: Components,
+): Json {
+  const operation = OPERATIONS[name] as Operation<CallName>;
+  const input = components.take(operation.input, "input") as { properties?: Record<string, Json> };
+  const { properties = {}, ...whole } = input as Json & { properties?: Record<string, Json> };
+  const required = (whole["required"] ?? []) as string[];
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => part as string);
+  const rest = Object.fromEntries(
+    Object.entries(properties).filter(([field]) => !inPath.includes(field)),
+  );
+  const hasBody = method === "POST" || method === "PUT";
+  return {
+    operationId: name,
+    summary: operation.summary,
+    description: `Takes access "${operation.access}".`,
+    tags: [tagOf(path)],
+    parameters: [
+      ...inPath.map((field) => ({
+        name: field,
+        in: "path",
+        required: true,
+        schema: { type: "string" },
+      })),
+      ...(hasBody
+        ? []
+        : Object.entries(rest).map(([field, schema]) => queryParameter(field, schema, required))),
+      { $ref: "#/components/parameters/Agent" },
+      { $ref: "#/components/parameters/Session" },
+      { $ref: "#/components/parameters/Branch" },
+      ...(method === "GET" ? [] : [{ $ref: "#/components/parameters/Key" }]),
+    ],
+    ...(hasBody
+      ? {
+          requestBody: {
+            required: required.some((field) => !inPath.includes(field)),
+            content: {
+              "application/json": {
+                schema: {
+                  ...whole,
+                  properties: rest,
+                  required: required.filter((field) => !inPath.includes(field)),
+                },
+              },
+            },
+          },
+        }
+      : {}),
+    responses: {
+      "200": {
+        description: "Done.",
+        content: { "application/json": { schema: components.take(operation.output, "output") } },
+      },
+      ...REFUSALS,
+    },
+  };
+}
+
+const REFUSALS: Json = {
+  "4XX": { $ref: "#/components/responses/Problem" },
+  "5XX": { $ref: "#/components/responses/Problem" },
+};
+
+/** A text as it is; anything else as JSON. */
+function queryParameter(name: string, schema: Json, required: readonly string[]): Json {
+  const about = { name, in: "query", required: required.includes(name) };
+  const isText = schema["type"] === "string";
+  return isText ? { ...about, schema } : { ...about, content: { "application/json": { schema } } };
+}
+
+const tagsOf = (): Json[] =>
+  Object.entries(TAGS).map(([name, { description }]) => ({ name, description }));
+
+function streamsOf(): Record<string, [path: string, { method: string; about: Json }]> {
+  const said: Record<keyof typeof STREAMS, [summary: string, type: string]> = {
+    events: [
+      "What happens in the workspace, as it happens; resumed by Last-Event-ID.",
+      "text/event-stream",
+    ],
+    inbox: ["What waits for an agent, as it arrives. Looking claims nothing.", "text/event-stream"],
+    export: ["Everything the workspace holds, as lines.", "application/x-ndjson"],
+    import: ["An export becomes this workspace: all of it, or nothing.", "application/json"],
+    memories: ["The memories a reader may see, as lines.", "application/x-ndjson"],
+  };
+  return Object.fromEntries(
+    (Object.keys(STREAMS) as (keyof typeof STREAMS)[]).map((name) => {
+      const [method, path] = STREAMS[name].split(" ") as [Method, string];
+      const [summary, type] = said[name];
+      const about: Json = {
+        summary,
+        description: `Takes access "${STREAM_ACCESS[name]}".`,
+        tags: [tagOf(path)],
+        responses: {
+          "200": { description: "Done.", content: { [type]: { schema: {} } } },
+          ...REFUSALS,
+        },
+      };
+      if (name === "import") {
+        about["requestBody"] = {
+          required: true,
+          content: { "application/x-ndjson": { schema: { type: "string" } } },
+        };
+      }
+      return [name, [path, { method: method.toLowerCase(), about }]];
+    }),
+  );
+}
+
+const headerParameter = (name: string, description: string): Json => ({
+  name,
+  in: "header",
+  required: false,
+  description,
+  schema: { type: "string" },
+});
+
+const PARAMETERS: Readonly<Record<string, Json>> = {
+  Agent: headerParameter(HEADERS.agent, "Who acts, where the token is not one agent's."),
+  Session: headerParameter(
+    HEADERS.session,
+    "The caller's session: its calls keep its leases alive.",
+  ),
+  Branch: headerParameter(HEADERS.branch, "The branch that is read and written; else the trunk."),
+  Key: headerParameter(
+    HEADERS.key,
+    "The same key again within ten minutes is the same call, and gets the same answer.",
+  ),
+};
+
+const PROBLEM: Json = {
+  type: "object",
+  required: ["type", "title", "status", "detail", "code", "message", "path", "hint", "retryable"],
+  properties: {
+    type: { type: "string", description: "Where the code is described." },
+    title: { type: "string" },
+    status: { type: "integer" },
+    detail: { type: "string" },
+    code: { type: "string", enum: Object.keys(ERROR_CODES) },
+    message: { type: "string" },
+    path: { type: "string", description: "The place in the input that is at fault." },
+    hint: { type: "string", description: "What to do about it." },
+    retryable: { type: "boolean" },
+    violations: { type: "array", items: { type: "object" } },
+    details: { type: "object" },
+  },
+};

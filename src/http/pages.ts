@@ -1,0 +1,107 @@
+/** What the hub serves besides calls: health, metrics, its description, the schemas, and MCP. */
+import type { Access } from "../access/levels.ts";
+import { BatonError } from "../errors.ts";
+import { mcpFetch } from "../mcp/http.ts";
+import { batonVersion } from "../version.ts";
+import { HEADERS } from "../wire/routes.ts";
+import type { App } from "./app.ts";
+import { frontPage } from "./front-page.ts";
+import { openApi } from "./openapi.ts";
+import { SCHEMA_NAMES, schemaOf } from "./published-schemas.ts";
+import { referencePage } from "./reference-page.ts";
+
+const HTML = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+};
+const PLAIN = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+
+/** Pages that show nothing of the store need no token; the others take this access. */
+export const PAGES: Readonly<Record<string, Access | "anybody">> = {
+  "/": "anybody",
+  "/healthz": "anybody",
+  "/readyz": "anybody",
+  "/openapi.json": "anybody",
+  "/reference": "anybody",
+  "/schemas": "anybody",
+  "/schemas/:name": "anybody",
+  "/metrics": "reader",
+};
+
+export function pagesOf(app: App): void {
+  const html = (text: string) => new Response(text, { headers: HTML });
+  const page = (path: string, run: (request: Request, name: string) => Promise<Response>) =>
+    app.hono.get(path, (c) =>
+      app.answered(path, c.req.raw, async (about) => {
+        const access = PAGES[path];
+        if (access !== undefined && access !== "anybody") {
+          about.caller = await app.admit(c.req.raw, access);
+        }
+        return run(c.req.raw, c.req.param("name") ?? "");
+      }),
+    );
+  page("/", async (request) => html(frontPage(new URL(request.url).origin)));
+  page("/healthz", async () => Response.json({ status: "ok", version: batonVersion() }));
+  page("/readyz", async () => {
+    await app.hub.books(); // Reads the store: throws when it cannot.
+    if (app.closing.aborted) throw closing();
+    return Response.json({ status: "ready" });
+  });
+  page("/openapi.json", async () => Response.json(openApi()));
+  page("/reference", async () => html(referencePage()));
+  page("/schemas", async () => Response.json({ schemas: SCHEMA_NAMES }));
+  page("/schemas/:name", async (_, name) => Response.json(schemaNamed(name)));
+  page("/metrics", async () => new Response(app.metrics.text(), { headers: PLAIN }));
+  mcpRoutes(app);
+}
+
+function schemaNamed(name: string): object {
+  const schema = schemaOf(name);
+  if (schema !== undefined) return schema;
+  throw new BatonError("unknown_call", {
+    message: `There is no schema "${name}".`,
+    path: "/schemas",
+    hint: `There are: ${SCHEMA_NAMES.join(", ")}.`,
+  });
+}
+
+/**
+ * MCP at /mcp, for the agent of the token or the header; at /mcp/<agent> for clients that can set
+ * neither. An agent that is not registered yet is, where the caller may do that.
+ */
+function mcpRoutes(app: App): void {
+  const answer = mcpFetch(async (request) => {
+    const caller = await app.admit(request, "agent");
+    const { hub, agent } = app.actingFor(request, caller);
+    return { hub, agent: await agent() };
+  });
+  app.closing.addEventListener("abort", () => void answer.close(), { once: true });
+  const serve = (raw: Request, named: string | undefined) =>
+    app.answered("mcp", raw, async (about) => {
+      about.waits = true;
+      const request = named === undefined ? raw : asAgent(raw, named);
+      about.caller = await app.admit(request, "agent");
+      const acting = app.actingFor(request, about.caller);
+      await acting.agent().catch(async (error: unknown) => {
+        const isNew = error instanceof BatonError && error.code === "unknown_agent";
+        if (!isNew || about.caller?.agent === undefined || acting.access === "agent") throw error;
+        await acting.hub.agent(about.caller.agent, { role: "agent" });
+      });
+      return answer(request);
+    });
+  app.hono.all("/mcp", (c) => serve(c.req.raw, undefined));
+  app.hono.all("/mcp/:agent", (c) => serve(c.req.raw, c.req.param("agent")));
+}
+
+function asAgent(request: Request, agent: string): Request {
+  const headers = new Headers(request.headers);
+  headers.set(HEADERS.agent, encodeURIComponent(agent));
+  return new Request(request, { headers });
+}
+
+const closing = (): BatonError =>
+  new BatonError("store_closed", {
+    message: "The hub is closing.",
+    hint: "Call another hub, or this one when it has started again.",
+  });

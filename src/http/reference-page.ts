@@ -1,0 +1,106 @@
+/** The reference for people: every call with what goes in, and every error, on one page without scripts. */
+import { ERROR_CODES } from "../errors.ts";
+import { escaped, page } from "./html.ts";
+import { openApi } from "./openapi.ts";
+
+type Json = Record<string, unknown>;
+
+let made: string | undefined;
+
+export function referencePage(): string {
+  made ??= render(openApi());
+  return made;
+}
+
+function render(description: Json): string {
+  const byTag = Map.groupBy(callsOf(description), ({ tag }) => tag);
+  const tags = [...byTag.keys()].sort();
+  const body = [
+    "<h1>Baton over HTTP</h1>",
+    '<p>Each call is one of the SDK\'s, under the same name and with the same errors. <a href="/openapi.json">OpenAPI 3.1</a></p>',
+    "<p>Who acts stands in the headers: <code>authorization: Bearer baton_…</code>, <code>baton-agent</code>, <code>baton-session</code>, <code>baton-branch</code>. A value in a query is JSON, or a text as it is. An <code>idempotency-key</code> makes it safe to try again.</p>",
+    `<nav>${tags.map((tag) => `<a href="#${tag}">${tag}</a>`).join(" ")} <a href="#errors">errors</a></nav>`,
+    ...tags.map(
+      (tag) => `<h2 id="${tag}">${tag}</h2>${(byTag.get(tag) ?? []).map(section).join("")}`,
+    ),
+    `<h2 id="errors">errors</h2>${errors()}`,
+  ].join("\n");
+  return page("Baton over HTTP", body);
+}
+
+interface Shown {
+  readonly tag: string;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Json;
+}
+
+function callsOf({ paths }: Json): Shown[] {
+  return Object.entries(paths as Record<string, Record<string, Json>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      tag: (operation["tags"] as string[])[0] ?? "",
+      method: method.toUpperCase(),
+      path,
+      operation,
+    })),
+  );
+}
+
+function section({ method, path, operation }: Shown): string {
+  const name = String(operation["operationId"]);
+  const fields = fieldsOf(operation);
+  const table = fields.length === 0 ? "" : `<table>${fields.map(row).join("")}</table>`;
+  return `<h3 id="${name}"><span class="access">${escaped(String(operation["description"]))}</span><span class="method">${method}</span> <code>${escaped(path)}</code></h3><p>${escaped(String(operation["summary"]))} <code>${name}</code></p>${table}`;
+}
+
+interface Field {
+  readonly name: string;
+  readonly where: string;
+  readonly required: boolean;
+  readonly schema: Json;
+}
+
+function fieldsOf(operation: Json): Field[] {
+  const parameters = ((operation["parameters"] ?? []) as Json[])
+    .filter((each) => each["in"] === "path" || each["in"] === "query")
+    .map((each) => ({
+      name: String(each["name"]),
+      where: String(each["in"]),
+      required: each["required"] === true,
+      schema: (each["schema"] ?? contentSchema(each)) as Json,
+    }));
+  const body = contentSchema((operation["requestBody"] ?? {}) as Json);
+  const required = (body["required"] ?? []) as string[];
+  const inBody = Object.entries((body["properties"] ?? {}) as Record<string, Json>).map(
+    ([name, schema]) => ({ name, where: "body", required: required.includes(name), schema }),
+  );
+  return [...parameters, ...inBody];
+}
+
+function contentSchema(holder: Json): Json {
+  const content = (holder["content"] ?? {}) as Record<string, Json>;
+  return (content["application/json"]?.["schema"] ?? {}) as Json;
+}
+
+const row = ({ name, where, required, schema }: Field): string =>
+  `<tr><td><code>${escaped(name)}</code>${required ? "" : "?"}</td><td>${where}</td><td><code>${escaped(typeText(schema))}</code></td><td>${escaped(String(schema["description"] ?? ""))}</td></tr>`;
+
+/** A schema in a few words. */
+function typeText(schema: Json): string {
+  if (typeof schema["$ref"] === "string") return schema["$ref"].split("/").at(-1) ?? "";
+  if (Array.isArray(schema["enum"]))
+    return schema["enum"].map((it) => JSON.stringify(it)).join(" | ");
+  if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);
+  const choices = schema["anyOf"] ?? schema["oneOf"];
+  if (Array.isArray(choices)) return choices.map((it) => typeText(it as Json)).join(" | ");
+  if (schema["type"] === "array") return `${typeText((schema["items"] ?? {}) as Json)}[]`;
+  return String(schema["type"] ?? "any");
+}
+
+function errors(): string {
+  const rows = Object.entries(ERROR_CODES).map(
+    ([code, { http, exit, retryable, meaning }]) =>
+      `<tr id="${code}"><td><code>${code}</code></td><td>${http}</td><td>${exit}</td><td>${retryable ? "yes" : ""}</td><td>${escaped(meaning)}</td></tr>`,
+  );
+  return `<table><tr><th>code</th><th>status</th><th>exit</th><th>retry</th><th>meaning</th></tr>${rows.join("")}</table>`;
+}

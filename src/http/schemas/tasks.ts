@@ -1,0 +1,202 @@
+/** Tasks: how they stand, what follows them to their end, what happened. */
+import * as z from "zod";
+import type {
+  Ledger,
+  LedgerConstraint,
+  LedgerDecision,
+  LedgerIntent,
+  LedgerRelease,
+} from "../../coordination/ledger/ledger.ts";
+import { QueueSchema } from "../../coordination/tasks/add.ts";
+import type { Board } from "../../coordination/tasks/board.ts";
+import type { ClosedTasks } from "../../coordination/tasks/closed.ts";
+import type { TaskDelivery, TaskInfo } from "../../coordination/tasks/info.ts";
+import { TASK_STATES } from "../../coordination/tasks/state.ts";
+import type { TaskTree } from "../../coordination/tasks/tree.ts";
+import type { Timeline } from "../../coordination/timeline.ts";
+import type { TimelineDecision, TimelineStep } from "../../coordination/timeline-step.ts";
+import { DECISIONS } from "../../delivery/decided.ts";
+import { DELIVERY_STATES } from "../../delivery/forms.ts";
+import type { LineStep } from "../../delivery/line.ts";
+import { DraftSchema, PRIORITIES } from "../../envelope/schema.ts";
+import type { KeptClosing, Saying } from "../../memory/ledger.ts";
+import { DeliveryForm, TriedFailureForm } from "./deliveries.ts";
+import { EnvelopeForm } from "./envelopes.ts";
+import type { Fields } from "./fields.ts";
+import { Count, Instant, Text, Texts } from "./plain.ts";
+
+export const NewTaskForm = z
+  .strictObject({ ...DraftSchema.shape, ...QueueSchema.shape })
+  .meta({ id: "NewTask", description: "A task for the queue: a handoff, and what it waits for." });
+
+const TaskDeliveryForm = z.strictObject({
+  id: Text,
+  state: z.enum(DELIVERY_STATES),
+  receiver: Text,
+  holder: Text,
+  attempt: Count,
+  failure: z.boolean().meta({ description: "It reports a failure, and asks for a decision" }),
+} satisfies Fields<TaskDelivery>);
+
+const ClosingForm = z.strictObject({
+  as: z.enum(["done", "failed", "cancelled"]),
+  at: Instant,
+  by: Text,
+  reason: Text,
+  record: Text,
+  repeats: Text.exactOptional().meta({ description: "The record whose words the reason has" }),
+} satisfies Fields<KeptClosing>);
+
+const task = {
+  task: Text,
+  state: z.enum(TASK_STATES),
+  why: Text.meta({ description: "Why it is in that state, for people" }),
+  intent: Text,
+  to: Text.meta({ description: "Whom it was given to first" }),
+  holder: Text.exactOptional(),
+  priority: z.enum(PRIORITIES),
+  deadline: Instant.exactOptional(),
+  parent: Text.exactOptional(),
+  after: Texts.meta({ description: "Tasks that must be done before it begins" }),
+  waitsFor: Texts.meta({ description: "Those of them that are not done" }),
+  children: Count,
+  openChildren: Count,
+  deliveries: z.array(TaskDeliveryForm),
+  closing: z.enum(["itself", "told"]),
+  closed: ClosingForm.exactOptional(),
+  queued: z.boolean(),
+  queuedAt: Instant,
+  by: Text.meta({ description: "Who added it" }),
+} satisfies Fields<TaskInfo>;
+
+export const TaskForm = z
+  .strictObject(task)
+  .meta({ id: "Task", description: "A task: how it stands and why." });
+
+export const TaskTreeForm = z
+  .strictObject({
+    ...task,
+    get parts(): z.ZodType<readonly TaskTree[]> {
+      return z.array(TaskTreeForm);
+    },
+  })
+  .meta({ id: "TaskTree", description: "A task with its parts, and theirs." });
+
+export const BoardForm = z
+  .strictObject({
+    open: z.array(TaskForm),
+    blocked: z.array(TaskForm),
+    in_progress: z.array(TaskForm),
+    next: Text.exactOptional().meta({ description: "There is more: to be asked for as after" }),
+  } satisfies Fields<Board>)
+  .meta({ id: "Board", description: "Every task that is not closed, by state." });
+
+export const ClosedTasksForm = z.strictObject({
+  tasks: z.array(TaskForm),
+  next: Text.exactOptional().meta({ description: "There is more: to be asked for as before" }),
+} satisfies Fields<ClosedTasks>);
+
+export const LineStepForm = z
+  .strictObject({
+    envelope: EnvelopeForm,
+    digest: Text,
+    memory: Text.meta({ description: "The handoff record on the chain" }),
+    sentAt: Instant,
+    deliveries: z.array(DeliveryForm),
+  } satisfies Fields<LineStep>)
+  .meta({ id: "LineStep", description: "An envelope of a task's line, and where it stands." });
+
+const TimelineDecisionForm = z.strictObject({
+  decision: z.enum(DECISIONS),
+  by: Text,
+  reason: Text.exactOptional(),
+  to: Text.exactOptional(),
+} satisfies Fields<TimelineDecision>);
+
+const TimelineStepForm = z
+  .strictObject({
+    at: Instant,
+    kind: Text.meta({ description: "handed_over, accepted, completed, failed, silent, …" }),
+    agent: Text,
+    to: Text.exactOptional(),
+    action: Text.exactOptional(),
+    task: Text,
+    text: Text,
+    why: Text.exactOptional(),
+    memory: Text.exactOptional(),
+    type: Text.exactOptional(),
+    delivery: Text.exactOptional(),
+    attempt: Count.exactOptional(),
+    failure: TriedFailureForm.exactOptional(),
+    decision: TimelineDecisionForm.exactOptional(),
+    report: z.literal(true).exactOptional(),
+  } satisfies Record<keyof TimelineStep, z.ZodType>)
+  .meta({ id: "TimelineStep", description: "Who did what, with whom, and why." });
+
+export const TimelineForm = z
+  .strictObject({
+    task: Text,
+    tasks: Texts,
+    steps: z.array(TimelineStepForm),
+    earlier: Text.exactOptional().meta({ description: "There may be more: to be asked for as before" }),
+  } satisfies Record<keyof Timeline, z.ZodType>)
+  .meta({ id: "Timeline", description: "What happened to a task, in order." });
+
+const saying = {
+  at: Instant,
+  by: Text,
+  envelope: Text,
+  record: Text.exactOptional(),
+} satisfies Fields<Saying>;
+
+const of = { task: Text.meta({ description: "The task in whose ledger it is kept" }) };
+
+export const LedgerForm = z
+  .strictObject({
+    task: Text,
+    intent: Text.meta({ description: "What was wanted when it began, word for word" }),
+    brief: Text.exactOptional().meta({ description: "The record that holds all of a long one" }),
+    begun: z.strictObject(saying),
+    origins: z.array(
+      z.strictObject({
+        ...of,
+        intent: Text,
+        brief: Text.exactOptional(),
+      } satisfies Fields<LedgerIntent>),
+    ),
+    constraints: z.array(
+      z.strictObject({
+        ...of,
+        ...saying,
+        id: Text,
+        rule: Text,
+        source: Text.exactOptional(),
+      } satisfies Fields<LedgerConstraint>),
+    ),
+    decisions: z.array(
+      z.strictObject({
+        ...of,
+        ...saying,
+        id: Text,
+        options: Texts,
+        owner: Text.exactOptional(),
+        question: Text,
+      } satisfies Fields<LedgerDecision>),
+    ),
+    released: z.array(
+      z.strictObject({
+        ...of,
+        at: Instant,
+        by: Text,
+        decided: Text.exactOptional(),
+        id: Text,
+        kind: z.enum(["constraint", "decision"]),
+        reason: Text,
+        record: Text,
+        said: Text,
+        setBy: Text,
+      } satisfies Fields<LedgerRelease>),
+    ),
+    from: Texts.meta({ description: "The tasks it inherits from" }),
+  } satisfies Fields<Ledger>)
+  .meta({ id: "Ledger", description: "What follows a task to its end." });

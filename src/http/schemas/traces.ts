@@ -1,0 +1,28 @@
+/** Traces, as they are described and answered. */
+import * as z from "zod";
+import { StepSchema } from "../../memory/trace.ts";
+import type { TraceCounts } from "../../memory/trace-log.ts";
+import type { TraceInfo } from "../../memory/traces.ts";
+import type { Fields } from "./fields.ts";
+import { Count, Instant, Text } from "./plain.ts";
+
+export const TraceStepForm = StepSchema.meta({
+  id: "TraceStep",
+  description: "Something that was done: a tool call, a prompt, a result.",
+});
+
+export const TraceForm = z
+  .strictObject({
+    session: Text,
+    agent: Text,
+    task: Text,
+    steps: Count,
+    pruned: Count,
+    from: Instant,
+    until: Instant,
+  } satisfies Fields<TraceInfo>)
+  .meta({ id: "Trace", description: "A session's trace as it stands." });
+
+export const TraceCountsForm = z
+  .strictObject({ stored: Count, failed: Count, waiting: Count } satisfies Fields<TraceCounts>)
+  .meta({ id: "TraceCounts", description: "What came of all that was traced through this hub." });

@@ -1,0 +1,132 @@
+/**
+ * What streams: events and inboxes as server-sent events, exports as lines. A stream ends with its
+ * reader or with the hub; whoever comes back says how far it got (`Last-Event-ID`), and misses nothing.
+ */
+import type { LocalAgent } from "../agent.ts";
+import type { LocalHub } from "../hub.ts";
+import type { EventRow } from "../store/rows.ts";
+
+/** Events of one read. */
+const PAGE = 500;
+/** How often the log is looked at although nobody called: other processes write to it too. */
+const LOOK_MS = 500;
+/** A comment keeps the connection from being taken for dead. */
+const KEEP_ALIVE_MS = 15_000;
+/** How often an inbox is looked at although nobody woke us: a wake-up is only a hint. */
+const INBOX_LOOK_MS = 5_000;
+
+type Message = { readonly id?: string; readonly event: string; readonly data: unknown };
+
+/** Events after a number, each as it is written. */
+export async function* eventsAfter(
+  hub: LocalHub,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Message | undefined, void, undefined> {
+  let last = after;
+  while (!signal.aborted) {
+    const events = await hub.events(last, PAGE);
+    for (const event of events) yield messageOf(event);
+    last = events.at(-1)?.number ?? last;
+    if (events.length < PAGE) {
+      yield undefined;
+      await pause(LOOK_MS, signal);
+    }
+  }
+}
+
+const messageOf = (event: EventRow): Message => ({
+  id: String(event.number),
+  event: event.kind,
+  data: event,
+});
+
+/**
+ * What waits for an agent, each delivery once in every state it waits in. Looking claims nothing: who
+ * wants it accepts it. Whoever connects anew is told of everything that waits.
+ */
+export async function* inboxOf(
+  agent: LocalAgent,
+  signal: AbortSignal,
+): AsyncGenerator<Message | undefined, void, undefined> {
+  let wake = Promise.withResolvers<void>();
+  const stop = agent.onWake(() => wake.resolve());
+  let told = new Map<string, string>();
+  try {
+    while (!signal.aborted) {
+      const now = new Map<string, string>();
+      for (const waiting of await agent.waiting()) {
+        const { id, state, envelope, attempt } = waiting.delivery;
+        const seen = JSON.stringify([state, envelope, attempt]);
+        now.set(id, seen);
+        if (told.get(id) !== seen) yield { id, event: "waiting", data: waiting };
+      }
+      told = now;
+      yield undefined;
+      await Promise.race([wake.promise, pause(INBOX_LOOK_MS, signal)]);
+      wake = Promise.withResolvers<void>();
+    }
+  } finally {
+    stop();
+  }
+}
+
+/** Ends early, without an error, when the signal aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      done();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+  });
+}
+
+/** Messages as server-sent events; with a comment when nothing was said for a while. */
+export async function* asEvents(
+  messages: AsyncIterable<Message | undefined>,
+): AsyncGenerator<string, void, undefined> {
+  yield ": baton\n\n";
+  let spokeAt = performance.now();
+  for await (const message of messages) {
+    const now = performance.now();
+    if (message !== undefined) yield written(message);
+    else if (now - spokeAt >= KEEP_ALIVE_MS) yield ": still here\n\n";
+    else continue;
+    spokeAt = now;
+  }
+}
+
+function written({ id, event, data }: Message): string {
+  const lines = [`event: ${event}`, `data: ${JSON.stringify(data)}`];
+  return `${id === undefined ? "" : `id: ${id}\n`}${lines.join("\n")}\n\n`;
+}
+
+/** A body from pieces of text, as fast as they are read. */
+export function bodyOf(
+  pieces: AsyncGenerator<string, unknown, undefined>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { value, done } = await pieces.next();
+        if (done === true) {
+          controller.close();
+          onEnd();
+        } else controller.enqueue(encoder.encode(value));
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+    },
+    async cancel() {
+      onEnd();
+      await pieces.return(undefined);
+    },
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * What a sender adds to a handoff while somebody works on it. A model that goes on by a handle may not
+ * have seen it: it is shown before the work is settled, once, and then named as seen.
+ */
+import type { Connection } from "./tool.ts";
+
+export interface Unseen {
+  readonly handoff: string;
+  readonly envelope: string;
+}
+
+/** An addition that came after the work was accepted; undefined when there is none, or it was seen. */
+export async function unseenOf(
+  { hub }: Connection,
+  handoff: string,
+  seen: string | undefined,
+): Promise<Unseen | undefined> {
+  const { delivery, envelope, sentAt } = await hub.delivery(handoff);
+  if (sentAt <= delivery.acceptedAt || envelope.id === seen) return undefined;
+  return { handoff, envelope: envelope.id };
+}
+
+export async function addedTo(
+  { hub }: Connection,
+  { handoff, envelope }: Unseen,
+): Promise<{ readonly text: string; readonly task: string }> {
+  const { delivery } = await hub.delivery(handoff);
+  const told = `Nothing was done yet: the sender has added to this handoff. Look at what counts now, then make the same call again with seen: "${envelope}".`;
+  return { text: `${told}\n${await hub.primer(handoff)}`, task: delivery.task };
+}

@@ -1,0 +1,66 @@
+/** Reading by id whatever has one: a memory at a level, a handoff in brief or in full. */
+import type { ReadMemory } from "../context/reading.ts";
+import type { Level } from "../envelope/schema.ts";
+import type { Meter } from "./fit.ts";
+import { dataText, memoryText, standingText } from "./text.ts";
+import type { Connection } from "./tool.ts";
+
+export const isHandoffId = (id: string): boolean => id.startsWith("dlv_");
+
+/** In brief as its receiver would be told of it, in full as it was sent. */
+export async function handoffText(
+  { hub }: Connection,
+  id: string,
+  much: "concise" | "detailed",
+): Promise<string> {
+  const shown = await hub.delivery(id);
+  const body = much === "concise" ? await hub.primer(id) : dataText(shown.envelope);
+  return `${standingText(shown)}\n${body}`;
+}
+
+/** The freshest of a record. A short id is one of the views of the work whose handle is given. */
+export function readRecord(
+  { agent, held }: Connection,
+  id: string,
+  { level, handle }: { readonly level: Level; readonly handle?: string | undefined },
+): Promise<ReadMemory> {
+  if (handle === undefined) return agent.read(id, { freshest: true, level });
+  return held.at(agent, handle).then((work) => work.read(id, level));
+}
+
+/** From all of it to its summary. */
+const SHORTER: readonly Level[] = ["full", "detail", "summary"];
+
+export interface Room {
+  readonly meter: Meter;
+  readonly tokens: number;
+}
+
+/** A record in full, or as much of it as there is room for, which then is said. */
+export async function recordText(
+  connection: Connection,
+  id: string,
+  {
+    handle,
+    levels = SHORTER,
+    room,
+  }: {
+    readonly handle?: string | undefined;
+    readonly levels?: readonly Level[];
+    readonly room: Room;
+  },
+): Promise<string> {
+  const [first = "full", ...shorter] = levels;
+  const memory = await readRecord(connection, id, { level: first, handle });
+  const whole = memoryText(memory, memory.text ?? "");
+  const takes = room.meter.count(whole);
+  if (takes <= room.meter.usable(room.tokens) || memory.redacted !== undefined) return whole;
+  const note = `Shortened: all of it takes ${takes} tokens.`;
+  let last = whole;
+  for (const level of shorter) {
+    const less = await readRecord(connection, memory.id, { level, handle });
+    last = memoryText({ ...memory, ...less }, less.text ?? "", [note]);
+    if (room.meter.count(last) <= room.meter.usable(room.tokens)) break;
+  }
+  return last;
+}

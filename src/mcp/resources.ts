@@ -1,0 +1,136 @@
+/**
+ * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, and
+ * every handoff and memory by its id. Reading never consumes.
+ */
+import {
+  type McpServer,
+  ProtocolError,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  ResourceTemplate,
+} from "@modelcontextprotocol/server";
+import { type BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
+import { toolErrorOf } from "./failure.ts";
+import { handoffText, readRecord } from "./records.ts";
+import { memoryText, waitingText } from "./text.ts";
+import type { Connection } from "./tool.ts";
+
+const TEXT = "text/markdown";
+/** Of what waits, so many are listed. */
+const MOST_WAITING = 100;
+/** How many records are looked through for an id that is being typed. */
+const MOST_RECENT = 100;
+/** Room for the shared context, in tokens. */
+const CONTEXT_TOKENS = 8_000;
+
+export function registerResources(server: McpServer, connection: Connection): void {
+  const { agent } = connection;
+
+  server.registerResource(
+    "inbox",
+    "baton://inbox",
+    {
+      title: "Open inbox",
+      description:
+        "Handoffs that wait for you or your role, or are under way. Looking takes nothing out.",
+      mimeType: TEXT,
+    },
+    (uri) => reading(uri, () => inboxText(connection)),
+  );
+
+  server.registerResource(
+    "context",
+    "baton://context",
+    {
+      title: "Shared context",
+      description: "What the team agreed on: constraints, conventions, decisions, the project.",
+      mimeType: TEXT,
+    },
+    (uri) =>
+      reading(uri, async () => {
+        const { text } = await agent.context.read({ tokens: CONTEXT_TOKENS });
+        return text === "" ? "The team has not agreed on anything yet." : text;
+      }),
+  );
+
+  server.registerResource(
+    "handoff",
+    new ResourceTemplate("baton://handoff/{id}", {
+      list: async () => ({ resources: await openHandoffs(connection) }),
+      complete: {
+        id: async (typed) => {
+          const open = await agent.waiting({ limit: MOST_WAITING });
+          return open.map(({ delivery }) => delivery.id).filter((id) => id.startsWith(typed));
+        },
+      },
+    }),
+    {
+      title: "Handoff",
+      description:
+        "One handoff by its id (dlv_…): what was sent, where it stands, what came of it.",
+      mimeType: TEXT,
+    },
+    (uri, { id }) => reading(uri, () => handoffText(connection, String(id), "detailed")),
+  );
+
+  server.registerResource(
+    "memory",
+    new ResourceTemplate("baton://memory/{id}", {
+      list: undefined,
+      complete: {
+        id: async (typed) => {
+          const recent = await agent.recent({ limit: MOST_RECENT });
+          return recent.map(({ id }) => id).filter((id) => id.startsWith(typed));
+        },
+      },
+    }),
+    {
+      title: "Memory",
+      description: "One memory by its id (mem_…), in full; what holds now, where it was replaced.",
+      mimeType: TEXT,
+    },
+    (uri, { id }) =>
+      reading(uri, async () => {
+        const memory = await readRecord(connection, String(id), { level: "full" });
+        return memoryText(memory, memory.text ?? "");
+      }),
+  );
+}
+
+async function inboxText({ agent }: Connection): Promise<string> {
+  const open = await agent.waiting({ limit: MOST_WAITING });
+  if (open.length === 0) return "Nothing waits for you.";
+  const more = open.length === MOST_WAITING ? ["(There may be more: accept some first.)"] : [];
+  return [...open.map(waitingText), ...more].join("\n");
+}
+
+async function openHandoffs({ agent }: Connection) {
+  const open = await agent.waiting({ limit: MOST_WAITING });
+  return open.map(({ delivery: { id, task, sender, state } }) => ({
+    uri: `baton://handoff/${id}`,
+    name: id,
+    title: `${task}, from ${sender}`,
+    description: `The handoff of ${task} from ${sender}: ${state}.`,
+  }));
+}
+
+/** What there is no record of is no resource; anything else is told as it is everywhere. */
+async function reading(uri: URL, text: () => Promise<string>): Promise<ReadResourceResult> {
+  try {
+    return { contents: [{ uri: uri.href, mimeType: TEXT, text: await text() }] };
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    throw protocolErrorOf(error, uri);
+  }
+}
+
+const NOT_FOUND = 404;
+
+function protocolErrorOf(error: BatonError, uri: URL): ProtocolError {
+  const { http, jsonRpc } = ERROR_CODES[error.code];
+  const told = toolErrorOf(error);
+  if (http === NOT_FOUND || error.code === "invalid_input") {
+    return new ResourceNotFoundError(uri.href, told.message);
+  }
+  return new ProtocolError(jsonRpc, told.message, told);
+}

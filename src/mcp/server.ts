@@ -1,0 +1,54 @@
+/**
+ * The MCP server: what one connection of one agent can do. Made for each connection over stdio and for
+ * each request over HTTP, where nothing is remembered between two of them. Who calls is said by whoever
+ * makes it, never by an argument.
+ */
+import { McpServer, type ServerOptions } from "@modelcontextprotocol/server";
+import type { Agent } from "../agent.ts";
+import type { Hub } from "../hub.ts";
+import { batonVersion } from "../version.ts";
+import { Held } from "./held.ts";
+import { instructionsFor } from "./instructions.ts";
+import { registerPrompts } from "./prompts.ts";
+import { registerResources } from "./resources.ts";
+import { registerTool } from "./tool.ts";
+import { TOOLS } from "./tools/tools.ts";
+
+/** The lists are the same for everybody, and for as long as this version runs. */
+const SAME_FOR_ALL = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+
+export interface McpServerSettings {
+  /** What the protocol's own layer takes besides. */
+  readonly protocol?: Omit<ServerOptions, "instructions">;
+}
+
+export function mcpServer(
+  agent: Agent,
+  hub: Hub,
+  { protocol = {} }: McpServerSettings = {},
+): McpServer {
+  const server = new McpServer(
+    { name: "baton", title: "Baton", version: batonVersion() },
+    {
+      ...protocol,
+      capabilities: {
+        // What there is does not change while it runs.
+        tools: { listChanged: false },
+        prompts: { listChanged: false },
+        resources: { listChanged: false },
+        ...protocol.capabilities,
+      },
+      cacheHints: {
+        "tools/list": SAME_FOR_ALL,
+        "prompts/list": SAME_FOR_ALL,
+        "resources/templates/list": SAME_FOR_ALL,
+      },
+      instructions: instructionsFor(agent),
+    },
+  );
+  const connection = { agent, hub, held: new Held() };
+  for (const each of TOOLS) registerTool(server, connection, each);
+  registerResources(server, connection);
+  registerPrompts(server, connection);
+  return server;
+}

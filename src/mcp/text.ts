@@ -1,0 +1,84 @@
+/**
+ * Records and handoffs as a model reads them. What the hub knows for itself (ids, names, states, times)
+ * stands free; what somebody wrote stands between marks, as data.
+ */
+import { fenced, quoted } from "../context/fence.ts";
+import type { ReadMemory } from "../context/reading.ts";
+import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
+import type { Shown } from "../delivery/show.ts";
+import type { Waiting } from "../delivery/waiting.ts";
+import type { Warning } from "../delivery/warnings.ts";
+import { addressOf } from "../envelope/schema.ts";
+
+const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
+const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
+
+/** A record, with as much of what it says as `text` is. */
+export function memoryText(
+  memory: ReadMemory,
+  text: string,
+  notes: readonly string[] = [],
+): string {
+  const { id, type, agent, task, createdAt, insteadOf, quarantined, redacted } = memory;
+  const on = task === undefined ? "" : `, on ${quoted(task)}`;
+  const instead = insteadOf === undefined ? "" : `, holds instead of ${insteadOf}`;
+  const head = `- [${type}] ${id} by ${agent}, ${day(createdAt)}${on}${instead}:`;
+  const marks =
+    quarantined === undefined ? [] : [`  Do not build on it: quarantined by ${quarantined.by}.`];
+  const body =
+    redacted === undefined
+      ? quoted(text)
+      : `(taken away by ${redacted.by}: ${quoted(redacted.reason)})`;
+  return [`${head} ${body}`, ...marks, ...notes.map((note) => `  ${note}`)].join("\n");
+}
+
+/** A handoff in an inbox, on a line. */
+export function waitingText({ delivery, envelope }: Waiting): string {
+  const { id, task, sender, state, attempt, sentAt } = delivery;
+  const tried = attempt === 0 ? "" : `, tried ${attempt}×`;
+  const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
+  const head = `- ${id} ${quoted(task)} from ${sender}, ${state}${priority}${tried}, sent ${minute(sentAt)}:`;
+  return `${head} ${quoted(envelope.intent)}`;
+}
+
+/** Where a handoff stands, and what came of it. */
+export function standingText({ delivery, envelope, ...shown }: Shown): string {
+  const { id, task, sender, state, holder, attempt, maxAttempts, sentAt } = delivery;
+  const has = state === "accepted" || state === "claimed" ? ` by ${holder}` : "";
+  const tried = attempt > 1 ? `, attempt ${attempt} of ${maxAttempts}` : "";
+  const to = addressOf(envelope.to);
+  return [
+    `${id}: ${quoted(task)}, from ${sender} to ${to}, sent ${minute(sentAt)}: ${state}${has}${tried}.`,
+    ...(shown.result === undefined ? [] : resultLines(shown.result)),
+    ...(shown.reason === undefined ? [] : [`Reason: ${quoted(shown.reason)}`]),
+    ...(shown.question === undefined ? [] : [`Asks: ${quoted(shown.question)}`]),
+  ].join("\n");
+}
+
+function resultLines(result: NonNullable<Shown["result"]>): string[] {
+  const { summary, outputs, outcome, memory, handedOn, gaps = [] } = result;
+  return [
+    `Result (${memory}): ${quoted(summary)}`,
+    ...(outcome === undefined ? [] : [`Outcome: ${outcome}`]),
+    ...(Object.keys(outputs).length === 0 ? [] : [`Outputs:\n${dataText(outputs)}`]),
+    ...gaps.map(({ id }) => `It could not find ${id}.`),
+    ...(handedOn === undefined ? [] : [`Handed on as ${handedOn}.`]),
+  ];
+}
+
+/** Anything stored, as JSON between marks. */
+export const dataText = (value: unknown): string => fenced(JSON.stringify(value, null, 1));
+
+export function warningLines(warnings: readonly Warning[]): string[] {
+  return warnings.map(
+    ({ memory, by, reason }) =>
+      `Do not build on ${memory}: quarantined by ${by}, because ${quoted(reason)}`,
+  );
+}
+
+export function conflictLines(conflicts: readonly ReservationConflict[]): string[] {
+  return conflicts.map(({ agent, task, globs, note }) => {
+    const why = note === undefined ? "" : `: ${quoted(note)}`;
+    return `${agent} works on ${quoted(globs.join(", "))} too, for ${quoted(task)}${why}. Talk first, or take another part.`;
+  });
+}

@@ -1,0 +1,178 @@
+/**
+ * `accept`: takes a handoff, and gives what its receiver needs to begin. The handle is in the answer
+ * whatever else can or cannot be shown: without it the work would be held by nobody who knows.
+ */
+import * as z from "zod";
+import type { Agent } from "../../agent.ts";
+import { quoted } from "../../context/fence.ts";
+import { notAcceptable } from "../../delivery/not-acceptable.ts";
+import type { Work } from "../../delivery/work.ts";
+import { type BatonError, isBatonError } from "../../errors.ts";
+import { toolErrorOf } from "../failure.ts";
+import { conflictLines, warningLines } from "../text.ts";
+import {
+  ADDS,
+  type Connection,
+  detail,
+  handoffId,
+  maxTokens,
+  Text,
+  taskName,
+  tool,
+} from "../tool.ts";
+
+/** Clients give a call a minute, as a rule. */
+export const MOST_SECONDS = 50;
+
+const input = z.strictObject({
+  handoff: handoffId("This one; else the first that waits for you or your role.").optional(),
+  task: taskName("Only a handoff of this task.").optional(),
+  wait_seconds: z
+    .int()
+    .min(0)
+    .max(MOST_SECONDS)
+    .default(0)
+    .describe("How long to wait when nothing is there."),
+  receipt: z
+    .strictObject({
+      goal: z.string().min(1).describe("What it is about, in your words."),
+      first_step: z.string().min(1).describe("What you will do first."),
+      constraints: z.array(z.string()).default([]).describe("The id of every must."),
+    })
+    .optional()
+    .describe("Says back what it is about, where the handoff asks for that."),
+  detail: detail("detailed"),
+  max_tokens: maxTokens(4_000),
+});
+
+export const accept = tool({
+  name: "accept",
+  title: "Accept a handoff",
+  description:
+    "Takes the first handoff that waits for you (or one by id) and gives you its handle and what you need to begin. From then on it is yours until you settle it with update, or hand it on with hand_off: pass the handle along. Nobody else gets it meanwhile.",
+  input,
+  output: z.strictObject({
+    text: Text,
+    status: z.enum(["accepted", "nothing"]),
+    handle: z.string().optional().describe("Pass it to update, read and hand_off."),
+    handoff: z.string().optional(),
+    task: z.string().optional(),
+    from: z.string().optional(),
+    attempt: z.int().optional().describe("More than 1: whoever had it before did not finish."),
+    lease_until: z
+      .number()
+      .optional()
+      .describe("Until when it is yours without another call, in milliseconds since 1970."),
+    omitted: z.int().optional().describe("How many records did not fit into the text."),
+  }),
+  annotations: ADDS,
+
+  async run(args, connection, signal) {
+    const { agent, hub, held } = connection;
+    await hub.carryOut(); // What is due by now must not be taken.
+    const work = await agent.accept(choiceOf(args, signal));
+    if (work === undefined) {
+      if (args.handoff !== undefined) throw await whyNot(connection, args.handoff);
+      return { text: nothing(agent), status: "nothing" as const };
+    }
+    if (signal.aborted) {
+      await work.release(); // Nobody hears the answer.
+      return { text: "", status: "nothing" as const };
+    }
+    held.keep(work);
+    const told = await beginning(connection, work, args);
+    const { handle, id, task, attempt, leaseUntil, envelope } = work;
+    return {
+      text: told.text,
+      status: "accepted" as const,
+      handle,
+      handoff: id,
+      task,
+      from: envelope.from.agent,
+      attempt,
+      lease_until: leaseUntil,
+      omitted: told.omitted,
+    };
+  },
+});
+
+type Args = z.output<typeof input>;
+
+function choiceOf({ handoff, task, receipt, wait_seconds }: Args, signal: AbortSignal) {
+  const patience = [signal, AbortSignal.timeout(wait_seconds * 1_000)];
+  return {
+    ...(handoff === undefined ? {} : { delivery: handoff }),
+    ...(task === undefined ? {} : { task }),
+    ...(receipt === undefined ? {} : { receipt: saidBack(receipt) }),
+    ...(wait_seconds === 0 ? {} : { wait: true, signal: AbortSignal.any(patience) }),
+  };
+}
+
+const saidBack = ({ goal, first_step, constraints }: NonNullable<Args["receipt"]>) => ({
+  goal,
+  firstStep: first_step,
+  constraints,
+});
+
+async function whyNot({ agent, hub }: Connection, handoff: string): Promise<BatonError> {
+  const { delivery } = await hub.delivery(handoff);
+  return notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
+}
+
+const nothing = ({ id, info }: Agent): string =>
+  info.status === "paused"
+    ? `${id} is paused, and is given nothing.`
+    : `Nothing waits for ${id} that can be taken now. Wait for it with wait, or with wait_seconds.`;
+
+/** What to know before the first step. */
+async function beginning(
+  connection: Connection,
+  work: Work,
+  { detail: much, max_tokens }: Args,
+): Promise<{ readonly text: string; readonly omitted: number }> {
+  const { handle, task, attempt, envelope } = work;
+  const head = [
+    `Accepted: ${quoted(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
+    ...(attempt > 1
+      ? [`This is attempt ${attempt}: whoever had it may have done part of it.`]
+      : []),
+    ...warningLines(await work.warnings()),
+    ...conflictLines(work.conflicts),
+  ];
+  const body =
+    much === "concise"
+      ? await inBrief(connection, work)
+      : await inFull(connection, work, max_tokens);
+  return { text: [...head, body.text].join("\n"), omitted: body.omitted };
+}
+
+type Body = { readonly text: string; readonly omitted: number };
+
+/** What the team must keep to is in the view; no primer repeats it. */
+async function inBrief({ agent }: Connection, work: Work): Promise<Body> {
+  const { items } = await agent.context.read({
+    sections: ["constraints"],
+    tokens: Number.MAX_SAFE_INTEGER,
+  });
+  const musts = items.flatMap((item) =>
+    item.section === "constraints" && item.level === "must"
+      ? [`- ${item.key}: ${quoted(item.rule)}`]
+      : [],
+  );
+  const team = musts.length === 0 ? [] : ["## Everybody keeps to", ...musts];
+  return { text: [work.primer, ...team].join("\n"), omitted: 0 };
+}
+
+/** Where the view cannot be had, the primer and why: the work is accepted by now. */
+async function inFull(connection: Connection, work: Work, tokens: number): Promise<Body> {
+  try {
+    const { text, omitted } = await work.view({ tokens });
+    return { text, omitted: omitted.length };
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    const brief = await inBrief(connection, work);
+    const { message, hint } = toolErrorOf(error);
+    const why = `In brief only: ${message} ${hint} See it in full with read and the handoff's id.`;
+    return { ...brief, text: `${brief.text}\n${why}` };
+  }
+}

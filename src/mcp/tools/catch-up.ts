@@ -1,0 +1,92 @@
+/** `catch_up`: the first call of a session, and the first after a context was compacted. */
+import * as z from "zod";
+import { quoted } from "../../context/fence.ts";
+import { handleOf } from "../../delivery/resume.ts";
+import type { Waiting } from "../../delivery/waiting.ts";
+import { meterOf } from "../fit.ts";
+import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
+
+/** How many records are considered. */
+const CONSIDERED = { concise: 20, detailed: 100 } as const;
+/** Of what waits, so many are named. */
+const MOST_WAITING = 50;
+
+export const catchUp = tool({
+  name: "catch_up",
+  title: "Catch up",
+  description:
+    "What to know when you start, or when your context was emptied: handoffs that wait for you, work you hold (with its handles), what always holds, what the team agreed on, what happened last. Looking takes nothing out of the inbox.",
+  input: z.strictObject({
+    task: taskName("Only what concerns this task.").optional(),
+    detail: detail("concise"),
+    max_tokens: maxTokens(2_000),
+  }),
+  output: z.strictObject({
+    text: Text,
+    agent: z.string().describe("Who you are here."),
+    role: z.string(),
+    held: z
+      .array(z.strictObject({ handle: z.string(), handoff: z.string(), task: z.string() }))
+      .describe("Work you have accepted and not settled: go on with update."),
+    waiting: z
+      .array(
+        z.strictObject({
+          handoff: z.string(),
+          task: z.string(),
+          from: z.string(),
+          state: z.string(),
+        }),
+      )
+      .describe("Handoffs for you or your role: take one with accept."),
+    omitted: z.array(z.string()).describe("Records that did not fit, by their ids."),
+  }),
+  annotations: READS,
+
+  async run({ task, detail: much, max_tokens }, { agent }) {
+    const about = task === undefined ? {} : { task };
+    const open = await agent.waiting({ ...about, limit: MOST_WAITING });
+    const held = open.filter((each) => isHeldBy(agent, each));
+    const head = held.map(heldLine);
+    const meter = await meterOf(agent);
+    const caughtUp = await agent.catchUp({
+      ...about,
+      limit: CONSIDERED[much],
+      tokens: Math.max(1, max_tokens - meter.count(head.join("\n"))),
+    });
+    const left = caughtUp.omitted.length;
+    const foot =
+      left === 0
+        ? []
+        : [`(For what was left out: recall it, read it, or ask with more max_tokens.)`];
+    return {
+      text: [...head, caughtUp.text, ...foot].join("\n"),
+      agent: agent.id,
+      role: agent.info.role,
+      held: held.map(({ delivery }) => ({
+        handle: handleOf(delivery),
+        handoff: delivery.id,
+        task: delivery.task,
+      })),
+      waiting: open
+        .filter((each) => !isHeldBy(agent, each))
+        .map(({ delivery: { id, task: of, sender, state } }) => ({
+          handoff: id,
+          task: of,
+          from: sender,
+          state,
+        })),
+      omitted: [...caughtUp.omitted],
+    };
+  },
+});
+
+/** Of this session: what another session of the same agent holds is not this one's. */
+function isHeldBy(
+  { id, instance }: { readonly id: string; readonly instance: string },
+  { delivery }: Waiting,
+): boolean {
+  return delivery.state === "accepted" && delivery.holder === id && delivery.instance === instance;
+}
+
+const heldLine = ({ delivery }: Waiting): string =>
+  `You hold ${handleOf(delivery)}: ${quoted(delivery.task)}, from ${delivery.sender}.`;

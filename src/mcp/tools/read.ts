@@ -1,0 +1,73 @@
+/** `read`: memories and handoffs by their ids, a memory in its freshest form. */
+import * as z from "zod";
+import type { Level } from "../../envelope/schema.ts";
+import { type BatonError, isBatonError } from "../../errors.ts";
+import { fitted, type Item, meterOf } from "../fit.ts";
+import { handoffText, isHandoffId, type Room, recordText } from "../records.ts";
+import { type Connection, detail, maxTokens, READS, Text, tool, workHandle } from "../tool.ts";
+
+const MOST_IDS = 20;
+const SUMMARY: readonly Level[] = ["summary"];
+
+export const read = tool({
+  name: "read",
+  title: "Read",
+  description:
+    "Reads memories (mem_…) and handoffs (dlv_…) by their ids. Of a memory you get what holds now, and are told when that replaced the one you asked for. With the handle of work you hold, also by the short ids its text uses.",
+  input: z.strictObject({
+    ids: z.array(z.string().min(1)).min(1).max(MOST_IDS).describe("What to read."),
+    handle: workHandle("Of the work whose text names them by short ids.").optional(),
+    detail: detail("detailed"),
+    max_tokens: maxTokens(4_000),
+  }),
+  output: z.strictObject({
+    text: Text,
+    read: z.array(z.string()).describe("What is shown, by the ids you asked with."),
+    omitted: z.array(z.string()).describe("What did not fit: ask for it alone, or with more room."),
+    failed: z
+      .array(z.strictObject({ id: z.string(), code: z.string() }))
+      .describe("What could not be read, and why."),
+  }),
+  annotations: READS,
+
+  async run({ ids, detail: much, max_tokens, handle }, connection) {
+    const room = { meter: await meterOf(connection.agent), tokens: max_tokens };
+    const found = await Promise.all(
+      ids.map((id) => readOne(connection, id, { much, handle, room })),
+    );
+    const items = found.flatMap((each) => ("text" in each ? [each] : []));
+    const failed = found.flatMap((each) => ("error" in each ? [each] : []));
+    const [first] = failed;
+    if (items.length === 0 && first !== undefined) throw first.error;
+    const more = "Ask for each alone, or with more max_tokens.";
+    const page = { items, none: "", more };
+    const { text, shown, omitted } = fitted(page, room.meter, max_tokens);
+    const told = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);
+    return {
+      text: [text, ...told].join("\n"),
+      read: [...shown],
+      omitted: [...omitted],
+      failed: failed.map(({ id, error }) => ({ id, code: error.code })),
+    };
+  },
+});
+
+interface Asked {
+  readonly much: "concise" | "detailed";
+  readonly handle: string | undefined;
+  readonly room: Room;
+}
+
+type Found = Item | { readonly id: string; readonly error: BatonError };
+
+async function readOne(connection: Connection, id: string, asked: Asked): Promise<Found> {
+  const { much, handle, room } = asked;
+  try {
+    if (isHandoffId(id)) return { id, text: await handoffText(connection, id, much) };
+    const levels = much === "concise" ? { levels: SUMMARY } : {};
+    return { id, text: await recordText(connection, id, { handle, room, ...levels }) };
+  } catch (error) {
+    if (isBatonError(error)) return { id, error };
+    throw error;
+  }
+}

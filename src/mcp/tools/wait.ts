@@ -1,0 +1,156 @@
+/**
+ * `wait`: for what comes of a handoff, or for something to do. Bounded: a call that is not answered in
+ * time is given up by its client, so it answers before, and can be made again.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { quoted } from "../../context/fence.ts";
+import type { Asked } from "../../delivery/ask.ts";
+import type { Shown } from "../../delivery/show.ts";
+import type { Waiting } from "../../delivery/waiting.ts";
+import { standingText, waitingText } from "../text.ts";
+import { type Connection, handoffId, READS, Text, taskName, tool } from "../tool.ts";
+import { MOST_SECONDS } from "./accept.ts";
+
+/** How often it is looked for something to do. */
+const LOOK_MS = 500;
+/** Of what waits, so many are told. */
+const MOST_WAITING = 20;
+
+const output = z.strictObject({
+  text: Text,
+  status: z
+    .enum(["work", "question", "accepted", "asked", "ended", "nothing"])
+    .describe(
+      "work: something to accept. question: something to answer. Of a handoff: accepted, asked (answer it), ended. nothing: time is up, wait again.",
+    ),
+  handoff: z.string().optional().describe("The one you waited for, or the first that waits."),
+  state: z.string().optional().describe("Where it stands."),
+  waiting: z.array(z.string()).describe("Handoffs you can accept, by their ids."),
+  questions: z.array(z.string()).describe("Handoffs of yours that wait for your answer."),
+});
+type Answer = z.input<typeof output>;
+
+export const wait = tool({
+  name: "wait",
+  title: "Wait",
+  description:
+    "Waits for what comes of a handoff you sent, or (without one) for something to accept or to answer. Returns as soon as there is something, at the latest after `seconds`; then wait again, or do something else. Takes nothing out of the inbox.",
+  input: z.strictObject({
+    handoff: handoffId("The one whose outcome you wait for.").optional(),
+    until: z
+      .enum(["accepted", "ended"])
+      .default("ended")
+      .describe("Of a handoff: until somebody has it, or until it is over."),
+    task: taskName("Without a handoff: only work of this task.").optional(),
+    seconds: z.int().min(0).max(MOST_SECONDS).default(30).describe("How long at most."),
+  }),
+  output,
+  annotations: READS,
+
+  run({ handoff, until, task, seconds }, connection, signal) {
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+    return handoff === undefined
+      ? forWork(connection, task, patience)
+      : forOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal });
+  },
+});
+
+interface Outcome {
+  readonly handoff: string;
+  readonly until: "accepted" | "ended";
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+async function forOutcome(
+  { hub }: Connection,
+  { handoff, until, timeoutMs, signal }: Outcome,
+): Promise<Answer> {
+  const isNews = (state: State): boolean => {
+    const status = statusOf(state);
+    return status === "asked" || status === "ended" || (status === "accepted" && status === until);
+  };
+  for await (const { state } of hub.changes(handoff, { timeoutMs, signal })) {
+    if (isNews(state)) break;
+  }
+  const shown = await hub.delivery(handoff);
+  const { state } = shown.delivery;
+  const standing = standingText(shown);
+  return {
+    text: isNews(state) ? standing : `${standing}\nNothing new: wait again, or go on.`,
+    status: isNews(state) ? statusOf(state) : "nothing",
+    handoff,
+    state,
+    waiting: [],
+    questions: state === "waiting" ? [handoff] : [],
+  };
+}
+
+type State = Shown["delivery"]["state"];
+
+function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
+  switch (state) {
+    case "ready":
+    case "scheduled":
+    case "claimed":
+      return "nothing";
+    case "accepted":
+      return "accepted";
+    case "waiting":
+      return "asked";
+    default:
+      return "ended";
+  }
+}
+
+/** Looks until there is something, or patience ends: at least once. */
+async function forWork(
+  { agent, hub }: Connection,
+  task: string | undefined,
+  patience: AbortSignal,
+): Promise<Answer> {
+  const about = task === undefined ? {} : { task };
+  for (;;) {
+    await hub.carryOut();
+    const [open, asked] = await Promise.all([
+      agent.waiting({ ...about, limit: MOST_WAITING }),
+      agent.questions(),
+    ]);
+    const ready = open.filter(isReady);
+    if (ready.length > 0 || asked.length > 0) return found(ready, asked);
+    if (patience.aborted) {
+      const text = "Nothing waits for you yet: wait again, or go on.";
+      return { text, status: "nothing", waiting: [], questions: [] };
+    }
+    await untilNextLook(patience);
+  }
+}
+
+const isReady = ({ delivery }: Waiting): boolean => delivery.state === "ready" && delivery.inTurn;
+
+async function untilNextLook(patience: AbortSignal): Promise<void> {
+  try {
+    await sleep(LOOK_MS, undefined, { signal: patience });
+  } catch (error) {
+    if (!patience.aborted) throw error;
+  }
+}
+
+function found(ready: readonly Waiting[], asked: readonly Asked[]): Answer {
+  const [first] = ready;
+  const questions = asked.map(
+    ({ delivery, question }) =>
+      `- ${delivery.holder || delivery.receiver} asks about ${delivery.id}: ${quoted(question)}`,
+  );
+  return {
+    text: [
+      ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(waitingText)]),
+      ...(questions.length === 0 ? [] : ["To answer:", ...questions]),
+    ].join("\n"),
+    status: first === undefined ? "question" : "work",
+    ...(first === undefined ? {} : { handoff: first.delivery.id, state: first.delivery.state }),
+    waiting: ready.map(({ delivery }) => delivery.id),
+    questions: asked.map(({ delivery }) => delivery.id),
+  };
+}

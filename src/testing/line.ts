@@ -1,0 +1,95 @@
+/** All that a hub tells about one task, read once, so that everything said about it is of one moment. */
+import type { TimelineStep } from "../coordination/timeline-step.ts";
+import type { LineStep } from "../delivery/line.ts";
+import type { Shown } from "../delivery/show.ts";
+import type { Hub } from "../hub.ts";
+import type { DeliveryRow, EventRow } from "../store/rows.ts";
+import type { Books, Problem } from "../store/store.ts";
+
+export interface LineFacts {
+  readonly task: string;
+  /** Its handoffs in the order they were sent, without reports of failures. */
+  readonly steps: readonly LineStep[];
+  /** Every delivery of those, in the same order, without what a newer handoff took the place of. */
+  readonly deliveries: readonly Shown[];
+  readonly timeline: readonly TimelineStep[];
+  /** Every delivery the line holds, with those of reports and those that were replaced. */
+  readonly rows: readonly DeliveryRow[];
+  /** Of this task. */
+  readonly events: readonly EventRow[];
+  readonly books: Books;
+  readonly problems: readonly Problem[];
+}
+
+export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
+  const all = await hub.line(task);
+  const steps = all.filter(({ envelope }) => envelope.failure === undefined);
+  const rows = all.flatMap(({ deliveries }) => deliveries);
+  const shown: Shown[] = [];
+  for (const { id, state } of steps.flatMap(({ deliveries }) => deliveries)) {
+    if (state !== "superseded") shown.push(await hub.delivery(id));
+  }
+  return {
+    task,
+    steps,
+    deliveries: shown,
+    timeline: await wholeTimeline(hub, task),
+    rows,
+    events: await eventsOf(hub, task),
+    books: await hub.books(),
+    problems: (await hub.verify()).problems,
+  };
+}
+
+async function wholeTimeline(hub: Hub, task: string): Promise<readonly TimelineStep[]> {
+  const { steps, earlier } = await hub.timeline(task);
+  const all = [...steps];
+  for (let before = earlier; before !== undefined; ) {
+    const page = await hub.timeline(task, { before });
+    all.unshift(...page.steps);
+    before = page.earlier;
+  }
+  return all;
+}
+
+async function eventsOf(hub: Hub, task: string): Promise<EventRow[]> {
+  const found: EventRow[] = [];
+  for (let after = 0; ; ) {
+    const page = await hub.events(after);
+    found.push(...page.filter((event) => event.task === task));
+    const last = page.at(-1);
+    if (last === undefined) return found;
+    after = last.number;
+  }
+}
+
+/** Who has a delivery, or had it last; an inbox that nobody took it from. */
+export const handsOf = ({ delivery }: Shown): string => delivery.holder || delivery.receiver;
+
+/** Who had a try that nobody accepted. */
+const NOBODY = "nobody";
+
+/** One try of a delivery: what came of it, and by whom. */
+export interface Try {
+  readonly attempt: number;
+  readonly agent: string;
+  readonly outcome: string;
+}
+
+/** Every try: those that ended without completing are on record, the last one is the delivery itself. */
+export function triesOf({ delivery, attempts }: Shown): Try[] {
+  const ended = attempts
+    .filter(({ outcome }) => outcome !== "stopped")
+    .map(({ attempt, holder, outcome }) => ({
+      attempt,
+      agent: holder || NOBODY,
+      outcome: outcome as string,
+    }));
+  const { attempt, state } = delivery;
+  if (attempt === 0 || ended.some((each) => each.attempt === attempt)) return ended;
+  return [...ended, { attempt, agent: delivery.holder || NOBODY, outcome: state }];
+}
+
+/** Where the line has got to: what was not handed on. */
+export const endsOf = ({ deliveries }: LineFacts): Shown[] =>
+  deliveries.filter(({ result }) => result?.handedOn === undefined);

@@ -1,0 +1,54 @@
+/**
+ * The moments at which something happens to open deliveries although nobody does anything. Read through
+ * the hub alone: its events say which deliveries there are, and each says what it waits for.
+ */
+import { isForever } from "../delivery/policy.ts";
+import type { Shown } from "../delivery/show.ts";
+import type { Hub } from "../hub.ts";
+import { isHeld, isOpen } from "../store/rows.ts";
+
+export class NextMoments {
+  readonly #hub: Hub;
+  /** The last event that was read. */
+  #last = 0;
+  readonly #open = new Set<string>();
+
+  constructor(hub: Hub) {
+    this.#hub = hub;
+  }
+
+  /** All that is to come after `now`, in no order. */
+  async after(now: number): Promise<number[]> {
+    await this.#readEvents();
+    const moments: number[] = [];
+    for (const id of this.#open) {
+      const shown = await this.#hub.delivery(id);
+      if (isOpen(shown.delivery.state)) moments.push(...momentsOf(shown));
+      else this.#open.delete(id); // Tried again, it leaves an event.
+    }
+    return moments.filter((at) => at > now);
+  }
+
+  async #readEvents(): Promise<void> {
+    for (;;) {
+      const events = await this.#hub.events(this.#last);
+      for (const { number, delivery } of events) {
+        this.#last = number;
+        if (delivery !== "") this.#open.add(delivery);
+      }
+      if (events.length === 0) return;
+    }
+  }
+}
+
+function momentsOf({ delivery, envelope: { policy } }: Shown): number[] {
+  const { state, readyAt, leaseUntil, deadline, lapseAt, inTurn } = delivery;
+  const isReminder = policy?.acceptMs === undefined && policy?.remindMs !== undefined;
+  return [
+    ...(state === "scheduled" ? [readyAt] : []),
+    ...(isHeld(state) ? [leaseUntil] : []),
+    deadline,
+    // A reminder changes nothing; and while earlier work of its task is open, its time has not begun.
+    ...(isReminder || !inTurn ? [] : [lapseAt]),
+  ].filter((at) => at > 0 && !isForever(at));
+}

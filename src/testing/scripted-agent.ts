@@ -1,0 +1,208 @@
+/**
+ * An agent that does what a script says, at the times of a test's clock. It takes one piece of work
+ * after the other, each of its steps is done before anybody else moves, and while it is slow the
+ * others go on: so the same script and seed give the same line again. `play()` lets it act.
+ */
+import type { Agent } from "../agent.ts";
+import type { Offer } from "../delivery/offer.ts";
+import type { Receipt } from "../delivery/receipt.ts";
+import type { Work } from "../delivery/work.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { isBatonError } from "../errors.ts";
+import type { Hub } from "../hub.ts";
+import type { AgentProfile } from "../memory/agents.ts";
+import { type WatchedWork, watchWork } from "./watched-work.ts";
+
+/** What a step can do besides working. */
+export interface Turn {
+  readonly hub: Hub;
+  /** The agent in the session that has the work. */
+  readonly agent: Agent;
+  /** What the test's clock shows. */
+  now(): number;
+  /** Lets so many milliseconds of the test's clock go by. Who is not heard that long may lose the work. */
+  pass(ms: number): Promise<void>;
+  /** Ends this session without a word: the work is left as it is. */
+  die(): never;
+}
+
+/** Something done with a piece of work: one of the kit's (`completes()`, `fails()`, …), or your own code. */
+export type WorkStep = (work: Work, turn: Turn) => unknown;
+
+/** Answers the next question that a receiver of this agent's handoffs has asked. */
+export interface AnswerStep {
+  readonly answers: string;
+}
+
+/**
+ * Steps in order: what ends a piece of work (completing, failing, dying …) ends it, and the next step
+ * is for the next; after the last step the agent takes nothing more. Or a function, asked at each offer
+ * what to do with it.
+ */
+export type Script =
+  | readonly (WorkStep | AnswerStep)[]
+  | ((offer: Offer) => WorkStep | readonly WorkStep[]);
+
+/** Registers an agent and gives it a script. It acts when `play()` lets it. */
+export async function scriptedAgent(
+  hub: Hub,
+  name: string,
+  profile: AgentProfile,
+  script: Script,
+): Promise<ScriptedAgent> {
+  const agent = await hub.agent(name, profile, sessionOf(name, 1));
+  return new ScriptedAgent(hub, agent, script);
+}
+
+/** The lease of a session is not renewed behind the test's back. */
+const sessionOf = (name: string, number: number) => ({
+  instance: `${name}-${number}`,
+  lease: "session" as const,
+});
+
+/** How a session ends that dies. */
+class Died extends Error {
+  override readonly name = "Died";
+}
+
+export class ScriptedAgent {
+  readonly #hub: Hub;
+  readonly #script: Script;
+  #agent: Agent;
+  #sessions = 1;
+  /** The next step, of a script that is a list. */
+  #at = 0;
+  #working: Promise<void> | undefined;
+  #pause: { readonly until: number; readonly wake: () => void } | undefined;
+  #paused = Promise.withResolvers<void>();
+  #now = 0;
+
+  constructor(hub: Hub, agent: Agent, script: Script) {
+    this.#hub = hub;
+    this.#agent = agent;
+    this.#script = script;
+  }
+
+  /** As whom it acts now: after it has died, another session of the same agent. */
+  get agent(): Agent {
+    return this.#agent;
+  }
+
+  get id(): string {
+    return this.#agent.id;
+  }
+
+  /** When it goes on by itself; undefined while it is not in the middle of something. */
+  get asleepUntil(): number | undefined {
+    return this.#pause?.until;
+  }
+
+  /** Acts once: goes on with what it has, answers, or takes the next offer. False: nothing to do. */
+  async turn(now: number): Promise<boolean> {
+    this.#now = now;
+    if (this.#pause !== undefined) {
+      if (this.#pause.until > now) return false;
+      await this.#goOn(this.#pause.wake);
+      return true;
+    }
+    const next = typeof this.#script === "function" ? undefined : this.#script[this.#at];
+    if (typeof next === "object") return this.#answer(next.answers);
+    if (typeof this.#script !== "function" && next === undefined) return false;
+    const offer = await this.#nextOffer();
+    if (offer === undefined) return false;
+    await this.#goOn(() => {
+      this.#working = this.#workOn(offer);
+    });
+    return true;
+  }
+
+  async #answer(text: string): Promise<boolean> {
+    const [question] = await this.#agent.questions();
+    if (question === undefined) return false;
+    this.#at++;
+    await this.#agent.answer(question.delivery.id, text);
+    return true;
+  }
+
+  async #nextOffer(): Promise<Offer | undefined> {
+    for await (const offer of this.#agent.inbox({ wait: false })) return offer;
+    return undefined;
+  }
+
+  /** Until it is done with the work, or lets time pass. */
+  async #goOn(start: () => void): Promise<void> {
+    this.#paused = Promise.withResolvers<void>();
+    this.#pause = undefined;
+    start();
+    await Promise.race([this.#working, this.#paused.promise]);
+  }
+
+  async #workOn(offer: Offer): Promise<void> {
+    const watched = watchWork(await offer.accept({ receipt: receiptOf }));
+    try {
+      await this.#doAll(offer, watched);
+    } catch (error) {
+      if (error instanceof Died) return this.#rise();
+      if (!isLoss(error)) throw error;
+      return; // Told that the work is not its own any more, it lets go.
+    }
+    if (!watched.isOver()) throw unfinished(this.id, offer.task);
+  }
+
+  async #doAll(offer: Offer, watched: WatchedWork): Promise<void> {
+    const turn: Turn = {
+      hub: this.#hub,
+      agent: this.#agent,
+      now: () => this.#now,
+      pass: (ms) => this.#pass(ms),
+      die: () => {
+        throw new Died("a scripted agent died");
+      },
+    };
+    for (const step of this.#stepsFor(offer)) {
+      await step(watched.work, turn);
+      if (watched.isOver()) return;
+    }
+  }
+
+  /** Of a list those that are left, each counted when it is begun. */
+  *#stepsFor(offer: Offer): Generator<WorkStep> {
+    if (typeof this.#script === "function") {
+      const steps = this.#script(offer);
+      yield* typeof steps === "function" ? [steps] : steps;
+      return;
+    }
+    for (let step = this.#script[this.#at]; step !== undefined; step = this.#script[this.#at]) {
+      if (typeof step === "object") return; // Not about this work.
+      this.#at++;
+      yield step;
+    }
+  }
+
+  #pass(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#pause = { until: this.#now + ms, wake: resolve };
+    this.#paused.resolve();
+    return promise;
+  }
+
+  async #rise(): Promise<void> {
+    this.#sessions++;
+    this.#agent = await this.#hub.agent(this.id, undefined, sessionOf(this.id, this.#sessions));
+  }
+}
+
+/** A scripted agent reads well: where a receipt is asked for, it gives the one that fits. */
+function receiptOf({ receipt, intent, next, constraints }: Envelope): Receipt | undefined {
+  if (!receipt) return undefined;
+  const musts = constraints.filter(({ level }) => level === "must");
+  return { goal: intent, firstStep: next[0] ?? intent, constraints: musts.map(({ id }) => id) };
+}
+
+const isLoss = (error: unknown): boolean =>
+  isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled");
+
+const unfinished = (agent: string, task: string): Error =>
+  new Error(
+    `The script of "${agent}" ends in the middle of "${task}". End the work: completes(), fails(), declines(), asks(), handsOn(), releases() or dies().`,
+  );

@@ -1,0 +1,78 @@
+/** What scripted agents do, in words: `[notes("half of it"), dies(), completes("all of it")]`. */
+import type { Result } from "../delivery/result.ts";
+import type { Failure } from "../delivery/settle.ts";
+import type { Work } from "../delivery/work.ts";
+import type { MemoryInput } from "../memory/record.ts";
+import type { AnswerStep, WorkStep } from "./scripted-agent.ts";
+
+/** How a piece of work is handed on. */
+export type NextHandoff = Parameters<Work["handoff"]>[0];
+
+/** Completes the work; a text is its summary. */
+export const completes = (result: Result | string = {}): WorkStep => {
+  const handed = typeof result === "string" ? { summary: result } : result;
+  return (work) => untilSettled(() => work.complete(handed));
+};
+
+/** Fails at it; a text is what went wrong, and may pass. */
+export const fails = (failure: Failure | string): WorkStep => {
+  const told = typeof failure === "string" ? { message: failure } : failure;
+  return (work) => untilSettled(() => work.fail(told));
+};
+
+/** Refuses it for good. */
+export const declines =
+  (reason: string): WorkStep =>
+  (work) =>
+    untilSettled(() => work.decline(reason));
+
+/** Asks the sender, who may have a script that `answers()`. */
+export const asks =
+  (question: string): WorkStep =>
+  (work) =>
+    untilSettled(() => work.clarify(question));
+
+/** Hands the task on: a draft, or what makes one from the work. */
+export const handsOn =
+  (draft: NextHandoff | ((work: Work) => NextHandoff)): WorkStep =>
+  (work) =>
+    untilSettled(() => work.handoff(typeof draft === "function" ? draft(work) : draft));
+
+/** Gives it back, as a counted try. */
+export const releases = (): WorkStep => (work) => work.release();
+
+/** Writes something down about it. */
+export const notes =
+  (note: MemoryInput | string): WorkStep =>
+  (work) =>
+    work.note(note);
+
+/** Is not heard of for so long; longer than its lease, and the next one has the work. */
+export const slow =
+  (ms: number): WorkStep =>
+  (_, turn) =>
+    turn.pass(ms);
+
+/** Works for so long, and is heard of: its lease is renewed on the way. */
+export const busy =
+  (ms: number): WorkStep =>
+  async (work, turn) => {
+    for (let left = ms; left > 0; ) {
+      await work.renew();
+      const round = Math.min(left, Math.max(1, Math.floor((work.leaseUntil - turn.now()) / 2)));
+      await turn.pass(round);
+      left -= round;
+    }
+    await work.renew();
+  };
+
+/** Falls silent in the middle of it, as a process that was killed does. */
+export const dies = (): WorkStep => (_, turn) => turn.die();
+
+/** Answers the next question about a handoff of this agent. */
+export const answers = (text: string): AnswerStep => ({ answers: text });
+
+/** Told of an addition by the sender, it settles again, having seen that too. */
+async function untilSettled(settle: () => Promise<{ readonly kind: string }>): Promise<void> {
+  while ((await settle()).kind === "extended");
+}

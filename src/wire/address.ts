@@ -1,0 +1,45 @@
+/** A call's input, laid out as a request: path, query and body. */
+import type { CallName } from "./calls.ts";
+import { type Method, ROUTES } from "./routes.ts";
+
+export interface Laid {
+  readonly method: Method;
+  /** The path with its query. */
+  readonly path: string;
+  /** Undefined where the method has none. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function layOut(name: CallName, input: Readonly<Record<string, unknown>>): Laid {
+  const [method, pattern] = ROUTES[name].split(" ") as [Method, string];
+  const rest: Record<string, unknown> = { ...input };
+  const path = pattern.replace(/:(\w+)/g, (_, part: string) => {
+    const value = rest[part];
+    delete rest[part];
+    return encodeURIComponent(String(value));
+  });
+  if (method === "POST" || method === "PUT") return { method, path, body: rest };
+  const query = queryOf(rest);
+  return { method, path: query === "" ? path : `${path}?${query}`, body: undefined };
+}
+
+export function queryOf(values: Readonly<Record<string, unknown>>): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(values)) {
+    if (value !== undefined) query.set(key, isPlain(value) ? value : JSON.stringify(value));
+  }
+  return query.toString();
+}
+
+/** A text goes as it is, unless it would be read as JSON; all else is written as JSON. */
+const isPlain = (value: unknown): value is string =>
+  typeof value === "string" && jsonIn(value) === undefined;
+
+/** What a text says in JSON; undefined where it is none. */
+export function jsonIn(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined; // A text that is no JSON is nothing else than itself.
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Where each call is made: its method and its path. What the path does not name travels in the query
+ * (GET, DELETE) or in the body (POST, PUT). Plain data, so that the client loads nothing else.
+ */
+import type { CallName } from "./calls.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+type Address = `${Method} /v1/${string}`;
+
+export const ROUTES = {
+  whoAmI: "GET /v1/me",
+  registerAgent: "PUT /v1/agents/:name",
+  getAgent: "GET /v1/agents/:name",
+  listAgents: "GET /v1/agents",
+  pauseAgent: "POST /v1/agents/:name/pause",
+  resumeAgent: "POST /v1/agents/:name/resume",
+  addToken: "POST /v1/tokens",
+  listTokens: "GET /v1/tokens",
+  revokeToken: "DELETE /v1/tokens/:id",
+
+  remember: "POST /v1/memories",
+  known: "POST /v1/memories/known",
+  readMemory: "GET /v1/memories/:id",
+  recent: "GET /v1/memories",
+  recall: "POST /v1/recall",
+  relations: "GET /v1/memories/:id/relations",
+  impact: "GET /v1/memories/:id/impact",
+  pin: "PUT /v1/pins/:id",
+  unpin: "DELETE /v1/pins/:id",
+  pins: "GET /v1/pins",
+  quarantine: "POST /v1/quarantine",
+  lift: "POST /v1/quarantine/lift",
+  quarantined: "GET /v1/quarantine",
+  redact: "POST /v1/redactions",
+  sql: "POST /v1/sql",
+  exportMarkdown: "GET /v1/document",
+  importMarkdown: "POST /v1/document",
+  catchUp: "POST /v1/catch-up",
+
+  trace: "POST /v1/traces",
+  traces: "GET /v1/traces",
+  traceSessions: "GET /v1/traces/sessions",
+  traceCounts: "GET /v1/traces/counts",
+
+  listBranches: "GET /v1/branches",
+  beginBranch: "POST /v1/branches",
+  findBranch: "GET /v1/branches/:name",
+  diffBranch: "GET /v1/branches/:name/diff",
+  mergeBranch: "POST /v1/branches/:name/merge",
+  abandonBranch: "POST /v1/branches/:name/abandon",
+
+  handoff: "POST /v1/handoffs",
+  joinHandoffs: "POST /v1/handoffs/join",
+  lintDraft: "POST /v1/handoffs/lint",
+  preview: "POST /v1/handoffs/preview",
+  lintEnvelope: "GET /v1/envelopes/:id/lint",
+
+  showDelivery: "GET /v1/deliveries/:id",
+  awaitChange: "GET /v1/deliveries/:id/status",
+  awaitAccepted: "GET /v1/deliveries/:id/accepted",
+  awaitCompleted: "GET /v1/deliveries/:id/completed",
+  attempts: "GET /v1/deliveries/:id/attempts",
+  views: "GET /v1/deliveries/:id/views",
+  primer: "GET /v1/deliveries/:id/primer",
+  deliveryWarnings: "GET /v1/deliveries/:id/warnings",
+  cancelDelivery: "POST /v1/deliveries/:id/cancel",
+  cancelTask: "POST /v1/tasks/:task/cancel-handoffs",
+  questions: "GET /v1/questions",
+  answer: "POST /v1/deliveries/:id/answer",
+  dead: "GET /v1/dead",
+  redrive: "POST /v1/dead/:id/redrive",
+  discard: "POST /v1/dead/:id/discard",
+  approve: "POST /v1/deliveries/:id/approve",
+  reply: "POST /v1/deliveries/:id/reply",
+  reject: "POST /v1/deliveries/:id/reject",
+  edit: "POST /v1/deliveries/:id/edit",
+  breakers: "GET /v1/breakers",
+  resetBreaker: "POST /v1/breakers/:receiver/reset",
+  books: "GET /v1/books",
+  carryOut: "POST /v1/carry-out",
+  listEvents: "GET /v1/events",
+
+  waiting: "GET /v1/inbox",
+  claim: "POST /v1/inbox/claim",
+  accept: "POST /v1/inbox/accept",
+  refreshOffer: "GET /v1/offers/:handle",
+  acceptOffer: "POST /v1/offers/:handle/accept",
+  declineOffer: "POST /v1/offers/:handle/decline",
+  releaseOffer: "POST /v1/offers/:handle/release",
+  offerConflicts: "GET /v1/offers/:handle/conflicts",
+
+  resumeWork: "POST /v1/work/:handle/resume",
+  renewWork: "POST /v1/work/:handle/renew",
+  awaitWork: "GET /v1/work/:handle/news",
+  holder: "GET /v1/work/:handle/holder",
+  note: "POST /v1/work/:handle/notes",
+  view: "POST /v1/work/:handle/view",
+  freshness: "GET /v1/work/:handle/freshness",
+  readForWork: "GET /v1/work/:handle/memories/:id",
+  reserve: "PUT /v1/work/:handle/reservation",
+  unreserve: "DELETE /v1/work/:handle/reservation",
+  complete: "POST /v1/work/:handle/complete",
+  fail: "POST /v1/work/:handle/fail",
+  decline: "POST /v1/work/:handle/decline",
+  clarify: "POST /v1/work/:handle/clarify",
+  release: "POST /v1/work/:handle/release",
+  handOn: "POST /v1/work/:handle/handoff",
+  beginOnce: "POST /v1/once/begin",
+  recordOnce: "POST /v1/once/record",
+  resolveOnce: "POST /v1/once/resolve",
+
+  listChannels: "GET /v1/channels",
+  setChannel: "PUT /v1/channels/:name",
+  subscribers: "GET /v1/channels/:name/subscribers",
+  subscribe: "PUT /v1/channels/:name/subscription",
+  unsubscribe: "DELETE /v1/channels/:name/subscription",
+  listRoutes: "GET /v1/routes",
+  setRoute: "PUT /v1/routes/:name",
+  dropRoute: "DELETE /v1/routes/:name",
+
+  board: "GET /v1/tasks",
+  addTask: "POST /v1/tasks",
+  closedTasks: "GET /v1/closed-tasks",
+  getTask: "GET /v1/tasks/:task",
+  taskTree: "GET /v1/tasks/:task/tree",
+  line: "GET /v1/tasks/:task/line",
+  timeline: "GET /v1/tasks/:task/timeline",
+  closeTask: "POST /v1/tasks/:task/close",
+  reopenTask: "POST /v1/tasks/:task/reopen",
+  cancelWholeTask: "POST /v1/tasks/:task/cancel",
+  ledger: "GET /v1/tasks/:task/ledger",
+  releaseFromLedger: "POST /v1/tasks/:task/ledger/release",
+  reservations: "GET /v1/reservations",
+
+  readContext: "GET /v1/context",
+  contextChanges: "GET /v1/context/changes",
+  setContext: "PUT /v1/context",
+  updateProject: "PUT /v1/context/project",
+  proposeContext: "POST /v1/context/propose",
+  adoptContext: "POST /v1/context/adopt",
+  contextItem: "GET /v1/context/:section/:key",
+  contextHistory: "GET /v1/context/:section/:key/history",
+  retireContext: "POST /v1/context/:section/:key/retire",
+
+  listFailures: "GET /v1/failures",
+  showFailure: "GET /v1/failures/:id",
+  decideFailure: "POST /v1/failures/:id/decide",
+  failureRules: "GET /v1/failure-rules",
+  setFailureRule: "PUT /v1/failure-rules/:name",
+  dropFailureRule: "DELETE /v1/failure-rules/:name",
+
+  releasers: "GET /v1/settings/releasers",
+  setReleasers: "PUT /v1/settings/releasers",
+  keepers: "GET /v1/settings/keepers",
+  setKeepers: "PUT /v1/settings/keepers",
+  lintRules: "GET /v1/settings/lint-rules",
+  setLintRules: "PUT /v1/settings/lint-rules",
+  retention: "GET /v1/settings/retention",
+  setRetention: "PUT /v1/settings/retention",
+  secretPolicy: "GET /v1/settings/secrets",
+  setSecretPolicy: "PUT /v1/settings/secrets",
+  secretsFound: "GET /v1/secrets-found",
+  profiles: "GET /v1/profiles",
+  setProfile: "PUT /v1/profiles/:role",
+  dropProfile: "DELETE /v1/profiles/:role",
+  prune: "POST /v1/prune",
+  verify: "POST /v1/verify",
+  indexState: "GET /v1/index",
+  models: "GET /v1/models",
+  dropModel: "DELETE /v1/models/:model",
+  embed: "POST /v1/embed",
+} as const satisfies Record<CallName, Address>;
+
+/** What streams instead of answering once: served beside the calls. */
+export const STREAMS = {
+  /** Server-sent events: what happens in the workspace, resumed by `Last-Event-ID`. */
+  events: "GET /v1/events/stream",
+  /** Server-sent events: what waits for an agent, as it arrives. Looking claims nothing. */
+  inbox: "GET /v1/inbox/stream",
+  /** Lines: everything the workspace holds. */
+  export: "GET /v1/export",
+  import: "POST /v1/import",
+  /** Lines: the memories a reader may see. */
+  memories: "GET /v1/memories-export",
+} as const satisfies Record<string, Address>;
+
+/** Who is calling, from which session, on which branch. */
+export const HEADERS = {
+  agent: "baton-agent",
+  session: "baton-session",
+  branch: "baton-branch",
+  /** The workspace, where no token says it. */
+  workspace: "baton-workspace",
+  /** The same key again is the same call. */
+  key: "idempotency-key",
+  /** Said of an answer that was given before. */
+  replayed: "idempotency-replayed",
+} as const;

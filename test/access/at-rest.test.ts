@@ -1,0 +1,111 @@
+/** What is kept of a token, where it travels with exports and backups, and where it opens then. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { restore } from "../../src/index.ts";
+import { freshAddress, open, refusal, STORES, tempFolder } from "../behaviour/support.ts";
+import { local, openLocal, secretOf } from "./support.ts";
+
+/** Every way a secret could be written down. */
+function writings(token: string): Buffer[] {
+  const secret = secretOf(token);
+  const encodings = ["hex", "base64", "base64url"] as const;
+  const texts = encodings.map((encoding) => secret.toString(encoding).replace(/=+$/, ""));
+  // Inside the whole text the secret begins at another third of a byte.
+  const inText = token.slice(40, 60);
+  return [
+    secret,
+    ...[...texts, texts[0]?.toUpperCase() ?? "", inText, token].map((text) => Buffer.from(text)),
+  ];
+}
+
+describe("what is kept of a token", () => {
+  it("has nothing of the secret, in no file of the store, export or backup [OPS-5]", async () => {
+    const address = freshAddress("sqlite");
+    const folder = dirname(address.slice("sqlite:".length));
+    const hub = local(await open(address));
+    await hub.agent("ada", { role: "coder" });
+    const { token, info } = await hub.tokens.add({ agent: "ada", access: "admin", label: "CI" });
+    await hub.authenticate(token);
+    const guessed = await refusal(hub.tokens.revoke(token));
+    expect(JSON.stringify(guessed)).not.toContain(token.slice(20));
+    await hub.tokens.revoke(info.id, "Done");
+    await hub.authenticate(token);
+    await hub.exportTo(join(folder, "team.jsonl"));
+    await hub.backup(join(folder, "hub.backup"));
+    const events = JSON.stringify(await hub.events(0));
+    const search = (): string[] =>
+      readdirSync(folder, { withFileTypes: true, recursive: true })
+        .filter((each) => each.isFile())
+        .flatMap((each) => {
+          const bytes = readFileSync(join(each.parentPath, each.name));
+          return writings(token).some((writing) => bytes.includes(writing)) ? [each.name] : [];
+        });
+    expect(readdirSync(folder)).toContain("hub.db-wal");
+    expect(search()).toEqual([]);
+    await hub.close();
+    expect(search()).toEqual([]);
+    // The search would find it: what is kept, is there to be found.
+    expect(readFileSync(join(folder, "hub.db")).includes(info.id)).toBe(true);
+    expect(writings(token).some((writing) => events.includes(writing.toString()))).toBe(false);
+  });
+
+  it("is not what somebody says of it, also when they say it whole [OPS-5]", async () => {
+    const hub = await openLocal("memory");
+    await hub.agent("ada", { role: "coder" });
+    const { token, info } = await hub.tokens.add({ agent: "ada", access: "admin" });
+    const labelled = { agent: "ada", access: "agent", label: `Was ${token}` } as const;
+    await hub.tokens.add(labelled);
+    const agent = await refusal(hub.tokens.add({ agent: token, access: "agent" }));
+    await hub.tokens.revoke(info.id, `Leaked: ${token}`);
+    const told = JSON.stringify([agent, await hub.tokens.list()]);
+    expect(told).toContain("[redacted:");
+    expect(told).not.toContain(token.slice(10, 40));
+  });
+
+  it("is no row that SQL can see [OPS-5]", async () => {
+    const hub = await openLocal("sqlite");
+    await hub.tokens.add({ agent: "*", access: "admin" });
+    const refused = await refusal(hub.sql("select * from entries"));
+    expect(refused.code).toMatch(/^sql_/);
+  });
+});
+
+describe.each(STORES)("a token of a workspace that was moved to %s", (store) => {
+  it("opens it there, too, until it is revoked; under another name nothing arrives [OPS-5]", async () => {
+    const hub = await openLocal("sqlite", { workspace: "alpha" });
+    await hub.agent("ada", { role: "coder" });
+    const good = await hub.tokens.add({ agent: "ada", access: "agent" });
+    const bad = await hub.tokens.add({ agent: "ada", access: "agent" });
+    await hub.tokens.revoke(bad.info.id);
+    const lines = await Array.fromAsync(hub.export());
+    const target = await openLocal(store, { workspace: "alpha" });
+    const beta = target.beside("beta");
+    expect(await refusal(beta.import(lines))).toMatchObject({ code: "invalid_input" });
+    expect(await target.authenticate(good.token)).toMatchObject({ why: "unknown" });
+    await target.import(lines);
+    expect(await target.authenticate(good.token)).toMatchObject({ workspace: "alpha" });
+    expect(await target.authenticate(bad.token)).toEqual({ kind: "refused", why: "revoked" });
+    expect(await beta.tokens.list()).toEqual([]);
+    await target.tokens.revoke(good.info.id);
+    expect(await target.authenticate(good.token)).toEqual({ kind: "refused", why: "revoked" });
+    expect(await hub.authenticate(good.token)).toMatchObject({ kind: "bearer" });
+    expect(await target.verify()).toMatchObject({ agents: 1, problems: [] });
+  });
+});
+
+describe("a backup", () => {
+  it("brings back tokens as they were when it was made [OPS-5]", async () => {
+    const folder = tempFolder();
+    const hub = await openLocal("sqlite");
+    await hub.agent("ada", { role: "coder" });
+    const { token, info } = await hub.tokens.add({ agent: "ada", access: "agent" });
+    await hub.backup(join(folder, "hub.backup"));
+    await hub.tokens.revoke(info.id);
+    const address = `sqlite:${join(folder, "again.db")}`;
+    await restore(join(folder, "hub.backup"), address);
+    const again = local(await open(address));
+    expect(await again.authenticate(token)).toMatchObject({ kind: "bearer" });
+    expect(await hub.authenticate(token)).toEqual({ kind: "refused", why: "revoked" });
+  });
+});

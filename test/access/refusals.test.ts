@@ -1,0 +1,54 @@
+/** What a token allows, and how a door says no. */
+import { describe, expect, it } from "vitest";
+import { type Access, reaches } from "../../src/access/levels.ts";
+import { requireAccess, requireActing, unauthenticated } from "../../src/access/refusals.ts";
+import { ACCESS_LEVELS, ERROR_CODES } from "../../src/index.ts";
+import { refusal } from "../behaviour/support.ts";
+
+const attempt = async (act: () => void): Promise<void> => act();
+
+describe("a level of access", () => {
+  it("reaches all before it and none after it; what is no level reaches nothing [OPS-5]", async () => {
+    for (const [has, access] of ACCESS_LEVELS.entries()) {
+      for (const [needs, needed] of ACCESS_LEVELS.entries()) {
+        expect(reaches(access, needed), `${access} ${needed}`).toBe(has >= needs);
+        if (has >= needs) requireAccess({ access }, needed);
+        else {
+          const refused = await refusal(attempt(() => requireAccess({ access }, needed)));
+          const details = { has: access, needs: needed };
+          expect(refused).toMatchObject({ code: "forbidden", details });
+        }
+      }
+    }
+    expect(reaches("owner" as Access, "reader")).toBe(false);
+  });
+});
+
+describe("a bearer", () => {
+  it("acts as the token's agent, as any with *, and never as the hub itself [OPS-5]", async () => {
+    requireActing({ agent: "ada" }, "ada");
+    requireActing({ agent: "*" }, "ada");
+    for (const [agent, as] of [
+      ["ada", "ben"],
+      ["ada", "*"],
+      ["ada", "baton"],
+      ["*", "baton"],
+    ] as const) {
+      const refused = await refusal(attempt(() => requireActing({ agent }, as)));
+      expect(refused, `${agent} as ${as}`).toMatchObject({ code: "forbidden", path: "agent" });
+    }
+  });
+
+  it("who is none is told why, in words of its own for each reason [OPS-5]", () => {
+    const whys = ["missing", "malformed", "unknown", "expired", "revoked", "disabled"] as const;
+    const errors = whys.map((why) => unauthenticated(why));
+    expect(new Set(errors.map(({ message }) => message)).size).toBe(whys.length);
+    for (const error of errors) {
+      expect(error.code).toBe("unauthenticated");
+      expect(error.hint).toMatch(/\.$/);
+    }
+    expect(ERROR_CODES.unauthenticated).toMatchObject({ http: 401, exit: 77, retryable: false });
+    expect(ERROR_CODES.forbidden).toMatchObject({ http: 403, exit: 77, retryable: false });
+    expect(ERROR_CODES.rate_limited).toMatchObject({ http: 429, exit: 75, retryable: true });
+  });
+});

@@ -1,0 +1,89 @@
+/** The text of a token: one form, and everything else is refused without a look into the store. */
+import { describe, expect, it } from "vitest";
+import { readToken, writeToken } from "../../src/access/token-text.ts";
+import { openCounted, textOf } from "./support.ts";
+
+const ID = "tok_01900000-0000-7000-8000-0123456789ab";
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+describe("a token's text", () => {
+  it("carries workspace and id, for every name a workspace can have [OPS-5]", () => {
+    for (const workspace of [
+      "d",
+      "default",
+      "a b/c@d#e+f.g_h-1",
+      "团队",
+      "ü".repeat(128),
+      "𝔘".repeat(64),
+    ]) {
+      const { text, digest } = writeToken(workspace, ID);
+      expect(text).toMatch(/^baton_[A-Za-z0-9_-]{40,}$/);
+      expect(readToken(text), workspace).toEqual({ workspace, id: ID, digest });
+    }
+  });
+
+  it("is never the same twice [OPS-5]", () => {
+    const texts = Array.from({ length: 1_000 }, () => writeToken("default", ID).text);
+    expect(new Set(texts).size).toBe(1_000);
+  });
+
+  it("with any letter wrong, missing, doubled or swapped is refused [OPS-5]", () => {
+    const { text } = writeToken("default", ID);
+    const wrong: string[] = [];
+    for (let at = 0; at < text.length; at++) {
+      const [before, letter = "", after] = [text.slice(0, at), text[at], text.slice(at + 1)];
+      for (const other of LETTERS) wrong.push(before + other + after);
+      wrong.push(before + after, before + letter + letter + after);
+      wrong.push(before + after.slice(0, 1) + letter + after.slice(1));
+    }
+    const others = wrong.filter((each) => each !== text);
+    expect(others.length).toBeGreaterThan(5_000);
+    expect(others.filter((each) => readToken(each) !== undefined)).toEqual([]);
+  });
+
+  it("has no second way of writing it [OPS-5]", () => {
+    const { text } = writeToken("default", ID);
+    const again = [
+      `${text}=`,
+      `${text}==`,
+      ` ${text}`,
+      `${text}\n`,
+      text.toUpperCase(),
+      `${text.slice(0, 20)} ${text.slice(20)}`,
+      text.replaceAll("-", "+").replaceAll("_", "/"),
+      `Bearer ${text}`,
+    ];
+    expect(again.filter((each) => readToken(each) !== undefined)).toEqual([]);
+  });
+
+  it("that somebody made up, checksum and all, is refused for its form [OPS-5]", async () => {
+    const id = Buffer.alloc(16);
+    const secret = Buffer.alloc(32);
+    const { hub, lookUps } = openCounted();
+    const before = lookUps();
+    for (const text of [
+      undefined,
+      null,
+      42,
+      {},
+      "",
+      "baton_",
+      "baton_AAAA",
+      `baton_${"A".repeat(100)}`,
+      `baton_${"A".repeat(10_000_000)}`,
+      textOf({ id, secret, workspace: "" }),
+      textOf({ id, secret, workspace: "default", version: 2 }),
+      textOf({ id, secret, workspace: "a\0b" }),
+      textOf({ id, secret, workspace: " " }),
+      textOf({ id, secret, workspace: "x".repeat(129) }),
+      textOf({ id, secret, workspace: "'; drop table entries; --" }),
+      textOf({ id, secret, workspace: Buffer.of(0xff, 0xfe) }),
+      textOf({ id, secret, workspace: Buffer.of(0xed, 0xa0, 0x80) }),
+      textOf({ id, secret, workspace: Buffer.of(0xef, 0xbb, 0xbf, 0x61) }),
+    ] as string[]) {
+      const told = await hub.authenticate(text);
+      expect(told, String(text).slice(0, 60)).toEqual({ kind: "refused", why: "malformed" });
+    }
+    expect(lookUps()).toBe(before);
+  });
+});

@@ -1,0 +1,132 @@
+/** `baton doctor` and `baton catchup`: what they find, and how to mend it. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { clients } from "../../src/cli/doctor/clients.ts";
+import { placesFor } from "../../src/harness/setup/places.ts";
+import { ERROR_CODES } from "../../src/index.ts";
+import { bareProject, type Project, project } from "./harness.ts";
+
+interface Finding {
+  readonly check: string;
+  readonly status: string;
+  readonly found: string;
+  readonly mend?: string;
+}
+
+async function examined(here: Project, ...words: string[]) {
+  const { code, stdout, stderr } = await here.baton("doctor", "--json", ...words);
+  expect(stderr).toBe("");
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  return { code, findings, of: (check: string) => findings.find((each) => each.check === check) };
+}
+
+/** A program on a port of its own, which answers with this. */
+async function listening(status: number, text = "{}"): Promise<number> {
+  const server = createServer((_, answer) => answer.writeHead(status).end(text));
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe("baton doctor", () => {
+  it("finds a project that was set up in order [OPS-8]", async () => {
+    const here = bareProject();
+    for (const client of ["claude-code", "codex"]) await here.baton("setup", client);
+    const port = await listening(200, '{"status":"ok","version":"0.1.0"}');
+    const { code, findings, of } = await examined(here, "--port", String(port));
+    expect(code).toBe(0);
+    // How long a hook takes depends on the machine.
+    const wrong = findings.filter(({ check, status }) => status !== "ok" && check !== "hooks");
+    expect(wrong).toEqual([]);
+    expect(of("store")?.found).toContain("2 agents");
+    expect(of("claude-code (project)")?.found).toContain("8 hooks");
+    expect(of("codex (project)")?.found).toContain("acts as codex");
+    expect(of("hooks")?.found).toMatch(/^\d+ ms/);
+    const { stdout } = await here.baton("doctor", "--port", String(port));
+    expect(stdout.split("\n").filter((line) => /^(ok|warn|fail)/.test(line)).length).toBe(
+      findings.length,
+    );
+  });
+
+  it("says how to begin where nothing is set up, which is no failure [OPS-8]", async () => {
+    const here = bareProject();
+    const { code, findings, of } = await examined(here, "--port", String(await listening(200)));
+    expect(code).toBe(0);
+    expect(of("store")).toMatchObject({
+      status: "warn",
+      mend: expect.stringContaining("baton setup"),
+    });
+    expect(of("codex")).toMatchObject({
+      status: "ok",
+      found: expect.stringContaining("baton setup codex"),
+    });
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: expect.stringMatching(/^port/), status: "warn" }),
+    );
+  });
+
+  it("finds what moved away, is missing, or is not registered, and how to mend it [OPS-8]", async () => {
+    const here = bareProject();
+    await here.baton("setup", "claude-code");
+    const settings = join(here.folder, ".claude", "settings.json");
+    const whole = readFileSync(settings, "utf8");
+    const places = placesFor(here.folder, { home: here.home, claude: undefined, codex: undefined });
+    const found = (agents = ["claude-code"]) => clients(places, new Set(agents))[0];
+    expect(found()).toMatchObject({ status: "ok" });
+    expect(found([])).toMatchObject({
+      status: "warn",
+      mend: expect.stringContaining("baton agent add claude-code"),
+    });
+    writeFileSync(settings, "{}");
+    expect(found()).toMatchObject({
+      status: "warn",
+      found: expect.stringContaining("SessionStart"),
+    });
+    writeFileSync(settings, "{");
+    expect(found()).toMatchObject({ status: "fail", code: "file_unusable" });
+    writeFileSync(settings, whole.replaceAll("src/cli/main.ts hook", "gone/cli/main.ts hook"));
+    const moved = await examined(here);
+    expect(moved.code).toBe(ERROR_CODES.file_unusable.exit);
+    expect(moved.of("claude-code (project)")).toMatchObject({
+      status: "fail",
+      found: expect.stringContaining("gone/cli/main.ts"),
+      mend: expect.stringContaining("baton setup claude-code --scope project"),
+    });
+  });
+
+  it("finds a damaged store, and the troubles of hooks [OPS-8]", async () => {
+    const here = bareProject();
+    mkdirSync(join(here.folder, ".baton"));
+    writeFileSync(join(here.folder, ".baton", "hub.db"), "no database".repeat(1_000));
+    await here.claude("SessionStart");
+    const { code, of } = await examined(here);
+    expect(of("store")?.status).toBe("fail");
+    expect([ERROR_CODES.store_foreign.exit, ERROR_CODES.store_corrupt.exit]).toContain(code);
+    expect(of("hook troubles")).toMatchObject({
+      found: expect.stringContaining("claude-code SessionStart"),
+    });
+  });
+});
+
+describe("baton catchup", () => {
+  it("shows what an agent should know, within its budget, and takes nothing [OPS-8]", async () => {
+    const here = await project();
+    await using hub = await here.open();
+    const planner = await hub.agent("planner");
+    await planner.handoff({ to: "coder", task: "auth", intent: "Refactor auth" });
+    const { stdout } = await here.baton("catchup", "--as", "coder");
+    expect(stdout).toContain("Refactor auth");
+    const json = JSON.parse(
+      (await here.baton("catchup", "--as", "coder", "--tokens", "500", "--json")).stdout,
+    );
+    expect(json.tokens).toBeLessThanOrEqual(500);
+    const { code, stderr } = await here.baton("catchup", "--as", "nobody");
+    expect(code).toBe(ERROR_CODES.unknown_agent.exit);
+    expect(stderr).toContain("baton agent add nobody");
+    const coder = await hub.agent("coder");
+    expect((await coder.waiting())[0]?.delivery).toMatchObject({ state: "ready", attempt: 0 });
+  });
+});

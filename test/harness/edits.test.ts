@@ -1,0 +1,160 @@
+/** Changing one place of somebody else's file: the editors of JSON and TOML by themselves. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { diffOf } from "../../src/harness/setup/changes.ts";
+import { type Json, removeAt, setAt, valueAt } from "../../src/harness/setup/json-edit.ts";
+import { parseToml, TomlError, TomlTable, tomlAt } from "../../src/harness/setup/toml.ts";
+import { withBlock, withoutBlock } from "../../src/harness/setup/toml-block.ts";
+
+const keys = fc.string({ minLength: 1, maxLength: 6 });
+const objects = fc.dictionary(keys, fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>, {
+  minKeys: 1,
+});
+const layouts = fc.constantFrom(
+  (value: Json) => JSON.stringify(value),
+  (value: Json) => JSON.stringify(value, null, 2),
+  (value: Json) => `${JSON.stringify(value, null, "\t")}\n`,
+  (value: Json) => JSON.stringify(value, null, 4).replaceAll("\n", "\r\n"),
+  (value: Json) => ` ${JSON.stringify(value, null, 1).replaceAll(":", " :")} `,
+);
+
+describe("a place of a JSON text", () => {
+  it("is set and taken out again, and the text is as it was [OPS-8]", () => {
+    fc.assert(
+      fc.property(
+        objects,
+        layouts,
+        keys,
+        fc.jsonValue({ maxDepth: 2 }),
+        (object, layout, key, value) => {
+          fc.pre(!Object.hasOwn(object, key));
+          const text = layout(object);
+          const path = [key, "inner", 0];
+          const set = setAt(text, path, value as Json);
+          const parsed = JSON.parse(set);
+          expect(valueAt(parsed, path)).toEqual(JSON.parse(JSON.stringify(value)));
+          expect({ ...parsed, [key]: undefined }).toEqual({
+            ...JSON.parse(text),
+            [key]: undefined,
+          });
+          expect(setAt(set, path, value as Json)).toBe(set);
+          expect(removeAt(set, path)).toBe(text);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is replaced where it stands, and nothing else is touched [OPS-8]", () => {
+    const text = '{\n  "a": [1, 2],\n  "b": {"c": "old", "d" : 1.0}\n}';
+    expect(setAt(text, ["b", "c"], "new")).toBe(text.replace("old", "new"));
+    expect(setAt(text, ["a", 2], 3)).toBe(text.replace("2]", "2, 3]"));
+    expect(removeAt(text, ["a", 0])).toBe(text.replace("1, ", ""));
+    expect(removeAt('{"a": {"b": [{"c": 1}]}}', ["a", "b", 0, "c"])).toBeUndefined();
+    expect(setAt(undefined, ["a"], 1)).toBe('{\n  "a": 1\n}\n');
+    expect(setAt("{}", ["a"], 1)).toBe('{\n  "a": 1\n}');
+  });
+});
+
+describe("a TOML text", () => {
+  it("is read: keys, strings, lists, tables [OPS-8]", () => {
+    const table = parseToml(
+      [
+        "# a comment",
+        'a.b."c d" = "x # \\u00e9\\n"',
+        "lit = 'C:\\path'",
+        'long = """\none \\\n   two\n"quoted\\""""',
+        "raw = '''\nit's'''",
+        "list = [ 1, # one\n  [2.5, true], { k = 1979-05-27T07:32:00Z, 'q' = [] },\n]",
+        "n = 0x_ff",
+        "",
+        "[t . u]",
+        "k = -1e3",
+        "[[many]]",
+        "k = 07:32:00",
+        "[[many]]",
+        "[many.inner]",
+        'k = ""',
+      ]
+        .join("\r\n")
+        .replace("0x_ff", "0xff"),
+    );
+    expect(tomlAt(table, ["a", "b", "c d"])).toBe("x # é\n");
+    expect(tomlAt(table, ["lit"])).toBe("C:\\path");
+    expect(tomlAt(table, ["long"])).toBe('one two\n"quoted"');
+    expect(tomlAt(table, ["raw"])).toBe("it's");
+    expect(tomlAt(table, ["t", "u", "k"])).toEqual({ bare: "-1e3" });
+    const many = tomlAt(table, ["many"]) as readonly TomlTable[];
+    expect(many.map((each) => [...each.values.keys()])).toEqual([["k"], ["inner"]]);
+    expect(tomlAt(table, ["list"])).toEqual([
+      { bare: "1" },
+      [{ bare: "2.5" }, { bare: "true" }],
+      expect.any(TomlTable),
+    ]);
+  });
+
+  it.each([
+    'a = "b',
+    "a = ",
+    "a",
+    "= 1",
+    "a = 1 2",
+    "a = 1\na = 2",
+    "[a",
+    "[a]\n[a]",
+    "a = [1, 2",
+    "a = { b = 1",
+    'a = "\\q"',
+    'a = """x',
+    "a = 1\n[a.b]",
+    "a = yes",
+    "a = 'x\ny'",
+  ])("is refused when it is broken, with the line: %j [OPS-8]", (text) => {
+    expect(() => parseToml(`ok = 1\n${text}`)).toThrow(TomlError);
+    expect(() => parseToml(`ok = 1\n${text}`)).toThrow(/^line [2-4]: /);
+  });
+
+  it.each([
+    "",
+    "a = 1",
+    "a = 1\n",
+    "# only a comment",
+    "a = 1\n\n\n",
+    "a = 1\r\n",
+    "[t]\nk = 1\n# end",
+  ])("gets our block and loses it again, and is as it was: %j [OPS-8]", (text) => {
+    const header = ["mcp_servers", "baton"];
+    const values = { command: '/a "b"/\u007f', args: ["x", "y\\z"] };
+    const added = withBlock(text, "f", header, values);
+    expect(added.startsWith(text)).toBe(true);
+    expect(tomlAt(parseToml(added), [...header, "command"])).toBe(values.command);
+    expect(tomlAt(parseToml(added), [...header, "args"])).toEqual(values.args);
+    expect(withBlock(added, "f", header, values)).toBe(added);
+    expect(withoutBlock(added, "f") ?? "").toBe(text);
+    const followed = `${added}\n[later]\nk = 1\n`;
+    expect(withoutBlock(followed, "f")).toContain("[later]\nk = 1\n");
+  });
+});
+
+describe("a difference", () => {
+  it("shows exactly the lines that come and go [OPS-8]", () => {
+    const lines = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });
+    fc.assert(
+      fc.property(lines, lines, (old, now) => {
+        const diff = diffOf({ file: "f", before: old.join("\n"), after: now.join("\n") });
+        const count = (kind: string) => diff.filter((line) => line.kind === kind).length;
+        const [before, after] = [old, now].map((each) => (each.length === 0 ? 0 : each.length)) as [
+          number,
+          number,
+        ];
+        expect(count("added") - count("removed")).toBe(after - before);
+        if (old.join() === now.join()) expect(diff).toEqual([]);
+      }),
+    );
+    const before = "1\n2\n3\n4";
+    const after = "1\nx\n2\n4\ny";
+    expect(diffOf({ file: "f", before, after }).map(({ kind, text }) => `${kind} ${text}`)).toEqual(
+      ["added x", "removed 3", "added y"],
+    );
+  });
+});

@@ -1,0 +1,101 @@
+/** Harnesses in tests: their documented hook inputs, told to real `baton` processes in a repository of the test's own. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { openHub } from "../../src/index.ts";
+import { open, tempFolder } from "../behaviour/support.ts";
+import { ROOT, type Run } from "../support/run-script.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+export const HARNESSES = ["claude-code", "codex", "cursor"] as const;
+
+/** Event by event, what the harness's documentation says it tells. */
+export const told = (harness: string): Readonly<Record<string, Input>> =>
+  JSON.parse(readFileSync(join(ROOT, "test/fixtures/harness", `${harness}.json`), "utf8"));
+
+export interface Project {
+  readonly folder: string;
+  /** An own one, so that no test sees the settings of whoever runs it. */
+  readonly home: string;
+  readonly address: string;
+  baton(...words: string[]): Promise<Run>;
+  /** Runs a hook as its harness does, with its documented input and what the test changes in it. */
+  hook(harness: string, event: string, changed?: Input, words?: readonly string[]): Promise<Run>;
+  /** Of Claude Code; with what its model is shown. */
+  claude(
+    event: string,
+    changed?: Input,
+    words?: readonly string[],
+  ): Promise<Run & { shown: string }>;
+  open(): ReturnType<typeof openHub>;
+}
+
+/** A repository with a store in which `coder` and `planner` are known. */
+export async function project(): Promise<Project> {
+  const made = bareProject();
+  await using hub = await openHub(made.address);
+  await hub.agent("coder", { role: "coder" });
+  await hub.agent("planner", { role: "coordinator" });
+  return made;
+}
+
+export function bareProject(): Project {
+  const root = tempFolder();
+  const [folder, home] = [join(root, "app"), join(root, "home")];
+  for (const each of [folder, home]) mkdirSync(each);
+  git(folder, "init", "-q");
+  const address = `sqlite:${join(folder, ".baton", "hub.db")}`;
+  const hook: Project["hook"] = (harness, event, changed = {}, words = []) => {
+    const input = { ...told(harness)[event], cwd: folder, ...changed };
+    return run(["hook", harness, event, "--as", "coder", ...words], { home, input });
+  };
+  return {
+    folder,
+    home,
+    address,
+    baton: (...words) => run(words, { home, cwd: folder }),
+    hook,
+    async claude(event, changed, words) {
+      const ran = await hook("claude-code", event, changed, words);
+      return { ...ran, shown: shownIn(ran.stdout) };
+    },
+    open: () => open(address),
+  };
+}
+
+/** What Claude Code and Codex show their model of an answer. */
+export function shownIn(stdout: string): string {
+  if (stdout === "") return "";
+  const answer = JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } };
+  return answer.hookSpecificOutput.additionalContext;
+}
+
+export function git(folder: string, ...words: string[]): void {
+  const who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+  execFileSync("git", [...who, ...words], { cwd: folder, stdio: "pipe" });
+}
+
+/** A hook runs anywhere: the folder is in what it is told. */
+export async function run(
+  words: readonly string[],
+  options: { readonly home: string; readonly cwd?: string; readonly input?: Input | string },
+): Promise<Run> {
+  const { BATON_STORE: _, CLAUDE_CONFIG_DIR: _claude, CODEX_HOME: _codex, ...rest } = process.env;
+  const child = spawn(process.execPath, [join(ROOT, "src/cli/main.ts"), ...words], {
+    cwd: options.cwd ?? options.home,
+    env: { ...rest, HOME: options.home, USERPROFILE: options.home, NO_COLOR: "1" },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (chunk: string) => {
+      said[name] += chunk;
+    });
+  }
+  const { input = "" } = options;
+  child.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...said };
+}

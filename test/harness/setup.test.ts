@@ -1,0 +1,266 @@
+/** Setting a harness up: what is written, that nothing else is touched, and that it can be taken back. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ERROR_CODES } from "../../src/index.ts";
+import { ROOT } from "../support/run-script.ts";
+import { bareProject, git, type Project, run } from "./harness.ts";
+
+const ENTRY = join(ROOT, "src/cli/main.ts");
+
+const FILES = {
+  "claude-code": {
+    project: [".mcp.json", ".claude/settings.json"],
+    user: [".claude.json", ".claude/settings.json"],
+  },
+  codex: {
+    project: [".codex/config.toml", ".codex/hooks.json"],
+    user: [".codex/config.toml", ".codex/hooks.json"],
+  },
+} as const;
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** Everything in a folder but the repository and the store. */
+function filesIn(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
+    .filter((name) => !/^\.(git|baton)\//.test(name));
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+async function ok(here: Project, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await here.baton(...words);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+/** As people write them: own order and indents, tabs, comments, several settings, hooks of their own. */
+const OTHERS = {
+  ".mcp.json": `{\n    "mcpServers": {\n        "github": { "command": "gh-mcp", "args": [] }\n    },\n    "x": [1,2]\n}`,
+  ".claude/settings.json": `{\n\t"model": "opus",\n\t"hooks": {\n\t\t"Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }],\n\t\t"Notification": []\n\t},\n\t"permissions": {"allow": ["Bash(npm test)"]}\n}\n`,
+  ".codex/config.toml": `# My settings\nmodel = "gpt-5.5" # the good one\n\n[mcp_servers.docs]\ncommand = 'docs'\nargs = [\n  "--all", # everything\n]\n\n[[skills]]\nname = """a\nb"""\n`,
+  ".codex/hooks.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]}}`,
+} as const;
+
+describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
+  it("writes server and hooks by absolute paths, registers the agent, and can be taken back [OPS-8]", async () => {
+    const here = bareProject();
+    const before = filesIn(here.folder);
+    await ok(here, "setup", client, "--as", "coder");
+    const [server, hooks] = FILES[client].project;
+    expect(Object.keys(filesIn(here.folder)).sort()).toEqual([server, hooks].sort());
+    const args = [ENTRY, "mcp", "--as", "coder"];
+    const text = readFileSync(join(here.folder, server), "utf8");
+    if (client === "codex") {
+      expect(text).toContain(
+        `[mcp_servers.baton]\ncommand = "${process.execPath}"\nargs = ${JSON.stringify(args).replaceAll(",", ", ")}\n`,
+      );
+    } else {
+      const baton = { type: "stdio", command: process.execPath, args };
+      expect(JSON.parse(text)).toEqual({ mcpServers: { baton } });
+    }
+    const set = JSON.parse(readFileSync(join(here.folder, hooks), "utf8"));
+    const event = `${process.execPath} ${ENTRY} hook ${client} SessionStart --as coder`;
+    expect(set.hooks.SessionStart).toEqual([
+      { hooks: [{ type: "command", command: event, timeout: 10 }] },
+    ]);
+    await using hub = await here.open();
+    expect((await hub.agents()).map(({ id }) => id)).toEqual(["coder"]);
+    await ok(here, "setup", client, "--undo");
+    expect(filesIn(here.folder)).toEqual(before);
+  });
+
+  it("leaves what others wrote as it is, byte for byte, also after it was taken back [OPS-8]", async () => {
+    const here = bareProject();
+    const theirs = FILES[client].project.map((name) => [name, OTHERS[name]] as const);
+    for (const [name, text] of theirs) write(join(here.folder, name), text);
+    await ok(here, "setup", client);
+    for (const [name, text] of theirs) {
+      const now = readFileSync(join(here.folder, name), "utf8");
+      expect(now).not.toBe(text);
+      // Every line of theirs is there still, in order; a comma may have been added to its end.
+      const lines = now.split("\n").map((line) => line.replace(/,$/, ""));
+      let at = -1;
+      for (const line of name === ".codex/hooks.json" ? [] : text.split("\n")) {
+        at = lines.findIndex(
+          (each, i) => i > at && each.startsWith(line.replace(/,$/, "").replace(/[\]}]+$/, "")),
+        );
+        expect(at, `${name} has lost ${line}`).toBeGreaterThan(-1);
+      }
+    }
+    await ok(here, "setup", client, "--undo");
+    expect(filesIn(here.folder)).toEqual(Object.fromEntries(theirs));
+  });
+
+  it("done twice changes nothing more; done from elsewhere, only what has moved [OPS-8]", async () => {
+    const here = bareProject();
+    await ok(here, "setup", client);
+    const once = filesIn(here.folder);
+    expect(await ok(here, "setup", client)).toContain("Nothing to change.");
+    expect(filesIn(here.folder)).toEqual(once);
+    const file = join(here.folder, FILES[client].project[1]);
+    const moved = once[FILES[client].project[1]]
+      ?.replaceAll(ENTRY, "/old place/cli/main.js")
+      .replaceAll('"timeout": 10', '"timeout": 77');
+    write(file, moved?.replaceAll("/old place/cli/main.js", '\\"/old place/cli/main.js\\"') ?? "");
+    await ok(here, "setup", client);
+    expect(readFileSync(file, "utf8")).toBe(
+      once[FILES[client].project[1]]?.replaceAll('"timeout": 10', '"timeout": 77'),
+    );
+  });
+
+  it("only shows what it would do, when asked to [OPS-8]", async () => {
+    const here = bareProject();
+    const [name] = FILES[client].project;
+    write(join(here.folder, name), OTHERS[name]);
+    const before = filesIn(here.folder);
+    const shown = await ok(here, "setup", client, "--dry-run");
+    expect(filesIn(here.folder)).toEqual(before);
+    expect(existsSync(join(here.folder, ".baton"))).toBe(false);
+    expect(shown).toMatch(/^\+ .*baton/m);
+    expect(shown, "no line of theirs goes, but for a comma").not.toMatch(/^- (?!.*[\]}"]$)/m);
+    const { changes } = JSON.parse(await ok(here, "setup", client, "--dry-run", "--json"));
+    expect(changes).toHaveLength(2);
+  });
+
+  it.each([0, 1])(
+    "changes nothing at all when one of the files is broken (%i) [OPS-8]",
+    async (broken) => {
+      const here = bareProject();
+      const names = FILES[client].project;
+      const other = names[1 - broken] as keyof typeof OTHERS;
+      write(
+        join(here.folder, names[broken] as string),
+        client === "codex" && broken === 0 ? 'a = "b\n' : '{"a": ',
+      );
+      write(join(here.folder, other), OTHERS[other]);
+      const before = filesIn(here.folder);
+      for (const words of [[], ["--undo"]]) {
+        const { code, stderr } = await here.baton("setup", client, ...words);
+        expect(code).toBe(ERROR_CODES.file_unusable.exit);
+        expect(stderr).toContain("Nothing was changed");
+      }
+      expect(filesIn(here.folder)).toEqual(before);
+    },
+  );
+
+  it("does not replace a server of that name that somebody else wrote [OPS-8]", async () => {
+    const here = bareProject();
+    const [name] = FILES[client].project;
+    const own =
+      client === "codex"
+        ? '[mcp_servers]\nbaton = { command = "x" }\n'
+        : '{"mcpServers": {"baton": {"command": "x"}}}';
+    write(join(here.folder, name), own);
+    const { code } = await here.baton("setup", client);
+    expect(code).toBe(ERROR_CODES.already_exists.exit);
+    await ok(here, "setup", client, "--undo");
+    expect(filesIn(here.folder)).toEqual({ [name]: own });
+  });
+
+  it("sets up the user's own settings, keeps their mode, and follows a link [OPS-8]", async () => {
+    const here = bareProject();
+    const [server, hooks] = FILES[client].user.map((name) => join(here.home, name)) as [
+      string,
+      string,
+    ];
+    write(server, client === "codex" ? "" : '{"numStartups": 7}');
+    chmodSync(server, 0o600);
+    const elsewhere = join(here.home, "dotfiles.json");
+    write(hooks, "{}");
+    renameSync(hooks, elsewhere);
+    symlinkSync(elsewhere, hooks);
+    await ok(here, "setup", client, "--scope", "user");
+    expect(filesIn(here.folder)).toEqual({});
+    expect(existsSync(join(here.folder, ".baton"))).toBe(false);
+    expect(statSync(server).mode & 0o777).toBe(0o600);
+    expect(lstatSync(hooks).isSymbolicLink()).toBe(true);
+    expect(readFileSync(elsewhere, "utf8")).toContain(`hook ${client} SessionStart`);
+    expect(readFileSync(server, "utf8")).toContain("baton");
+  });
+});
+
+describe("what was set up", () => {
+  it("runs as it stands in the settings, from a path with spaces and for a store of its own [OPS-8]", async () => {
+    const here = bareProject();
+    const store = `sqlite:${join(here.home, "my store", "hub.db")}`;
+    await ok(here, "setup", "claude-code", "--store", store, "--workspace", "w");
+    const set = JSON.parse(readFileSync(join(here.folder, ".claude/settings.json"), "utf8"));
+    const command: string = set.hooks.UserPromptSubmit[0].hooks[0].command;
+    const input = {
+      session_id: "s",
+      cwd: here.home,
+      hook_event_name: "UserPromptSubmit",
+      prompt: "Hi",
+    };
+    const { spawnSync } = await import("node:child_process");
+    const ran = spawnSync("sh", ["-c", command], {
+      input: JSON.stringify(input),
+      encoding: "utf8",
+    });
+    expect({ code: ran.status, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" });
+    const steps = await here.baton(
+      "trace",
+      "show",
+      "s",
+      "--store",
+      store,
+      "--workspace",
+      "w",
+      "--json",
+    );
+    expect(JSON.parse(steps.stdout)).toMatchObject([
+      { agent: "claude-code", data: { input: "Hi" } },
+    ]);
+  });
+
+  it("is at the top of the repository, wherever it was set up from [OPS-8]", async () => {
+    const here = bareProject();
+    mkdirSync(join(here.folder, "deep"));
+    await run(["setup", "claude-code"], { home: here.home, cwd: join(here.folder, "deep") });
+    expect(Object.keys(filesIn(here.folder)).sort()).toEqual([
+      ".claude/settings.json",
+      ".mcp.json",
+    ]);
+    git(here.folder, "status");
+  });
+
+  it("has no password in it [OPS-8]", async () => {
+    const here = bareProject();
+    const { code, stderr } = await here.baton(
+      "setup",
+      "codex",
+      "--store",
+      "postgres://ada:secret@db/x",
+    );
+    expect(code).toBe(ERROR_CODES.invalid_input.exit);
+    expect(stderr).not.toContain("secret");
+    expect(filesIn(here.folder)).toEqual({});
+  });
+
+  it("is printed for any other client, which nothing is written for [OPS-8]", async () => {
+    const here = bareProject();
+    const { stdio, http } = JSON.parse(await ok(here, "setup", "mcp", "--as", "coder", "--json"));
+    const args = [ENTRY, "mcp", "--as", "coder"];
+    expect(stdio).toEqual({ mcpServers: { baton: { command: process.execPath, args } } });
+    expect(http.mcpServers.baton.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    expect(await ok(here, "setup", "mcp")).toContain('"mcpServers"');
+    expect(filesIn(here.folder)).toEqual({});
+  });
+});

@@ -1,0 +1,27 @@
+/** Who calls an operation of the HTTP hub, without HTTP. */
+import type { Access } from "../../src/access/levels.ts";
+import type { Acting } from "../../src/http/operation.ts";
+import type { LocalHub } from "../../src/hub.ts";
+
+export interface ActingAs {
+  readonly access?: Access;
+  /** The agent; undefined: none is named. */
+  readonly named?: string | undefined;
+  readonly session?: string;
+  readonly branch?: string;
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+  readonly tell?: Acting["tell"];
+}
+
+export function actingOn(hub: LocalHub, as: ActingAs = {}): Acting {
+  const { access = "admin", named, session = "s-1", branch, key, tell = () => {} } = as;
+  const agent = async () => {
+    if (named === undefined) throw new Error("nobody was named");
+    const who = await hub.local(named, { instance: session, lease: "session" });
+    return branch === undefined ? who : who.onBranchOf(branch);
+  };
+  const reader = async () => (named === undefined ? hub : agent());
+  const signal = as.signal ?? new AbortController().signal;
+  return { hub, access, named, key, agent, reader, signal, tell };
+}

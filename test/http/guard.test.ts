@@ -1,0 +1,69 @@
+/** Who may talk to the hub at all: by host and origin, before anybody is asked who they are. */
+import { describe, expect, it } from "vitest";
+import { checkCaller, preflight, sharingHeaders } from "../../src/http/guard.ts";
+import { caught } from "../support/caught.ts";
+
+const OWN = { hosts: ["hub.example"], origins: ["https://team.example"] };
+
+const request = (headers: Record<string, string>): Request =>
+  new Request("http://127.0.0.1:4747/v1/agents", { headers });
+
+describe("the guard", () => {
+  it.each([
+    "127.0.0.1:4747",
+    "localhost:4747",
+    "LOCALHOST",
+    "[::1]:4747",
+    "hub.example",
+    "hub.example:443",
+  ])("lets a caller through that calls it %s [OPS-5]", (host) => {
+    expect(caught(() => checkCaller(request({ host }), OWN))).toBeUndefined();
+  });
+
+  it.each([
+    "evil.example",
+    "evil.example:4747",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "hub.example.evil.example",
+    "user@localhost",
+    "",
+    "localhost:4747/x",
+    "127.0.0.1, evil.example",
+  ])("refuses a caller that calls it %j: a name may lead anywhere tomorrow [OPS-5]", (host) => {
+    expect(caught(() => checkCaller(request({ host }), OWN))).toMatchObject({
+      code: "forbidden",
+      path: "host",
+    });
+  });
+
+  it.each([
+    [{}, undefined],
+    [{ origin: "http://127.0.0.1:4747" }, undefined],
+    [{ origin: "https://team.example" }, undefined],
+    [{ origin: "https://evil.example" }, "origin"],
+    [{ origin: "http://127.0.0.1:8080" }, "origin"],
+    [{ origin: "null" }, "origin"],
+    [{ origin: "https://team.example.evil.example" }, "origin"],
+    [{ "sec-fetch-site": "cross-site" }, "origin"],
+    [{ "sec-fetch-site": "same-origin" }, undefined],
+  ])("takes pages of its own and of named origins only: %j [OPS-5]", (headers, path) => {
+    const error = caught(() => checkCaller(request({ host: "127.0.0.1:4747", ...headers }), OWN));
+    expect((error as { path?: string } | undefined)?.path).toBe(path);
+  });
+
+  it("shares answers with named origins, and with nobody else [OPS-5]", () => {
+    const named = request({ origin: "https://team.example" });
+    expect(sharingHeaders(named, OWN)).toEqual({
+      "access-control-allow-origin": "https://team.example",
+      vary: "origin",
+    });
+    expect(preflight(named, OWN).headers.get("access-control-allow-methods")).toContain("POST");
+    for (const origin of ["https://evil.example", "http://127.0.0.1:4747", "null"]) {
+      const other = request({ origin });
+      expect(sharingHeaders(other, OWN)).toEqual({});
+      expect([...preflight(other, OWN).headers.keys()]).toEqual([]);
+    }
+    expect(sharingHeaders(request({}), OWN)).toEqual({});
+  });
+});

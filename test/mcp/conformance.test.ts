@@ -1,0 +1,72 @@
+/**
+ * The conformance suite of the protocol's own project, against the real server over HTTP, with the
+ * fixtures it asks for registered beside Baton's tools.
+ */
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { open, tempFolder } from "../behaviour/support.ts";
+import { ROOT } from "../support/run-script.ts";
+import { EXPECTED_FAILURES } from "./conformance/expected-failures.ts";
+import { fixtureServer } from "./conformance/fixtures.ts";
+import { listen } from "./listen.ts";
+
+const SUITE = join(ROOT, "node_modules/@modelcontextprotocol/conformance");
+
+/** The scenarios a revision requires of a server, as the suite lists them. */
+function requiredAt(revision: string): string[] {
+  const text = readFileSync(join(SUITE, "requirements", `${revision}.yaml`), "utf8");
+  const [, section = ""] = /^server:\n((?: {2}- .*\n)+)/m.exec(text) ?? [];
+  return [...section.matchAll(/- (.+)/g)].map(([, name = ""]) => name);
+}
+
+interface Check {
+  readonly id: string;
+  readonly status: string;
+  readonly errorMessage?: string;
+}
+
+/** Every scenario that was run, with what it found wrong. */
+async function runSuite(revision: string, url: URL): Promise<Map<string, string[]>> {
+  const folder = tempFolder();
+  const bin = join(SUITE, "dist/index.js");
+  const args = ["server", "--url", url.href, "--requirements", revision, "-o", folder];
+  // It exits with 1 when something required fails, which the reports say better.
+  await promisify(execFile)(process.execPath, [bin, ...args], { maxBuffer: 2 ** 26 }).catch(
+    (error: { readonly code?: unknown }) => expect(error.code).toBe(1),
+  );
+  const reports = readdirSync(folder).map((name): [string, string[]] => {
+    const checks = JSON.parse(readFileSync(join(folder, name, "checks.json"), "utf8")) as Check[];
+    const wrong = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
+    const scenario = name.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[\dZ-]+$/, "");
+    return [scenario, wrong.map(({ id, errorMessage }) => `${id}: ${errorMessage}`)];
+  });
+  return new Map(reports);
+}
+
+describe.each(Object.entries(EXPECTED_FAILURES))("conformance to %s", (revision, expected) => {
+  it("every scenario passes but those that are listed with a reason [OPS-7]", async () => {
+    const hub = await open("memory:");
+    const { url, close } = await listen(hub, { server: fixtureServer });
+    onTestFinished(close);
+    const found = await runSuite(revision, url);
+    const required = requiredAt(revision);
+    expect(required.length).toBeGreaterThan(25);
+    expect([...found.keys()]).toEqual(expect.arrayContaining(required));
+    const unexpected = [...found].filter(([name, wrong]) => wrong.length > 0 && !expected[name]);
+    expect(Object.fromEntries(unexpected)).toEqual({});
+    const stale = Object.keys(expected).filter((name) => found.get(name)?.length === 0);
+    expect(stale, "listed as failing, but passing").toEqual([]);
+  }, 180_000);
+
+  it("and each of those is listed with a reason", () => {
+    for (const reason of Object.values(expected)) expect(reason).toMatch(/\w+ \w+.*\.$/);
+  });
+});
+
+it("what 2026-07-28 requires of a server, this one passes: all of it [OPS-7]", () => {
+  const excused = Object.keys(EXPECTED_FAILURES["2026-07-28"] ?? {});
+  expect(requiredAt("2026-07-28").filter((name) => excused.includes(name))).toEqual([]);
+});

@@ -1,0 +1,83 @@
+/** MCP in tests: the official client, against real processes over stdio and real sockets over HTTP. */
+import { join } from "node:path";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, onTestFinished } from "vitest";
+import { ROOT } from "../support/run-script.ts";
+import { AGENT } from "./listen.ts";
+
+/** Both eras of the protocol: with a handshake, and without. */
+export const ERAS = ["2025-11-25", "2026-07-28"] as const;
+export type Era = (typeof ERAS)[number];
+
+export const MAIN = join(ROOT, "src", "cli", "main.ts");
+
+export function clientOf(era: Era): Client {
+  const mode = era === "2025-11-25" ? "legacy" : { pin: era };
+  return new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+}
+
+/** With the list of tools: from then on it holds every answer against the schema of its tool. */
+export async function connected(client: Client, transport: Transport): Promise<Client> {
+  await client.connect(transport);
+  await client.listTools();
+  return client;
+}
+
+/** A process of its own, `baton mcp`, that is ended with the test. */
+export async function overStdio(address: string, agent: string, era: Era): Promise<Client> {
+  const client = clientOf(era);
+  const args = [MAIN, "mcp", "--as", agent, "--store", address];
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args,
+    env: { PATH: process.env["PATH"] ?? "" },
+    stderr: "inherit",
+  });
+  onTestFinished(() => client.close());
+  return connected(client, transport);
+}
+
+export async function overHttp(url: URL, agent: string, era: Era): Promise<Client> {
+  const client = clientOf(era);
+  const transport = new StreamableHTTPClientTransport(url, {
+    requestInit: { headers: { [AGENT]: agent } },
+  });
+  onTestFinished(() => client.close());
+  return connected(client, transport);
+}
+
+export type Answer = Readonly<Record<string, unknown>> & { readonly text: string };
+
+/** Calls a tool; the client holds the answer against the tool's output schema. */
+export async function call(client: Client, name: string, args: object = {}): Promise<Answer> {
+  const result = await client.callTool({ name, arguments: { ...args } });
+  const [content] = result.content;
+  const told = content?.type === "text" ? content.text : "";
+  expect(result.isError ?? false, told).toBe(false);
+  const answer = result.structuredContent as Answer;
+  expect(told).toBe(answer.text);
+  return answer;
+}
+
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly path: string;
+  readonly hint: string;
+  readonly retryable: boolean;
+  readonly text: string;
+}
+
+/** The error a tool call was refused with. */
+export async function refused(client: Client, name: string, args: object): Promise<Refusal> {
+  const result = await client.callTool({ name, arguments: { ...args } });
+  expect(result.isError, JSON.stringify(result.structuredContent)).toBe(true);
+  const [content] = result.content;
+  const text = content?.type === "text" ? content.text : "";
+  return { ...(result.structuredContent as Omit<Refusal, "text">), text };
+}

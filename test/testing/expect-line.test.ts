@@ -1,0 +1,273 @@
+/** Each expectation holds on a line that keeps it, and fails, readably, on one that breaks it. */
+import { AssertionError } from "node:assert";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Hub } from "../../src/index.ts";
+import {
+  completes,
+  declines,
+  dies,
+  type ExpectedLine,
+  expectLine,
+  fails,
+  handsOn,
+  lineText,
+  memoryHub,
+  notes,
+  play,
+  type Script,
+  scriptedAgent,
+} from "../../src/testing/index.ts";
+
+const RULE = "Do not touch the test fixtures";
+const TESTS = "Ran the tests";
+const TO_CRITIC = handsOn({ to: "critic", next: ["Review it"] });
+
+interface Scripts {
+  readonly coder?: Script;
+  readonly critic?: Script;
+  readonly seed?: number;
+}
+
+/** A planner, a coder and a critic, each after its script. */
+async function played({ coder = [TO_CRITIC], critic = [completes()], seed = 1 }: Scripts) {
+  const { hub, clock } = memoryHub({ seed });
+  onTestFinished(() => hub.close());
+  const planner = await hub.agent("planner", { role: "planner" });
+  const agents = [
+    await scriptedAgent(hub, "coder", { role: "coder" }, coder),
+    await scriptedAgent(hub, "critic", { role: "critic" }, critic),
+  ];
+  await planner.handoff({
+    to: "coder",
+    task: "auth",
+    intent: "Refactor auth",
+    constraints: [RULE],
+    doNotRedo: ["Choosing a library"],
+    policy: { attempts: 3 },
+  });
+  await play(hub, clock, agents);
+  return { hub };
+}
+
+/** What an expectation said when it failed. */
+async function complaint(hub: Hub, expectation: (line: ExpectedLine) => unknown) {
+  const line = await expectLine(hub, "auth");
+  try {
+    expectation(line);
+  } catch (error) {
+    if (!(error instanceof AssertionError)) throw error;
+    return error;
+  }
+  throw new Error("it held");
+}
+
+/** The hub as somebody sees it who is told otherwise by one of its methods. */
+function lying<Name extends keyof Hub>(hub: Hub, name: Name, method: Hub[Name]): Hub {
+  return new Proxy(hub, {
+    get(target, asked) {
+      if (asked === name) return method;
+      const value: unknown = Reflect.get(target, asked, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+describe("wentThrough", () => {
+  it("holds for the hands it went through, however often each tried [OPS-11]", async () => {
+    const { hub } = await played({ coder: [fails("503"), dies(), TO_CRITIC] });
+    const line = await expectLine(hub, "auth");
+    expect(line.wentThrough("planner", "coder", "critic")).toBe(line);
+  });
+
+  it("fails where somebody is missing, too many, or in another order [OPS-11]", async () => {
+    const { hub } = await played({});
+    for (const path of [
+      ["planner", "coder"],
+      ["planner", "coder", "critic", "coder"],
+      ["planner", "critic", "coder"],
+      [],
+    ]) {
+      const { operator, actual } = await complaint(hub, (line) => line.wentThrough(...path));
+      expect({ operator, actual }).toEqual({
+        operator: "wentThrough",
+        actual: "planner → coder → critic",
+      });
+    }
+  });
+
+  it("says what was expected, what was, and the line [OPS-11]", async () => {
+    const { hub } = await played({ critic: [] });
+    const { message, expected } = await complaint(hub, (line) => line.wentThrough("planner"));
+    expect(expected).toBe("planner");
+    expect(message).toBe(
+      [
+        'The line of "auth" did not go through these hands.',
+        "  expected  planner",
+        "  was       planner → coder → critic",
+        "",
+        await lineText(hub, "auth"),
+      ].join("\n"),
+    );
+  });
+});
+
+describe("keptConstraint", () => {
+  it("holds for what the ledger carries, by its rule or its id [OPS-11]", async () => {
+    const { hub } = await played({ coder: [dies(), TO_CRITIC] });
+    const line = await expectLine(hub, "auth");
+    const [first] = await hub.line("auth");
+    line.keptConstraint(RULE).keptConstraint(first?.envelope.constraints[0]?.id ?? "");
+  });
+
+  it("fails for what nobody said, and names the hop that dropped it [OPS-11]", async () => {
+    const { hub } = await played({
+      coder: [
+        async (work, turn) => {
+          const [id = ""] = work.envelope.constraints.map((each) => each.id);
+          const planner = await turn.hub.agent("planner");
+          await planner.release("auth", { id, reason: "The fixtures are generated now" });
+        },
+        TO_CRITIC,
+      ],
+    });
+    expect((await complaint(hub, (line) => line.keptConstraint("Be kind"))).actual).toBe(
+      "no handoff ever said it",
+    );
+    expect((await complaint(hub, (line) => line.keptConstraint(RULE))).actual).toBe(
+      "missing in the handoff by coder, hop 1",
+    );
+  });
+});
+
+describe("ended and waitsFor", () => {
+  it("hold for how it ended, or whom it waits for [OPS-11]", async () => {
+    (await expectLine((await played({})).hub, "auth")).ended("completed");
+    const declined = await played({ critic: [declines("No time.")] });
+    (await expectLine(declined.hub, "auth")).ended("declined");
+    const failed = await played({ coder: [fails({ class: "permanent", message: "No." })] });
+    (await expectLine(failed.hub, "auth")).ended("dead");
+    (await expectLine((await played({ critic: [] })).hub, "auth")).waitsFor("critic");
+  });
+
+  it("fail for another end, for none, and for a line that never began [OPS-11]", async () => {
+    const { hub } = await played({});
+    expect((await complaint(hub, (line) => line.ended("dead"))).actual).toBe("completed (critic)");
+    expect((await complaint(hub, (line) => line.waitsFor("critic"))).actual).toBe(
+      "completed (critic)",
+    );
+    const open = await played({ critic: [] });
+    expect((await complaint(open.hub, (line) => line.ended("completed"))).actual).toBe(
+      "ready (critic)",
+    );
+    expect((await complaint(open.hub, (line) => line.waitsFor("coder"))).actual).toBe(
+      "ready (critic)",
+    );
+    const { hub: empty } = memoryHub();
+    onTestFinished(() => empty.close());
+    const { message } = await complaint(empty, (line) => line.ended("completed"));
+    expect(message).toContain("nothing was handed over");
+  });
+});
+
+describe("nothingLost", () => {
+  it("holds whatever happened on the way [OPS-11]", async () => {
+    const { hub } = await played({ coder: [fails("503"), dies(), TO_CRITIC], critic: [dies()] });
+    (await expectLine(hub, "auth")).nothingLost();
+  });
+
+  it("fails when the books do not balance, a delivery is gone, twice there, or damaged [OPS-11]", async () => {
+    const { hub } = await played({});
+    const books = await hub.books();
+    const line = await hub.line("auth");
+    const report = await hub.verify();
+    const problem = { record: "mem_1", field: "text", message: "was changed" };
+    const liars: [Hub, RegExp][] = [
+      [lying(hub, "books", async () => ({ ...books, deliveries: 3 })), /count 3 .*and 2 by/],
+      [lying(hub, "line", async () => line.slice(1)), /was sent, and is gone/],
+      [lying(hub, "line", async () => [...line, ...line.slice(1)]), /is there twice/],
+      [lying(hub, "events", async () => []), /is there, and nobody sent it/],
+      [
+        lying(hub, "verify", async () => ({ ...report, problems: [problem] })),
+        /mem_1: was changed/,
+      ],
+    ];
+    for (const [liar, told] of liars) {
+      expect((await complaint(liar, (each) => each.nothingLost())).actual).toMatch(told);
+    }
+  });
+});
+
+describe("neverRedid", () => {
+  it("holds for what was done once, and for what nobody did although told not to [OPS-11]", async () => {
+    const { hub } = await played({ coder: [notes(`${TESTS}: 47 of 47 pass`), TO_CRITIC] });
+    (await expectLine(hub, "auth"))
+      .neverRedid(TESTS)
+      .neverRedid(/tests: \d+ of/)
+      .neverRedid("Choosing a library");
+  });
+
+  it("fails for what was done twice, done although settled, or never spoken of [OPS-11]", async () => {
+    const { hub } = await played({
+      coder: [notes(`${TESTS}.`), notes("Choosing a library: jose"), TO_CRITIC],
+      critic: [completes(`${TESTS} again.`)],
+    });
+    const says = async (what: string | RegExp) =>
+      (await complaint(hub, (line) => line.neverRedid(what))).actual;
+    expect(await says(TESTS)).toBe(`done again: critic: ${TESTS} again.`);
+    expect(await says("Choosing a library")).toBe("done again: coder: Choosing a library: jose");
+    expect(await says(/deployed/i)).toBe("nobody ever spoke of it");
+  });
+});
+
+describe("attempts and deliveredOnce", () => {
+  it("hold for the tries there were [OPS-11]", async () => {
+    const once = await expectLine((await played({})).hub, "auth");
+    once.attempts(2).attempts(1, "coder").attempts(0, "planner").deliveredOnce();
+    const { hub } = await played({ coder: [fails("503"), dies(), TO_CRITIC] });
+    (await expectLine(hub, "auth")).attempts(4).attempts(3, "coder").attempts(1, "critic");
+  });
+
+  it("fail for more or fewer tries, a redelivery, and what nobody accepted [OPS-11]", async () => {
+    const { hub } = await played({ coder: [fails("503"), TO_CRITIC], critic: [] });
+    const says = async (expectation: (line: ExpectedLine) => unknown) =>
+      (await complaint(hub, expectation)).actual;
+    expect(await says((line) => line.attempts(1))).toBe("2 (coder failed, coder completed)");
+    expect(await says((line) => line.attempts(3, "coder"))).toMatch(/^2 /);
+    expect(await says((line) => line.attempts(1, "critic"))).toBe("0");
+    expect(await says((line) => line.deliveredOnce())).toBe(
+      "coder accepted it 2 times; critic accepted it 0 times",
+    );
+  });
+});
+
+describe("lineText", () => {
+  const scripts = { coder: [fails("503"), notes("half of it"), dies(), TO_CRITIC] };
+
+  it("is the same for the same seed, with every time in it [OPS-11]", async () => {
+    const [first, again, other] = [
+      await lineText((await played({ ...scripts, seed: 7 })).hub, "auth"),
+      await lineText((await played({ ...scripts, seed: 7 })).hub, "auth"),
+      await lineText((await played({ ...scripts, seed: 8 })).hub, "auth"),
+    ];
+    expect(again).toBe(first);
+    expect(other).not.toBe(first); // The jitter before the second try.
+    const timeless = (text: string) => text.replace(/ *\d+ ms/g, "");
+    expect(timeless(other)).toBe(timeless(first));
+  });
+
+  it("tells a line step by step, without ids [OPS-11]", async () => {
+    const { hub } = await played({ coder: [notes("half of it"), dies(), TO_CRITIC] });
+    expect(await lineText(hub, "auth")).toBe(
+      `auth: completed by critic
+      0 ms  planner → coder  handed over    Refactor auth
+      0 ms  coder            accepted       try 1
+      0 ms  coder            noted          half of it
+  60000 ms  coder            silent         try 1: its holder was not heard any more: its lease ran out
+  60000 ms  baton → coder    reconstructed  Reconstructed from the notes of coder, who fell silent at "auth".
+  60000 ms  coder            accepted       try 2
+  60000 ms  coder → critic   handed over    Refactor auth
+  60000 ms  critic           accepted       try 1
+  60000 ms  critic           completed      critic completed "auth".`,
+    );
+  });
+});

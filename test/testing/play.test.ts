@@ -1,0 +1,259 @@
+/** Scripted agents, played on a hub in memory: what each step does, and that time costs nothing. */
+import { AssertionError } from "node:assert";
+import { expect, it, onTestFinished } from "vitest";
+import { type Agent, type Hub, isBatonError, type Work } from "../../src/index.ts";
+import {
+  answers,
+  asks,
+  busy,
+  completes,
+  declines,
+  dies,
+  expectLine,
+  fails,
+  handsOn,
+  type MemoryHubOptions,
+  memoryHub,
+  notes,
+  play,
+  releases,
+  type Script,
+  type ScriptedAgent,
+  scriptedAgent,
+  slow,
+  type VirtualClock,
+} from "../../src/testing/index.ts";
+
+const LEASE_MS = 60_000;
+
+interface Scene {
+  readonly hub: Hub;
+  readonly clock: VirtualClock;
+  readonly planner: Agent;
+  cast(name: string, script: Script): Promise<ScriptedAgent>;
+}
+
+async function scene(options: MemoryHubOptions = {}): Promise<Scene> {
+  const { hub, clock } = memoryHub({
+    ...options,
+    limits: { leaseMs: LEASE_MS, ...options.limits },
+  });
+  onTestFinished(() => hub.close());
+  const planner = await hub.agent("planner", { role: "planner" });
+  return {
+    hub,
+    clock,
+    planner,
+    cast: (name, script) => scriptedAgent(hub, name, { role: name }, script),
+  };
+}
+
+const TASK = { task: "auth", intent: "Refactor auth" };
+
+it("a line is played to its end: notes, handing on, completing [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const critic = await cast("critic", [completes("Approved.")]);
+  const coder = await cast("coder", [notes("47 of 47 tests pass"), handsOn({ to: "critic" })]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  expect(await play(hub, clock, [critic, coder])).toEqual({ turns: 2, passedMs: 0 });
+  const line = await expectLine(hub, "auth");
+  line.wentThrough("planner", "coder", "critic").ended("completed").deliveredOnce().nothingLost();
+  expect(line.ends).toMatchObject([{ result: { summary: "Approved." } }]);
+  expect(await coder.agent.recent({ type: "step" })).toMatchObject([
+    { content: "47 of 47 tests pass", agent: "coder" },
+  ]);
+});
+
+it("the clock goes over backoffs, and the script goes on with the next try [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const coder = await cast("coder", [fails("503"), fails({ message: "503" }), completes("Live.")]);
+  const policy = { attempts: 3, backoff: { firstMs: 3_600_000, longestMs: 86_400_000 } };
+  await planner.handoff({ ...TASK, to: "coder", policy });
+  const { turns, passedMs } = await play(hub, clock, [coder]);
+  expect(turns).toBe(3);
+  expect(passedMs).toBeGreaterThan(0);
+  (await expectLine(hub, "auth")).attempts(3).ended("completed");
+});
+
+it("who dies loses the work when its lease runs out, to another session of its own [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const coder = await cast("coder", [notes("half of it"), dies(), completes("all of it")]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  const first = coder.agent;
+  expect(await play(hub, clock, [coder])).toEqual({ turns: 2, passedMs: LEASE_MS });
+  expect(coder.agent).not.toBe(first);
+  const line = await expectLine(hub, "auth");
+  line.attempts(2, "coder").ended("completed").nothingLost();
+  const [end] = line.ends;
+  expect(end?.delivery.instance).toBe("coder-2");
+  expect(end?.envelope.history).toMatchObject([{ did: "half of it" }]);
+});
+
+it("who is slow for longer than its lease is refused, and lets go [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const slowest = await cast("coder", [slow(LEASE_MS + 1), completes("late"), completes("again")]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  expect((await play(hub, clock, [slowest])).passedMs).toBe(LEASE_MS + 1);
+  const line = await expectLine(hub, "auth");
+  line.attempts(2).ended("completed");
+  expect(line.ends).toMatchObject([{ result: { summary: "again" } }]);
+});
+
+it("who is slow within its lease, or busy for longer, keeps the work, and others go on meanwhile [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const coder = await cast("coder", [slow(LEASE_MS - 1), notes("x"), busy(300_000), completes()]);
+  const critic = await cast("critic", [completes()]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  await planner.handoff({ to: "critic", task: "other", intent: "Look at it" });
+  await play(hub, clock, [coder, critic]);
+  (await expectLine(hub, "auth")).attempts(1).ended("completed");
+  const [auth] = (await expectLine(hub, "auth")).ends;
+  const [other] = (await expectLine(hub, "other")).ends;
+  expect((auth?.delivery.settledAt ?? 0) - (auth?.delivery.sentAt ?? 0)).toBe(
+    LEASE_MS - 1 + 300_000,
+  );
+  expect(other?.delivery.settledAt).toBe(other?.delivery.sentAt);
+});
+
+it("declining, giving back and asking end a piece of work; whoever is asked answers [OPS-11]", async () => {
+  const { hub, clock, cast } = await scene();
+  const planner = await cast("lead", [answers("Yes, until Monday.")]);
+  const coder = await cast("coder", [
+    declines("Not mine."),
+    releases(),
+    asks("Is there a way back?"),
+    completes("Done."),
+  ]);
+  await planner.agent.handoff({ task: "no", intent: "i", to: "coder" });
+  await play(hub, clock, [planner, coder]);
+  await planner.agent.handoff({ ...TASK, to: "coder" });
+  await play(hub, clock, [coder]);
+  (await expectLine(hub, "no")).ended("declined");
+  (await expectLine(hub, "auth")).waitsFor("lead");
+  await play(hub, clock, [planner, coder]);
+  const line = await expectLine(hub, "auth");
+  line.wentThrough("lead", "coder").ended("completed").attempts(3).nothingLost();
+  expect(line.ends[0]?.envelope.history.at(-1)).toMatchObject({
+    did: "answered: Is there a way back?",
+  });
+});
+
+it("an agent that takes nothing loses it to the next in line [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const asleep = await cast("reviewer", []);
+  const backup = await cast("backup", [completes("Approved.")]);
+  const policy = { acceptMs: 15_000, attempts: 2, fallback: ["backup"] };
+  await planner.handoff({ ...TASK, to: "reviewer", policy });
+  const { passedMs } = await play(hub, clock, [asleep, backup]);
+  expect(passedMs).toBeGreaterThanOrEqual(30_000);
+  (await expectLine(hub, "auth"))
+    .wentThrough("planner", "backup")
+    .attempts(3)
+    .attempts(1, "backup")
+    .ended("completed");
+});
+
+it("a deadline passes, and reminders are not waited for [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const asleep = await cast("reviewer", []);
+  const policy = { remindMs: 60_000 };
+  await planner.handoff({ ...TASK, to: "reviewer", policy });
+  expect(await play(hub, clock, [asleep])).toEqual({ turns: 0, passedMs: 0 });
+  (await expectLine(hub, "auth")).waitsFor("reviewer");
+  await planner.handoff({
+    task: "soon",
+    intent: "i",
+    to: "planner",
+    policy: { ...policy, deadlineMs: 86_400_000 },
+  });
+  expect((await play(hub, clock, [asleep])).passedMs).toBe(86_400_000);
+  (await expectLine(hub, "soon")).ended("expired");
+});
+
+it("a function is asked at each offer, and own code is a step like any other [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const handled: string[] = [];
+  const handle = async (work: Work): Promise<void> => {
+    await using own = work;
+    handled.push(own.task);
+    if (work.attempt === 1) return; // Left unsettled, its block gives it back.
+    await work.complete();
+  };
+  const coder = await cast("coder", ({ task }) => (task === "odd" ? [declines("odd")] : handle));
+  for (const task of ["one", "odd", "two"]) {
+    await planner.handoff({ task, intent: "i", to: "coder" });
+  }
+  await play(hub, clock, [coder]);
+  expect(handled.sort()).toEqual(["one", "one", "two", "two"]);
+  (await expectLine(hub, "one")).attempts(2).ended("completed");
+  (await expectLine(hub, "odd")).attempts(1).ended("declined");
+});
+
+it("told of an addition when settling, a step settles again; cancelled, it lets go [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const coder = await cast("coder", [
+    () => planner.handoff({ ...TASK, to: "coder", next: ["Also rate-limit"] }),
+    completes("both"),
+    (work) => planner.cancel({ task: work.task }, "not needed"),
+    completes("nobody wants it"),
+    completes("the next"),
+  ]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  await planner.handoff({ task: "vain", intent: "i", to: "coder" });
+  await planner.handoff({ task: "last", intent: "i", to: "coder" });
+  await play(hub, clock, [coder]);
+  (await expectLine(hub, "auth")).ended("completed").attempts(1);
+  (await expectLine(hub, "vain")).ended("cancelled");
+  (await expectLine(hub, "last")).ended("completed");
+});
+
+it("a scripted agent gives the receipt that is asked for [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const coder = await cast("coder", [completes()]);
+  const constraints = [
+    "Do not touch the fixtures",
+    { level: "should", rule: "Stay small" },
+  ] as const;
+  await planner.handoff({ ...TASK, to: "coder", receipt: true, constraints: [...constraints] });
+  await play(hub, clock, [coder]);
+  (await expectLine(hub, "auth")).ended("completed");
+});
+
+it("a script that stops in the middle of its work is told so [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const coder = await cast("coder", [notes("half of it")]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  await expect(play(hub, clock, [coder])).rejects.toThrow(
+    /script of "coder" ends in the middle of "auth"/,
+  );
+});
+
+it("what a step throws is thrown by play, as it is [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const wrong = new AssertionError({ message: "the rule is missing" });
+  const coder = await cast("coder", [
+    () => {
+      throw wrong;
+    },
+  ]);
+  await planner.handoff({ ...TASK, to: "coder" });
+  await expect(play(hub, clock, [coder])).rejects.toBe(wrong);
+  const unknown = await cast("tester", [handsOn({ to: "nobody" })]);
+  await planner.handoff({ task: "other", intent: "i", to: "tester" });
+  const refused = await play(hub, clock, [unknown]).catch((error: unknown) => error);
+  expect(isBatonError(refused) && refused.code).toBe("unknown_agent");
+});
+
+it("agents that hand work to each other for ever are stopped, and said so [OPS-11]", async () => {
+  const { hub, clock, planner, cast } = await scene();
+  const ping = await cast(
+    "ping",
+    () =>
+      (work, { agent }) =>
+        agent.handoff({ task: `${work.id}`, intent: "i", to: "ping" }).then(() => work.complete()),
+  );
+  await planner.handoff({ ...TASK, to: "ping" });
+  const playing = play(hub, clock, [ping], { rounds: 40 });
+  await expect(playing).rejects.toThrow(/did not come to rest within 40 rounds/);
+  expect((await hub.books()).byState).toMatchObject({ completed: 40, ready: 1 });
+});
