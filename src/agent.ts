@@ -93,6 +93,7 @@ import {
   type RememberOptions,
   rememberFirst,
 } from "./memory/search-first.ts";
+import type { Told } from "./memory/secret-policy.ts";
 import { runSql, type SqlAnswer, type SqlOptions } from "./memory/sql.ts";
 import { flushTraces, type TraceStep, traceSteps } from "./memory/trace.ts";
 import { type TracesQuery, traces } from "./memory/traces.ts";
@@ -196,8 +197,8 @@ export class LocalAgent {
    * pruned with it. Cheap enough for every tool call: it waits in a buffer, and is stored with others
    * a few milliseconds later. Who does not wait for it asks `flush` whether all of it was.
    */
-  trace(step: TraceStep): Promise<Memory>;
-  trace(steps: readonly TraceStep[]): Promise<Memory[]>;
+  trace(step: TraceStep): Promise<Told<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
   trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
     const many = Array.isArray(step);
     const traced = this.#call(async () => {

@@ -144,6 +144,7 @@ export {
   type Priority,
   type SealedPolicy,
 } from "./envelope/schema.ts";
+export type { SecretAt } from "./envelope/secrets-within.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export type { Deprecated, Form, MajorStep, Versions } from "./envelope/versions.ts";
 export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
@@ -201,6 +202,8 @@ export {
 export type { RedactOptions, RedactReport, RedactTarget } from "./memory/redact.ts";
 export type { RetentionRules } from "./memory/retention.ts";
 export type { Remembered, RememberOptions } from "./memory/search-first.ts";
+export type { Told } from "./memory/secret-policy.ts";
+export type { FoundSecrets, SecretFound, SecretsQuery } from "./memory/secrets-found.ts";
 export type { Embed, SqlAnswer, SqlOptions } from "./memory/sql.ts";
 export { STEP_KINDS, type TraceData, type TraceStep } from "./memory/trace.ts";
 export type { TraceCounts } from "./memory/trace-log.ts";
@@ -230,5 +233,6 @@ export type {
   Leaving,
   Processes,
   RouteFunction,
+  SecretMode,
   Summarizer,
 } from "./store/workspace.ts";

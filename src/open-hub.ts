@@ -1,6 +1,5 @@
 /** Opening a hub by address: the one place of the library that chooses a store. */
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync } from "node:fs";
 import { systemClock } from "./clock.ts";
 import { BatonError } from "./errors.ts";
 import {
@@ -16,6 +15,7 @@ import { resolveLimits } from "./limits.ts";
 import { isPostgresAddress } from "./store/postgres/address.ts";
 import { openReferenceStore } from "./store/reference/open.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
+import { defaultFile, fileOf, storeMissing } from "./store-file.ts";
 
 /**
  * `sqlite:path`, `postgres://…` (store/postgres/address.ts tells its parameters), `http(s)://…` for a
@@ -55,22 +55,8 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   }
   const file = fileOf(chosen);
   if (file === undefined) throw unsupported(chosen);
-  if (options.create === false && !existsSync(file)) throw missing(file);
+  if (options.create === false && !existsSync(file)) throw storeMissing(file);
   return new LocalHub(await openSqliteStore({ file, clock, limits }), options);
-}
-
-export function fileOf(address: unknown): string | undefined {
-  if (typeof address !== "string" || !address.startsWith("sqlite:")) return undefined;
-  const file = address.slice("sqlite:".length);
-  return file === "" || file.includes("\0") ? undefined : file;
-}
-
-function missing(file: string): BatonError {
-  return new BatonError("store_missing", {
-    message: `There is no store at ${file} yet.`,
-    path: file,
-    hint: "Name another with --store sqlite:<path>, or make one: baton agent add <agent> --role <role> (or baton demo).",
-  });
 }
 
 /** Shows the scheme only: the rest of an address may hold a password. */
@@ -81,33 +67,4 @@ function unsupported(address: unknown): BatonError {
     path: "address",
     hint: "Use sqlite:<path> for a file, postgres://… for a database, http://… for a hub elsewhere, or memory: for a hub that is gone with the process.",
   });
-}
-
-/** Beside the repository's common git folder, so that all its worktrees share one store. */
-export function defaultFile(folder: string): string {
-  return join(
-    dirname(gitCommonFolder(resolve(folder)) ?? join(resolve(folder), "x")),
-    ".baton",
-    "hub.db",
-  );
-}
-
-function gitCommonFolder(folder: string): string | undefined {
-  const git = join(folder, ".git");
-  const found = statSync(git, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return git;
-  if (found?.isFile()) return worktreeCommonFolder(git);
-  const parent = dirname(folder);
-  return parent === folder ? undefined : gitCommonFolder(parent);
-}
-
-/** In a worktree `.git` is a file that names its own folder, which names the common one. */
-function worktreeCommonFolder(git: string): string {
-  const named = readFileSync(git, "utf8")
-    .replace(/^gitdir:\s*/, "")
-    .trim();
-  const own = resolve(dirname(git), named);
-  const common = join(own, "commondir");
-  if (statSync(common, { throwIfNoEntry: false }) === undefined) return own;
-  return resolve(own, readFileSync(common, "utf8").trim());
 }

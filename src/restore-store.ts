@@ -10,9 +10,10 @@ import { BatonError } from "./errors.ts";
 import { checkedFile, checkedOptions, listener } from "./keeping/given.ts";
 import { type ImportReport, readHeader } from "./keeping/import.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
-import { fileOf, openHub } from "./open-hub.ts";
+import { openHub } from "./open-hub.ts";
 import { fileFailure } from "./staged-file.ts";
 import type { CopiedWorkspace } from "./store/archive.ts";
+import { fileOf } from "./store-file.ts";
 import { refuseStoreInUse } from "./store-in-use.ts";
 
 const RestoreSchema = z.strictObject({

@@ -1,15 +1,17 @@
 /** What a sender is shown: each delivery, and whether it was new work. */
 import type { Sent } from "../delivery/sent.ts";
 import { sayRow } from "./delivery.ts";
+import { sayRedacted } from "./redacted.ts";
 import { bad, dim, oneLine, say, sayJson } from "./terminal.ts";
 import { gapLine } from "./view.ts";
 
 /** `more`: what the caller has to tell besides, as data. */
 export async function saySent(sent: Sent, json: boolean | undefined, more = {}): Promise<void> {
-  const { envelope, digest, memory, joined, cycle, stopped, deprecated } = sent;
+  const { envelope, digest, memory, joined, cycle, stopped, deprecated, secrets } = sent;
   const deliveries = await Promise.all(sent.each.map((one) => one.status()));
   if (json) {
-    sayJson({ deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated, ...more });
+    const told = { deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated };
+    sayJson({ ...told, ...(secrets.length > 0 && { secrets }), ...more });
     return;
   }
   for (const delivery of deliveries) sayRow(delivery);
@@ -18,6 +20,7 @@ export async function saySent(sent: Sent, json: boolean | undefined, more = {}):
   for (const { about, path, why } of envelope.flags ?? []) {
     say(bad(`  ${oneLine(`${path}: ${why} (${about})`, 2)}`));
   }
+  sayRedacted(secrets);
   for (const gap of envelope.gaps ?? []) say(bad(`  ${gapLine(gap)}`));
   for (const { path, since, use } of deprecated) {
     say(dim(`  ${path} is deprecated since ${since}: use ${use}`));

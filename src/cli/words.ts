@@ -66,6 +66,7 @@ export const WORDS: Readonly<Record<string, Load>> = {
   trace: async () => (await import("./commands/trace.ts")).trace,
   retention: async () => [(await import("./commands/retention.ts")).retention],
   prune: async () => [(await import("./commands/prune.ts")).prune],
+  secrets: async () => [(await import("./commands/secrets.ts")).secrets],
   redact: async () => [(await import("./commands/redact.ts")).redact],
   setup: async () => [(await import("./commands/setup.ts")).setup],
   hook: async () => [(await import("./commands/hook.ts")).hook],

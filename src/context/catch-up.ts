@@ -21,6 +21,7 @@ import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { fenced, quoted } from "./fence.ts";
 import { openMatters } from "./open-matters.ts";
+import { roughTokenizer } from "./rough-tokens.ts";
 import { tokenizerFor } from "./tokens.ts";
 
 export const CatchUpSchema = z.strictObject({
@@ -29,6 +30,8 @@ export const CatchUpSchema = z.strictObject({
   asOf: AsOfSchema.optional(),
   /** How many records to consider. */
   limit: z.int().positive().default(50),
+  /** True: tokens are estimated, by who has no time to load a table that counts them. */
+  rough: z.boolean().default(false),
   session: z.string().min(1).optional(),
   tag: z.string().min(1).optional(),
   task: Name.optional(),
@@ -59,13 +62,13 @@ export async function catchUp(
   receiver: Waking,
   query: CatchUpQuery,
 ): Promise<CatchUp> {
-  const { tokens, ...asked } = parseOr(CatchUpSchema, query, {
+  const { tokens, rough, ...asked } = parseOr(CatchUpSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   const { agent, model } = receiver;
   const [{ count, margin }, waiting, pins, { recent, own }, shared] = await Promise.all([
-    tokenizerFor(model),
+    rough ? roughTokenizer : tokenizerFor(model),
     openHandoffs(workspace, receiver, asked.task),
     pinnedMemories(workspace, { asOf: asked.asOf }),
     lastRecords(workspace, agent, asked),
@@ -73,7 +76,7 @@ export async function catchUp(
     asked.asOf === undefined ? offeredLines(workspace, receiver.role) : NOTHING_SHARED,
   ]);
   // Without a model nobody knows how it counts: then the budget is one of o200k.
-  const free = model === undefined ? 0 : margin;
+  const free = model === undefined && !rough ? 0 : margin;
   const budget = Math.max(1, Math.floor(tokens * (1 - free)));
   // Long handoffs are told in full when they fit, else by name: what waits is never left out.
   const inFull = (each: Waiting): Entry => handoffEntry(workspace, each);
@@ -106,7 +109,7 @@ export async function catchUp(
   return { ...caughtUp, context: shared.version };
 }
 
-type Wanted = Omit<z.output<typeof CatchUpSchema>, "tokens">;
+type Wanted = Omit<z.output<typeof CatchUpSchema>, "rough" | "tokens">;
 
 /** Who asks about something in particular is told of that; else what it did itself comes first. */
 const isOpen = ({ agent, session, tag, task }: Wanted): boolean =>

@@ -13,7 +13,8 @@ export type Encoding = (typeof ENCODINGS)[number];
 type Count = (text: string) => number;
 
 export interface Tokenizer {
-  readonly name: Encoding;
+  /** "rough": without a table. */
+  readonly name: Encoding | "rough";
   /** False: the model counts by a tokenizer nobody published. */
   readonly exact: boolean;
   /** The share of a budget that is kept free because the count is an estimate; 0 when it is exact. */
@@ -25,7 +26,7 @@ export interface Tokenizer {
  * What an estimate may be wrong by: a budget less a quarter holds a text that takes a third more than
  * counted. Chosen, not measured: the tokenizers it stands for are not published.
  */
-const MARGIN = 0.25;
+export const ESTIMATE_MARGIN = 0.25;
 
 /** Models and what counts for them; the first that fits. Vendors' prefixes (`openai/…`) are cut off. */
 const MODELS: readonly (readonly [RegExp, Encoding])[] = [
@@ -39,7 +40,7 @@ export async function tokenizerFor(model?: string): Promise<Tokenizer> {
   const known = model === undefined ? undefined : encodingOf(model);
   if (known !== undefined) return exactly(known);
   const count = await counterOf("o200k_base");
-  return { name: "o200k_base", exact: false, margin: MARGIN, count };
+  return { name: "o200k_base", exact: false, margin: ESTIMATE_MARGIN, count };
 }
 
 /** A tokenizer by its name: who names it knows that it counts. */

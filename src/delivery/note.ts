@@ -28,7 +28,9 @@ import { afterClosing, forWork } from "./work-branch.ts";
 /** Marks what a holder wrote after it had lost the work. */
 export const STALE_HOLDER = "stale-holder";
 
-export type Noted =
+export type Noted = Told<Kept>;
+
+type Kept =
   | {
       readonly kind: "noted";
       readonly memory: Memory;
@@ -47,7 +49,7 @@ export function note(
   holder: Author,
   hold: Claimed,
   input: MemoryInput,
-): Promise<Told<Noted>> {
+): Promise<Noted> {
   return hear(workspace, input, async (said, secrets) =>
     told(await noteHeard(workspace, holder, hold, said), secrets),
   );
@@ -58,7 +60,7 @@ async function noteHeard(
   holder: Author,
   hold: Claimed,
   input: MemoryInput,
-): Promise<Noted> {
+): Promise<Kept> {
   const { delivery, envelope } = hold;
   parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   leaveRoomForMark(input);
@@ -96,7 +98,7 @@ export function keepNote(
   holder: Author,
   hold: Claimed,
   input: MemoryInput,
-): Promise<Told<Noted>> {
+): Promise<Noted> {
   return hear(workspace, input, async (said, secrets) =>
     told(await keepHeard(workspace, holder, hold, said), secrets),
   );

@@ -5,6 +5,7 @@
  */
 
 import * as z from "zod";
+import { canonicalJson } from "../canonical.ts";
 import { clip } from "../clip.ts";
 import {
   Address,
@@ -23,7 +24,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { acceptNext } from "./accept.ts";
 import { carryOut } from "./due.ts";
 import { notAcceptable } from "./not-acceptable.ts";
-import { Reason } from "./reason.ts";
+import { checkedReason, Reason } from "./reason.ts";
 import type { Receipt } from "./receipt.ts";
 import { checkResult, isText, type Result, requirePlain } from "./result.ts";
 import { handleOf, resumeWork } from "./resume.ts";
@@ -64,7 +65,7 @@ export async function reply(
   id: string,
   { text, seen }: { readonly text: string; readonly seen?: string | undefined },
 ): Promise<DeliveryRow> {
-  const summary = checkedText(text, "text");
+  const summary = checkedReason(text, "text");
   const resultOf = ({ expects }: Envelope): Result => {
     const texts = expects.filter(({ type }) => isText(type));
     const outputs = Object.fromEntries(texts.map(({ name }) => [name, text]));
@@ -81,7 +82,7 @@ export async function reject(
   id: string,
   { reason, seen }: { readonly reason: string; readonly seen?: string | undefined },
 ): Promise<DeliveryRow> {
-  const why = checkedText(reason, "reason");
+  const why = checkedReason(reason, "reason");
   const work = await takeUp(workspace, person, id, { seen });
   return settled(id, await work.decline(why));
 }
@@ -135,7 +136,8 @@ export async function edit(
   // Before the work is taken: a mistake costs no try.
   const anew = { ...changes, ...(to === undefined ? {} : { to }) };
   parseOr(EditSchema, anew, { code: "invalid_envelope", what: "The edit" });
-  const why = comment === undefined ? undefined : checkedText(comment, "comment");
+  canonicalJson(anew, "invalid_envelope");
+  const why = comment === undefined ? undefined : checkedReason(comment, "comment");
   const work = await takeUp(workspace, person, id, { seen });
   const sealed = work.envelope as Envelope;
   const history = {
@@ -249,9 +251,6 @@ function approvals(expects: Expects, comment: string | undefined): Record<string
 /** A person that decides says that all of it is good. */
 const confirmed = (expects: Expects): Record<string, string[]> =>
   Object.fromEntries(expects.map(({ name, criteria }) => [name, criteria]));
-
-const checkedText = (text: string, prefix: string): string =>
-  parseOr(Reason, text, { code: "invalid_input", what: `The ${prefix}`, prefix });
 
 function settled(id: string, outcome: Settling<unknown>): DeliveryRow {
   if (outcome.kind === "extended") throw unseen(id, outcome.envelope.id);

@@ -21,6 +21,7 @@ import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
+import type { Told } from "../memory/secret-policy.ts";
 import { type TraceStep, traceSteps } from "../memory/trace.ts";
 import type { Public } from "../public.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
@@ -327,8 +328,8 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   }
 
   /** Notes down what was done, on the trace of this session, as a step of this task. */
-  trace(step: TraceStep): Promise<Memory>;
-  trace(steps: readonly TraceStep[]): Promise<Memory[]>;
+  trace(step: TraceStep): Promise<Told<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
   trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
     const many = Array.isArray(step);
     const all = this.#traceAll(many ? step : [step]);

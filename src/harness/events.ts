@@ -2,9 +2,6 @@
  * What a harness tells its hooks, read into one shape. Claude Code and Codex share their field names;
  * Cursor has its own. Fields nobody here needs are left alone, so that a harness may add some.
  */
-import * as z from "zod";
-import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { type EventKind, eventOf, type Harness } from "./names.ts";
 
@@ -22,7 +19,6 @@ export type HookEvent =
 interface ToolCall {
   readonly name: string;
   readonly input: unknown;
-  readonly id: string | undefined;
   readonly ms: number | undefined;
 }
 
@@ -42,65 +38,27 @@ export interface HookInput {
   readonly event: HookEvent;
 }
 
-const Text = z.string().nullish();
-
-const InputSchema = z.object({
-  agent_id: Text,
-  agent_transcript_path: Text,
-  agent_type: Text,
-  conversation_id: Text,
-  cwd: Text,
-  duration: z.number().nullish(),
-  duration_ms: z.number().nullish(),
-  error: z.unknown().optional(),
-  error_message: z.unknown().optional(),
-  hook_event_name: Text,
-  last_assistant_message: Text,
-  prompt: Text,
-  session_id: Text,
-  source: Text,
-  subagent_id: Text,
-  subagent_type: Text,
-  summary: Text,
-  tool_input: z.unknown().optional(),
-  tool_name: Text,
-  tool_output: z.unknown().optional(),
-  tool_response: z.unknown().optional(),
-  tool_use_id: Text,
-  transcript_path: Text,
-  trigger: Text,
-  workspace_roots: z.array(z.string()).nullish(),
-});
-
-type Told = z.output<typeof InputSchema>;
-
 /** `event` is what the hook was set up for; the harness says it too, and both must agree. */
 export function readInput(harness: Harness, event: string, text: string): HookInput {
   const kind = eventOf(harness, event);
-  const told = parseOr(InputSchema, json(text), {
-    code: "invalid_input",
-    what: `What ${harness} told the hook`,
-  });
-  if (typeof told.hook_event_name === "string" && told.hook_event_name !== event) {
+  const told = new Told(json(text));
+  const named = told.text("hook_event_name");
+  if (named !== undefined && named !== event) {
     throw new BatonError("invalid_input", {
-      message: `The hook is set up for ${event}, and was told of ${told.hook_event_name}.`,
+      message: `The hook is set up for ${event}, and was told of ${named}.`,
       path: "hook_event_name",
       hint: `Set it up again: baton setup ${harness}`,
     });
   }
-  const id = told.agent_id ?? told.subagent_id ?? undefined;
+  const subagent = told.text("agent_id", "subagent_id");
   return {
-    session: parseOr(Name, told.session_id ?? told.conversation_id, {
-      code: "invalid_input",
-      what: "The session",
-      prefix: "session_id",
-    }),
-    cwd: needed(told.cwd ?? told.workspace_roots?.[0], "cwd"),
-    transcript: told.transcript_path ?? undefined,
+    session: told.needed("session_id", "conversation_id"),
+    cwd: told.text("cwd") ?? told.firstOf("workspace_roots") ?? told.needed("cwd"),
+    transcript: told.text("transcript_path"),
     subagent:
-      id === undefined
+      subagent === undefined
         ? undefined
-        : { id, type: told.agent_type ?? told.subagent_type ?? "subagent" },
+        : { id: subagent, type: told.text("agent_type", "subagent_type") ?? "subagent" },
     event: whatHappened(kind, told),
   };
 }
@@ -108,39 +66,82 @@ export function readInput(harness: Harness, event: string, text: string): HookIn
 function whatHappened(kind: EventKind, told: Told): HookEvent {
   switch (kind) {
     case "start":
-      return { kind, source: told.source ?? undefined };
+      return { kind, source: told.text("source") };
     case "prompt":
-      return { kind, prompt: needed(told.prompt, "prompt") };
+      return { kind, prompt: told.needed("prompt") };
     case "tool-begins":
       return { kind, ...callIn(told) };
     case "tool-ends": {
-      const error = told.error ?? told.error_message ?? undefined;
-      const output = error ?? told.tool_response ?? told.tool_output;
+      const error = told.any("error", "error_message");
+      const output = error ?? told.any("tool_response", "tool_output");
       return { kind, ...callIn(told), output, ok: error === undefined };
     }
     case "compaction":
-      return { kind, trigger: told.trigger ?? "auto" };
+      return { kind, trigger: told.text("trigger") ?? "auto" };
     case "subagent-ends":
       return {
         kind,
-        message: told.last_assistant_message ?? told.summary ?? undefined,
-        transcript: told.agent_transcript_path ?? undefined,
+        message: told.text("last_assistant_message", "summary"),
+        transcript: told.text("agent_transcript_path"),
       };
     case "turn-ends":
       return {
         kind,
-        message: told.last_assistant_message ?? undefined,
-        transcript: told.transcript_path ?? undefined,
+        message: told.text("last_assistant_message"),
+        transcript: told.text("transcript_path"),
       };
   }
 }
 
 const callIn = (told: Told): ToolCall => ({
-  name: needed(told.tool_name, "tool_name"),
-  input: told.tool_input,
-  id: told.tool_use_id ?? undefined,
-  ms: told.duration_ms ?? told.duration ?? undefined,
+  name: told.needed("tool_name"),
+  input: told.any("tool_input"),
+  ms: told.number("duration_ms", "duration"),
 });
+
+/**
+ * Fields by the names that harnesses have for them; null is none. By hand: where there is no store, a
+ * hook is over before a validator would be loaded.
+ */
+class Told {
+  readonly #fields: Readonly<Record<string, unknown>>;
+
+  constructor(value: unknown) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw wrong("stdin", "What the hook was told is no object.");
+    }
+    this.#fields = value as Readonly<Record<string, unknown>>;
+  }
+
+  any(...names: readonly string[]): unknown {
+    return names
+      .map((name) => this.#fields[name] ?? undefined)
+      .find((value) => value !== undefined);
+  }
+
+  text(...names: readonly string[]): string | undefined {
+    const value = this.any(...names);
+    if (value === undefined || typeof value === "string") return value;
+    throw wrong(names[0] ?? "", `What the hook was told has a ${names[0]} that is no text.`);
+  }
+
+  number(...names: readonly string[]): number | undefined {
+    const value = this.any(...names);
+    return typeof value === "number" ? value : undefined;
+  }
+
+  firstOf(name: string): string | undefined {
+    const value = this.any(name);
+    const first: unknown = Array.isArray(value) ? value[0] : undefined;
+    return typeof first === "string" ? first : undefined;
+  }
+
+  needed(...names: readonly string[]): string {
+    const value = this.text(...names);
+    if (value !== undefined && value !== "") return value;
+    throw wrong(names[0] ?? "", `What the hook was told has no ${names[0]}.`);
+  }
+}
 
 function json(text: string): unknown {
   try {
@@ -155,11 +156,9 @@ function json(text: string): unknown {
   }
 }
 
-function needed(value: string | null | undefined, path: string): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw new BatonError("invalid_input", {
-    message: `What the hook was told has no ${path}.`,
+const wrong = (path: string, message: string): BatonError =>
+  new BatonError("invalid_input", {
+    message,
     path,
-    hint: "See docs/HARNESSES.md for which versions of the harnesses are known.",
+    hint: "See docs/HARNESSES.md for the harnesses that are known.",
   });
-}

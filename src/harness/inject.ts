@@ -6,7 +6,7 @@
  */
 import type { Agent } from "../agent.ts";
 import { FENCE_NOTICE, fenced, quoted } from "../context/fence.ts";
-import { tokenizerFor } from "../context/tokens.ts";
+import { roughTokenizer } from "../context/rough-tokens.ts";
 import type { Waiting } from "../delivery/waiting.ts";
 import { isBatonError } from "../errors.ts";
 import { MOST_CHARACTERS } from "./answer.ts";
@@ -23,7 +23,7 @@ export async function startText(
   waiting: readonly Waiting[],
   tokens: number,
 ): Promise<string> {
-  const count = await counterFor(agent);
+  const { count } = roughTokenizer; // No hook waits for a table to be loaded.
   const head = [FENCE_NOTICE, HOW].join("\n");
   const musts = whole(await ledgerLines(agent, waiting), tokens * LEDGER_SHARE, count);
   const before = [head, ...musts].join("\n");
@@ -50,9 +50,8 @@ export async function newsText(
       `- ${quoted(task)}, from ${sender} (${id})\n${fenced(intent)}`,
   );
   const all = [head, ...lines].join("\n");
-  // A token is a byte at least: what is that short needs no counting, which takes a while to load.
-  if (Buffer.byteLength(all) <= Math.min(tokens, MOST_CHARACTERS)) return all;
-  const count = await counterFor(agent);
+  const { count } = roughTokenizer;
+  if (count(all) <= tokens && all.length <= MOST_CHARACTERS) return all;
   return fitting(tokens, async (most) =>
     [head, ...whole(lines, most - count(head), count)].join("\n"),
   );
@@ -90,7 +89,7 @@ async function caughtUp(
   tokens: number,
 ): Promise<string> {
   try {
-    return (await agent.catchUp({ tokens })).text;
+    return (await agent.catchUp({ tokens, rough: true })).text;
   } catch (error) {
     if (!isBatonError(error) || error.code !== "limit_exceeded") throw error;
     return `You are ${agent.id}. ${waiting.length} handoffs wait or are under way; they, pins and musts take more room than there is here. Ask for them with the tool catch_up (or baton catchup).`;
@@ -105,8 +104,4 @@ async function fitting(tokens: number, text: (tokens: number) => Promise<string>
     if (made.length <= MOST_CHARACTERS || most === 1) return made;
     most = Math.max(1, Math.floor((most * MOST_CHARACTERS) / made.length) - 1);
   }
-}
-
-async function counterFor(agent: Agent): Promise<(text: string) => number> {
-  return (await tokenizerFor(agent.info.model)).count;
 }

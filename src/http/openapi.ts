@@ -158,7 +158,7 @@ function operationOf(
         name: field,
         in: "path",
         required: true,
-        schema: { type: "string" },
+        schema: properties[field] ?? { type: "string" },
       })),
       ...(hasBody
         ? []

@@ -9,6 +9,7 @@ import type { Shown } from "../delivery/show.ts";
 import type { Waiting } from "../delivery/waiting.ts";
 import type { Warning } from "../delivery/warnings.ts";
 import { addressOf } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
 
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
 const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
@@ -74,6 +75,13 @@ export function warningLines(warnings: readonly Warning[]): string[] {
     ({ memory, by, reason }) =>
       `Do not build on ${memory}: quarantined by ${by}, because ${quoted(reason)}`,
   );
+}
+
+/** Credentials are never stored; whoever said one is told, and what it was. */
+export function secretLines(secrets: readonly SecretAt[] = []): string[] {
+  if (secrets.length === 0) return [];
+  const all = secrets.map(({ kind, path }) => `${kind} (${path})`).join(", ");
+  return [`Taken out before it was stored: ${all}. Say where a secret is kept, never the secret.`];
 }
 
 export function conflictLines(conflicts: readonly ReservationConflict[]): string[] {

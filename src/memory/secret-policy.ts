@@ -71,8 +71,10 @@ export function hear<Said, Answer>(
   const policy = secretPolicy(workspace);
   const turn = Promise.allSettled([before, policy]);
   underWay.set(workspace.root, turn);
-  const answer = turn.then(async () => {
-    const mode = await policy;
+  // At once when it is known, before what waits for this turn.
+  const answer = turn.then(([, known]) => {
+    if (known.status === "rejected") throw known.reason;
+    const mode = known.value;
     switch (mode) {
       case "allow":
         return go(said, []);

@@ -14,7 +14,7 @@ import { openFresh, STORES, take } from "./support.ts";
 
 const RUNS = Number(process.env["BATON_RUNS"] ?? 6);
 /** Where a run costs little, there are more of them. */
-const NUMBER = { memory: 10, sqlite: 1, postgres: 0.5 } as const;
+const NUMBER = { memory: 10, sqlite: 1, postgres: 0.5, http: 1 } as const;
 const INTENT = "Refactor auth without breaking mobile logins";
 
 const KINDS = ["drop", "shorten", "reorder", "rename", "stale", "add", "release", "lower"] as const;

@@ -20,6 +20,7 @@ import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { servedBy } from "./served.ts";
 import { openFresh, refusal, STORES, type StoreName, take } from "./support.ts";
 
 const SCOPES = ["team", "agent", "session", "user"] as const;
@@ -47,6 +48,7 @@ async function openStore(store: StoreName): Promise<readonly [Store, () => Promi
   const [clock, limits] = [systemClock, DEFAULT_LIMITS];
   switch (store) {
     case "memory":
+    case "http":
       return [openReferenceStore({ clock }), async () => {}];
     case "sqlite": {
       const folder = temporaryFolder();
@@ -61,10 +63,16 @@ async function openStore(store: StoreName): Promise<readonly [Store, () => Promi
   }
 }
 
+interface Place {
+  readonly name: StoreName;
+  readonly store: Store;
+}
+
 let worlds = 0;
 
-async function worldOf(store: Store, reader: ReaderName): Promise<World> {
-  const hub = new LocalHub(store, { workspace: `world-${++worlds}` });
+async function worldOf({ name, store }: Place, reader: ReaderName): Promise<World> {
+  const local = new LocalHub(store, { workspace: `world-${++worlds}` });
+  const hub = name === "http" ? await servedBy(local) : local;
   const session = { instance: "s-1" };
   const author = await hub.agent("ada", { owner: "olga", role: "writers" }, session);
   const agents: Record<ReaderName, () => Promise<Agent | undefined>> = {
@@ -232,7 +240,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   describe.each(Object.keys(READERS) as ReaderName[])("for %s", (reader) => {
     it.each(Object.entries(WAYS))("holds when it is looked for %s [MEM-11]", async (_way, look) => {
       for (const scope of SCOPES) {
-        const world = await worldOf(store, reader);
+        const world = await worldOf({ name, store }, reader);
         const secret = await secretOf(world.author, scope);
         const expected = (READERS[reader] as readonly Scope[]).includes(scope);
         expect(await look(world, secret, scope), `a record for the ${scope}`).toBe(expected);
@@ -241,7 +249,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   });
 
   it("is as if the record did not exist, to the letter [MEM-11]", async () => {
-    const { author, reader } = await worldOf(store, "another agent");
+    const { author, reader } = await worldOf({ name, store }, "another agent");
     const { id } = await secretOf(author, "agent");
     const none = "mem_01900000-0000-7000-8000-000000000000";
     const asks = [
@@ -272,7 +280,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     ["team", "cyd", "sent"],
     ["team", "role:writers", "sent"],
   ] as const)("of the %s goes to %s in a handoff: %s [MEM-11]", async (scope, to, expected) => {
-    const { hub, author } = await worldOf(store, "another agent of the same owner");
+    const { hub, author } = await worldOf({ name, store }, "another agent of the same owner");
     await hub.agent("cyd", { owner: "otto" });
     await hub.channel("news");
     await (await hub.agent("ben")).subscribe("news");
@@ -297,7 +305,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   it.each(SCOPES.flatMap((named) => SCOPES.map((naming) => [named, naming] as const)))(
     "of the %s is named by a record for the %s only if whoever sees that sees it [MEM-11]",
     async (named, naming) => {
-      const { hub, author } = await worldOf(store, "another agent");
+      const { hub, author } = await worldOf({ name, store }, "another agent");
       const { id } = await secretOf(author, named);
       await author.handoff({ to: "ada", task: "t", intent: "Note it" });
       const work = await take(author, { task: "t" });
@@ -323,7 +331,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   );
 
   it("counts also for a record of the same call [MEM-11]", async () => {
-    const { author } = await worldOf(store, "another agent");
+    const { author } = await worldOf({ name, store }, "another agent");
     const id = "mem_01900000-0000-7000-8000-000000000002";
     const both = [
       { id, content: "mine", scope: "agent" as const },
@@ -337,7 +345,7 @@ describe.each(STORES)("a scope on %s", (name) => {
 
   it("is a pin's as well: what is private is not named to everybody by pinning it [MEM-11]", async () => {
     for (const scope of ["agent", "session", "user"] as const) {
-      const { author, reader } = await worldOf(store, "another agent");
+      const { author, reader } = await worldOf({ name, store }, "another agent");
       const { id } = await secretOf(author, scope);
       await author.pin(id);
       expect(ids(await author.pins())).toEqual([id]);
@@ -348,7 +356,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   });
 
   it("is minded where a branch begins at a private record [MEM-11]", async () => {
-    const { hub, author, reader } = await worldOf(store, "another agent");
+    const { hub, author, reader } = await worldOf({ name, store }, "another agent");
     const { id } = await author.remember({ content: "secret", scope: "agent" });
     const branch = await author.branch("try");
     expect(ids(await branch.recent())).toContain(id);
@@ -357,7 +365,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   });
 
   it("of a user is its author's owner when it was written, and stays that [MEM-11]", async () => {
-    const { hub, author } = await worldOf(store, "another agent");
+    const { hub, author } = await worldOf({ name, store }, "another agent");
     const secret = await secretOf(author, "user");
     expect(secret).toMatchObject({ scope: "user", user: "olga" });
     await hub.agent("ada", { owner: "otto" });
@@ -390,7 +398,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   });
 
   it("of one that has a key opens to nobody without it [MEM-11]", async () => {
-    const { hub } = await worldOf(store, "another agent");
+    const { hub } = await worldOf({ name, store }, "another agent");
     const { privateKey } = generateKeyPairSync("ed25519");
     const proven = await hub.agent("kay", { key: privateKey });
     const { id } = await proven.remember({ content: "secret", scope: "agent" });
@@ -400,7 +408,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   });
 
   it("lets a retry find its own record, and nobody else's [MEM-11]", async () => {
-    const { hub, author } = await worldOf(store, "another agent");
+    const { hub, author } = await worldOf({ name, store }, "another agent");
     const id = "mem_01900000-0000-7000-8000-000000000001";
     const record = { id, content: "secret", scope: "session" as const };
     const first = await author.remember(record);

@@ -25,15 +25,13 @@ export function servedAddress(): string {
 
 export const isServed = (address: string): boolean => stores.has(address);
 
-/** Options for the client alone; everything else is the hub's that is served. */
-const CLIENTS = ["known", "files"] as const;
-
-export async function openServed(address: string, options: HubOptions): Promise<Hub> {
-  const { clock = systemClock, workspace } = options;
-  const store = stores.get(address) ?? openReferenceStore({ clock });
-  stores.set(address, store);
+/** A hub that is served, with what is said of it to whoever opens it from elsewhere. */
+export async function servedBy(
+  hub: LocalHub,
+  { address = "http://localhost", ...options }: HubOptions & { readonly address?: string } = {},
+): Promise<Hub> {
   const bugs: unknown[] = [];
-  const app = httpHub(new LocalHub(store, options), {
+  const app = httpHub(hub, {
     open: "admin",
     rate: { perSecond: 1_000_000, burst: 1_000_000 },
     onBug: (bug) => bugs.push(bug),
@@ -42,9 +40,19 @@ export async function openServed(address: string, options: HubOptions): Promise<
     app.close();
     expect(bugs, "what the hub answered with as its own mistake").toEqual([]);
   });
-  const own = Object.fromEntries(
-    CLIENTS.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
-  );
-  const named = workspace === undefined ? {} : { workspace };
-  return openHub(address, { ...own, ...named, fetch: (request) => app.fetch(request) });
+  return openHub(address, { ...options, fetch: (request) => app.fetch(request) });
+}
+
+/** With the test's options: some are for the client as well, or for the client alone. */
+export function openServed(address: string, options: HubOptions): Promise<Hub> {
+  const { clock = systemClock } = options;
+  const store = stores.get(address) ?? openReferenceStore({ clock });
+  stores.set(address, store);
+  const { workspace, known, files } = options;
+  return servedBy(new LocalHub(store, options), {
+    address,
+    ...(workspace === undefined ? {} : { workspace }),
+    ...(known === undefined ? {} : { known }),
+    ...(files === undefined ? {} : { files }),
+  });
 }

@@ -12,12 +12,13 @@ import {
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { type EmbeddedStore, freshAddress, openTwo, type StoreName } from "./support.ts";
+import { freshAddress, openTwo, type StoreName } from "./support.ts";
 
 /** Opens the same store again, as another process would. */
 export type Reopen = () => Promise<Store>;
 
-export function sharedStore(store: EmbeddedStore, { clock = systemClock }: HubOptions = {}): Reopen {
+export function sharedStore(store: StoreName, { clock = systemClock }: HubOptions = {}): Reopen {
+  if (store === "http") throw new Error("there is no store at hand: name it in not-over-http.ts");
   const address = freshAddress(store);
   const limits = DEFAULT_LIMITS;
   const inMemory = store === "memory" ? openReferenceStore({ clock }) : undefined;

@@ -17,6 +17,7 @@ import {
   type Work,
 } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
+import "./not-over-http.ts";
 import { isServed, openServed, servedAddress } from "./served.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 

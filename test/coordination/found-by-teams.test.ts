@@ -4,7 +4,7 @@ import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "../behaviour/shared-store.ts";
-import { refusal, STORES, type StoreName, take } from "../behaviour/support.ts";
+import { refusal, EMBEDDED_STORES, type StoreName, take } from "../behaviour/support.ts";
 
 const HOUR = 3_600_000;
 
@@ -19,7 +19,7 @@ async function open(store: StoreName) {
   return { clock, hub, owner, coder, options, reopen };
 }
 
-describe.each(STORES)("found by random teams on %s", (store) => {
+describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
   it("a rule that asks somebody who never answers asks once, then others decide [CRD-4]", async () => {
     const { clock, hub, owner, coder } = await open(store);
     await hub.agent("pia", { kind: "person" });

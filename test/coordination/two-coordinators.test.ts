@@ -9,7 +9,7 @@ import { type Agent, type Hub, type HubOptions, LocalHub, type Work } from "../.
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { sharedStore } from "../behaviour/shared-store.ts";
-import { STORES, type StoreName, take } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, type StoreName, take } from "../behaviour/support.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 
 const ROUNDS = { memory: 60, sqlite: 60, postgres: 40 } as const;
@@ -123,7 +123,7 @@ async function requireEffect(
   expect((await hub.delivery(delivery)).attempts).toHaveLength(1);
 }
 
-describe.each(STORES)("two who decide about one failure on %s", (store) => {
+describe.each(EMBEDDED_STORES)("two who decide about one failure on %s", (store) => {
   const rounds = ROUNDS[store];
 
   it(`one stands and the other is told which, ${rounds} times [CRD-3 CRD-4]`, {

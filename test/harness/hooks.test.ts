@@ -257,6 +257,30 @@ describe("what happens in a session", () => {
     expect(step?.output).toMatchObject({ text: "a\ufffdb\ufffdc", big: String(2 ** 60) });
   });
 
+  it("leaves no secret behind, from a prompt, a tool or a last message [OPS-6 OPS-8]", async () => {
+    const here = await project();
+    const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const text = `GITHUB_TOKEN=${secret}`;
+    await here.hook("claude-code", "UserPromptSubmit", { prompt: `Use ${text}` });
+    await here.hook("claude-code", "PostToolUse", {
+      tool_input: { command: `curl -H "Authorization: Bearer ${secret}"` },
+      tool_response: { stdout: text },
+    });
+    await here.hook("claude-code", "Stop", { last_assistant_message: `I used ${text}` });
+    const transcript_path = join(tempFolder(), "transcript.jsonl");
+    writeFileSync(transcript_path, `${claudeLine("user", text)}\n`);
+    await here.hook("claude-code", "PreCompact", { transcript_path });
+    await using hub = await here.open();
+    const kept = [...(await hub.traces({ session: "abc123" })), ...(await hub.recent())];
+    expect(kept.map(({ type }) => type).toSorted()).toEqual([
+      "checkpoint",
+      "trace",
+      "trace",
+      "trace",
+    ]);
+    expect(JSON.stringify(kept)).not.toContain(secret);
+  });
+
   it("belongs to the task once the session has accepted it, and no other session's does [OPS-8 MEM-12]", async () => {
     const here = await project();
     await using hub = await here.open();

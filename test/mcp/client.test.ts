@@ -1,8 +1,8 @@
 /** The official MCP client, over both transports and in both eras of the protocol. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freshAddress, open } from "../behaviour/support.ts";
-import { listen } from "./listen.ts";
+import { freshAddress } from "../behaviour/support.ts";
+import { throughHub } from "./listen.ts";
 import { call, ERAS, type Era, overHttp, overStdio, refused } from "./support.ts";
 
 /** Two agents, each with a connection of its own, on one store. */
@@ -15,7 +15,7 @@ const TRANSPORTS: Readonly<Record<string, Team>> = {
     return { ada, ben: await overStdio(address, "ben", era) };
   },
   HTTP: async (era) => {
-    const { url, close } = await listen(await open(freshAddress()));
+    const { url, close } = await throughHub();
     onTestFinished(close);
     const ada = await overHttp(url, "ada", era);
     return { ada, ben: await overHttp(url, "ben", era) };

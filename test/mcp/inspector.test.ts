@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
-import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
+import { freshAddress, tempFolder } from "../behaviour/support.ts";
 import { ROOT, type Run } from "../support/run-script.ts";
-import { AGENT, listen } from "./listen.ts";
+import { AGENT, throughHub } from "./listen.ts";
 import { MAIN } from "./support.ts";
 
 const INSPECTOR = join(
@@ -44,7 +44,7 @@ const SERVERS: Readonly<Record<string, Server>> = {
     server: ["--", process.execPath, MAIN, "mcp", "--as", "ada", "--store", freshAddress()],
   }),
   HTTP: async () => {
-    const { url, close } = await listen(await open(freshAddress()));
+    const { url, close } = await throughHub();
     onTestFinished(close);
     return {
       options: ["--header", `${AGENT}: ada`, "--transport", "http"],

@@ -1,4 +1,7 @@
-/** An HTTP listener for `mcpFetch`, where a test needs no more of a door. */
+/**
+ * MCP over HTTP for tests: behind the hub's own door, and, where a test brings a server of its own, behind
+ * the least of a door.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,16 +10,30 @@ import {
   hostHeaderValidationResponse,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import type { Hub } from "../../src/index.ts";
+import { systemClock } from "../../src/clock.ts";
+import { listen as listenHub } from "../../src/http/listen.ts";
+import { type Hub, LocalHub } from "../../src/index.ts";
 import { type McpFetchOptions, mcpFetch } from "../../src/mcp/http.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { HEADERS } from "../../src/wire/routes.ts";
 
 export interface Listening {
   readonly url: URL;
   close(): Promise<void>;
 }
 
-/** Who calls, as a header says it here; the hub's own door asks for a token. */
-export const AGENT = "x-test-agent";
+/** Who calls, as it is said to the hub's own door too. */
+export const AGENT = HEADERS.agent;
+
+/** The hub's own door, on a port of its own; closes the hub too. */
+export async function throughHub(): Promise<Listening & { readonly hub: Hub }> {
+  const hub = new LocalHub(openReferenceStore({ clock: systemClock }));
+  const { address, close } = await listenHub(hub, { port: 0, rate: UNLIMITED });
+  return { hub, url: new URL(`${address}/mcp`), close };
+}
+
+/** Tests call faster than anybody should. */
+const UNLIMITED = { perSecond: 1_000_000, burst: 1_000_000 };
 
 /** An address on this machine only, that looks at Host and Origin as every door does. */
 export async function listen(hub: Hub, options: McpFetchOptions = {}): Promise<Listening> {

@@ -2,19 +2,17 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Hub } from "../../src/index.ts";
+import { Held } from "../../src/mcp/held.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
 import { contents, open } from "../behaviour/support.ts";
-import { listen } from "./listen.ts";
-import { call, overHttp, refused } from "./support.ts";
+import { throughHub } from "./listen.ts";
+import { call, ERAS, type Era, overHttp, refused } from "./support.ts";
 
-const ERA = "2026-07-28";
-
-async function team(): Promise<{ hub: Hub; ada: Client; ben: Client }> {
-  const hub = await open("memory:");
-  const { url, close } = await listen(hub);
+async function team(era: Era = "2026-07-28"): Promise<{ hub: Hub; ada: Client; ben: Client }> {
+  const { hub, url, close } = await throughHub();
   onTestFinished(close);
-  const ada = await overHttp(url, "ada", ERA);
-  return { hub, ada, ben: await overHttp(url, "ben", ERA) };
+  const ada = await overHttp(url, "ada", era);
+  return { hub, ada, ben: await overHttp(url, "ben", era) };
 }
 
 interface Schema {
@@ -74,7 +72,7 @@ describe("the list of tools", () => {
     }
   });
 
-  it("lets nobody say who they are: that is the connection's [OPS-5]", async () => {
+  it("lets nobody say who they are: that is the connection's", async () => {
     const { ada } = await team();
     const { tools } = await ada.listTools();
     for (const { name, inputSchema } of tools) {
@@ -224,7 +222,7 @@ describe("what others stored", () => {
     `» « » ${EVIL} «`,
   ];
 
-  it.each(BREAKS)("cannot close its fence, wherever it is shown: %j [OPS-6]", async (evil) => {
+  it.each(BREAKS)("cannot close its fence, wherever it is shown: %j", async (evil) => {
     const { ada, ben } = await team();
     const said: string[] = [];
     const see = async (client: Client, tool: string, args: object = {}) => {
@@ -382,19 +380,41 @@ describe("work", () => {
   });
 });
 
-it("a call that is given up leaves nothing taken", async () => {
-  const { hub, ada, ben } = await team();
+it("a wait for work that is given up takes nothing", async () => {
+  const hub = await open("memory:");
+  const ada = await hub.agent("ada", { role: "agent" });
+  const ben = await hub.agent("ben", { role: "agent" });
+  const tool = TOOLS.find(({ name }) => name === "accept");
   const given = new AbortController();
-  const waiting = ben.callTool(
-    { name: "accept", arguments: { wait_seconds: 50 } },
-    { signal: given.signal },
-  );
+  const call = { agent: ben, hub, held: new Held() };
+  const waiting = tool?.run({ wait_seconds: 50 }, call, given.signal);
   given.abort();
-  await expect(waiting).rejects.toThrow();
-  const { handoff } = await call(ada, "hand_off", { to: "ben", task: "page", intent: "Write it" });
-  expect(await call(ben, "accept", { wait_seconds: 20 })).toMatchObject({ handoff });
-  expect((await hub.delivery(`${handoff}`)).delivery.state).toBe("accepted");
+  expect(await waiting).toMatchObject({ status: "nothing" });
+  const { id } = await ada.handoff({ to: "ben", task: "page", intent: "Write it" });
+  expect((await hub.delivery(id)).delivery).toMatchObject({ state: "ready", attempt: 0 });
 });
+
+it.each(ERAS)(
+  "an answer that is lost is not the work: its handle is named again, %s",
+  async (era) => {
+    const { url, close } = await throughHub();
+    onTestFinished(close);
+    const ada = await overHttp(url, "ada", era);
+    const ben = await overHttp(url, "ben", era);
+    const { handoff } = await call(ada, "hand_off", {
+      to: "ben",
+      task: "page",
+      intent: "Write it",
+    });
+    await call(ben, "accept"); // And nobody has heard.
+    await ben.close();
+    const later = await overHttp(url, "ben", era);
+    const [held] = (await call(later, "catch_up"))["held"] as { handle: string; handoff: string }[];
+    expect(held).toMatchObject({ handoff });
+    const done = { handle: held?.handle, action: "complete", text: "Written." };
+    expect(await call(later, "update", done)).toMatchObject({ state: "completed" });
+  },
+);
 
 it("the notice on fenced text is in what every model is told first", async () => {
   const { ada } = await team();

@@ -28,7 +28,8 @@ export const hook = command({
     const asked = { harness: harness as Harness, event, as, tokens };
     let file: string | undefined;
     try {
-      const { defaultFile, fileOf } = await import("../../open-hub.ts");
+      const { existsSync } = await import("node:fs");
+      const { defaultFile, fileOf, storeMissing } = await import("../../store-file.ts");
       const named = (choice.store ?? process.env["BATON_STORE"]) || undefined;
       file = fileOf(named ?? `sqlite:${defaultFile(process.cwd())}`);
       const { readInput } = await import("../../harness/events.ts");
@@ -36,6 +37,8 @@ export const hook = command({
       // In the folder of the session, which need not be this process's.
       const store = named ?? `sqlite:${defaultFile(input.cwd)}`;
       file = fileOf(store);
+      // Before all that a hub brings along: a hook of the user's runs in every project.
+      if (file !== undefined && !existsSync(file)) throw storeMissing(file);
       await answer({ ...choice, store }, { ...asked, input });
       return OK;
     } catch (error) {

@@ -3,6 +3,7 @@ import { ERROR_CODES } from "../../errors.ts";
 import { command } from "../command.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
+import { sayRedacted } from "../redacted.ts";
 import { bad, dim, say, sayJson } from "../terminal.ts";
 import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../work.ts";
 
@@ -31,7 +32,8 @@ export const note = command({
   },
 });
 
-function sayNoted({ kind, memory }: Noted): void {
+function sayNoted({ kind, memory, secrets }: Noted): void {
   say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
+  sayRedacted(secrets);
   if (kind === "kept") say(bad("The work is no longer yours: the note is kept, and marked. Stop."));
 }

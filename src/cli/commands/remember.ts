@@ -5,6 +5,7 @@ import { fraction } from "../fraction.ts";
 import { given } from "../given.ts";
 import { sayKnown } from "../known.ts";
 import { mistake } from "../mistake.ts";
+import { sayRedacted } from "../redacted.ts";
 import { openExisting } from "../store.ts";
 import { dim, say, sayJson } from "../terminal.ts";
 
@@ -74,6 +75,7 @@ export const remember = command({
     if (json) sayJson(memory);
     else {
       say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
+      sayRedacted(memory.secrets);
       sayKnown(memory.known ?? [], memory.id);
     }
     return OK;

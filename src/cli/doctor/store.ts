@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { type Trouble, troubles } from "../../harness/trouble.ts";
 import type { Hub } from "../../hub.ts";
-import { fileOf } from "../../open-hub.ts";
+import { fileOf } from "../../store-file.ts";
 import { addressOf, openExisting, type StoreChoice } from "../store.ts";
 import { plural } from "../terminal.ts";
 import { type Finding, failed, ok, warn } from "./finding.ts";

@@ -392,8 +392,12 @@ export const OnceForm = z
 
 export const WorkNewsForm = z
   .strictObject({
-    lost: ErrorForm.exactOptional().meta({ description: "There when it is no longer the caller's" }),
-    extended: EnvelopeForm.exactOptional().meta({ description: "There when the sender added to it" }),
+    lost: ErrorForm.exactOptional().meta({
+      description: "There when it is no longer the caller's",
+    }),
+    extended: EnvelopeForm.exactOptional().meta({
+      description: "There when the sender added to it",
+    }),
     warnings: z.array(WarningForm),
     warned: Text.meta({ description: "To be said back as warned" }),
   } satisfies Fields<WorkNews>)

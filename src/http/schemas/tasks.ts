@@ -138,7 +138,9 @@ export const TimelineForm = z
     task: Text,
     tasks: Texts,
     steps: z.array(TimelineStepForm),
-    earlier: Text.exactOptional().meta({ description: "There may be more: to be asked for as before" }),
+    earlier: Text.exactOptional().meta({
+      description: "There may be more: to be asked for as before",
+    }),
   } satisfies Record<keyof Timeline, z.ZodType>)
   .meta({ id: "Timeline", description: "What happened to a task, in order." });
 

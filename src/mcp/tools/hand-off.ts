@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Sent } from "../../delivery/sent.ts";
 import { ACTIONS, CONSTRAINT_LEVELS, type Draft, PRIORITIES } from "../../envelope/schema.ts";
 import { addedTo, unseenOf } from "../additions.ts";
+import { secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, taskName, tool, workHandle } from "../tool.ts";
 
 const line = (what: string) => z.string().min(1).describe(what);
@@ -131,6 +132,7 @@ function sentAs(sent: Sent<object>) {
   const [handoff] = handoffs;
   const told = [
     `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Wait for the answer with wait, or go on.`,
+    ...secretLines(sent.secrets),
     ...(sent.joined === "new" ? [] : [`It is not new: ${sent.joined}.`]),
     ...(cycle.length === 0 ? [] : ["It goes in a circle: the same payload came here before."]),
     ...(stopped

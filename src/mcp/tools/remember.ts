@@ -1,7 +1,7 @@
 /** `remember`: one thing that others, or this agent later, should know. */
 import * as z from "zod";
 import { MEMORY_TYPES, RELATION_KINDS } from "../../memory/record.ts";
-import { memoryText } from "../text.ts";
+import { memoryText, secretLines } from "../text.ts";
 import { ADDS, Text, taskName, tool } from "../tool.ts";
 
 export const remember = tool({
@@ -54,7 +54,11 @@ export const remember = tool({
   annotations: ADDS,
 
   async run({ if_known: mode, related, ...given }, { agent }) {
-    const { id, known = [] } = await agent.remember(
+    const {
+      id,
+      known = [],
+      secrets,
+    } = await agent.remember(
       { ...given, ...(related === undefined ? {} : { relations: related }) },
       { known: mode },
     );
@@ -71,7 +75,7 @@ export const remember = tool({
             ...told,
           ];
     return {
-      text: [`Remembered as ${id}.`, ...advice].join("\n"),
+      text: [`Remembered as ${id}.`, ...secretLines(secrets), ...advice].join("\n"),
       id,
       known: known.map(({ memory, verdict, likeness }) => ({
         id: memory.id,

@@ -10,7 +10,7 @@ import type { Settling, Work } from "../../delivery/work.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
 import { assertNever, BatonError, isBatonError } from "../../errors.ts";
 import { addedTo, type Unseen, unseenOf } from "../additions.ts";
-import { conflictLines } from "../text.ts";
+import { conflictLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
 
 const ACTIONS = [
@@ -158,7 +158,9 @@ async function acting(args: Args, connection: Connection): Promise<Answer> {
   const { id, state, settledBy } = outcome.delivery;
   const merge = outcome.merge === undefined ? [] : [`Its branch: ${outcome.merge.kind}.`];
   return {
-    text: [`Done: ${action}. ${id} is ${state}.`, ...merge].join("\n"),
+    text: [`Done: ${action}. ${id} is ${state}.`, ...secretLines(outcome.secrets), ...merge].join(
+      "\n",
+    ),
     status: "settled",
     handoff: id,
     state,
@@ -199,8 +201,8 @@ const failureOf = ({ text = "", class: kind, attempted, hints }: Args): Failure 
   said({ message: text, class: kind, attempted, hints });
 
 async function noting(args: Args, { agent }: Connection): Promise<Answer> {
-  const { handle, text = "", type, confidence } = args;
-  const noted = await agent.note(handle, said({ content: text, type, confidence }));
+  const { handle, text: content = "", type, confidence } = args;
+  const noted = await agent.note(handle, said({ content, type, confidence }));
   const { id } = noted.memory;
   const handoff = handle.replace(/#.*$/, "");
   if (noted.kind === "noted") {

@@ -1,0 +1,47 @@
+/** Which file a store is in: by its address, or the one of the folder somebody works in. */
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { BatonError } from "./errors.ts";
+
+export function fileOf(address: unknown): string | undefined {
+  if (typeof address !== "string" || !address.startsWith("sqlite:")) return undefined;
+  const file = address.slice("sqlite:".length);
+  return file === "" || file.includes("\0") ? undefined : file;
+}
+
+export function storeMissing(file: string): BatonError {
+  return new BatonError("store_missing", {
+    message: `There is no store at ${file} yet.`,
+    path: file,
+    hint: "Name another with --store sqlite:<path>, or make one: baton agent add <agent> --role <role> (or baton demo).",
+  });
+}
+
+/** Beside the repository's common git folder, so that all its worktrees share one store. */
+export function defaultFile(folder: string): string {
+  return join(
+    dirname(gitCommonFolder(resolve(folder)) ?? join(resolve(folder), "x")),
+    ".baton",
+    "hub.db",
+  );
+}
+
+function gitCommonFolder(folder: string): string | undefined {
+  const git = join(folder, ".git");
+  const found = statSync(git, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return git;
+  if (found?.isFile()) return worktreeCommonFolder(git);
+  const parent = dirname(folder);
+  return parent === folder ? undefined : gitCommonFolder(parent);
+}
+
+/** In a worktree `.git` is a file that names its own folder, which names the common one. */
+function worktreeCommonFolder(git: string): string {
+  const named = readFileSync(git, "utf8")
+    .replace(/^gitdir:\s*/, "")
+    .trim();
+  const own = resolve(dirname(git), named);
+  const common = join(own, "commondir");
+  if (statSync(common, { throwIfNoEntry: false }) === undefined) return own;
+  return resolve(own, readFileSync(common, "utf8").trim());
+}

@@ -1,0 +1,163 @@
+/**
+ * The hub's description of itself: a good one by the rules of the trade, and true. Every route is called
+ * as the description says, and every answer is what it says.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openApi } from "../../src/http/openapi.ts";
+import { OPERATIONS } from "../../src/http/operations.ts";
+import { ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } from "../../src/index.ts";
+import type { CallName } from "../../src/wire/calls.ts";
+import { ROUTES, STREAMS } from "../../src/wire/routes.ts";
+import { tempFolder } from "../behaviour/support.ts";
+import { runScript } from "../support/run-script.ts";
+import { wrongIn, wrongInProblem } from "./fuzz/answers.ts";
+import { askedBy, type Described, describedOperations, saidIn } from "./fuzz/described.ts";
+import { ACTOR, factsOf, type Scene, SESSION, sceneOn } from "./scene.ts";
+import { as, type Served, served } from "./support.ts";
+
+const LINT = "node_modules/@redocly/cli/bin/cli.js";
+const described = describedOperations();
+const isStream = ({ name }: Described): boolean => Object.hasOwn(STREAMS, name);
+const calls = described.filter((operation) => !isStream(operation));
+
+/** As the description says, with the scene's own ids. */
+function callOf(operation: Described, scene: Scene): [path: string, init: RequestInit] {
+  const facts = factsOf(scene)[operation.name as CallName] ?? {};
+  const { method, path, body } = askedBy(operation, saidIn(operation, facts, { texts: scene.ids }));
+  const type = body === undefined ? {} : { "content-type": "application/json" };
+  const headers = { ...as(ACTOR, SESSION), ...type };
+  return [path, { method, headers, ...(body === undefined ? {} : { body }) }];
+}
+
+async function onStage(): Promise<Served & { readonly scene: Scene }> {
+  const stage = await served({ open: "admin" });
+  return { ...stage, scene: await sceneOn(stage.hub) };
+}
+
+describe("the OpenAPI description", () => {
+  it("has nothing a linter could say of it [OPS-7]", { timeout: 60_000 }, async () => {
+    const file = join(tempFolder(), "openapi.json");
+    writeFileSync(file, JSON.stringify(openApi()));
+    const config = join(import.meta.dirname, "redocly.yaml");
+    const lint = await runScript(LINT, ["lint", file, "--config", config, "--format", "json"], {
+      env: { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
+    });
+    const { problems } = JSON.parse(lint.stdout) as { problems: { message: string }[] };
+    expect(problems.map(({ message }) => message)).toEqual([]);
+    expect(lint.code).toBe(0);
+  });
+
+  it("has every call and every stream, once, with the access it takes [OPS-7]", () => {
+    const names = [...Object.keys(ROUTES), ...Object.keys(STREAMS)].sort();
+    expect(described.map(({ name }) => name).sort()).toEqual(names);
+    for (const { name, method, path } of calls) {
+      expect(`${method} ${path.replace(/\{(\w+)\}/g, ":$1")}`).toBe(ROUTES[name as CallName]);
+      const operation = (
+        openApi()["paths"] as Record<string, Record<string, { description: string }>>
+      )[path]?.[method.toLowerCase()];
+      expect(operation?.description).toContain(`"${OPERATIONS[name as CallName].access}"`);
+    }
+  });
+
+  it("is served as it is", async () => {
+    const { fetch } = await served();
+    expect(await (await fetch("/openapi.json")).json()).toEqual(openApi());
+  });
+});
+
+describe("a call made from its description", () => {
+  it("is answered, and its answer is as described, when it only looks [OPS-7]", async () => {
+    const { fetch, scene, bugs } = await onStage();
+    for (const operation of calls.filter(({ method }) => method === "GET")) {
+      const response = await fetch(...callOf(operation, scene));
+      const body: unknown = await response.json();
+      expect([operation.name, response.status, body]).toEqual([operation.name, 200, body]);
+      expect([operation.name, wrongIn(operation, body)]).toEqual([operation.name, []]);
+    }
+    expect(bugs).toEqual([]);
+  });
+
+  it.each(calls.filter(({ method }) => method !== "GET"))(
+    "is answered, and its answer is as described: $name [OPS-7]",
+    async (operation) => {
+      const { fetch, scene, bugs } = await onStage();
+      const response = await fetch(...callOf(operation, scene));
+      const body: unknown = await response.json();
+      expect([response.status, body]).toEqual([200, body]);
+      expect(wrongIn(operation, body)).toEqual([]);
+      expect(bugs).toEqual([]);
+    },
+  );
+
+  it("streams what it says it streams [OPS-7]", async () => {
+    const { fetch, scene, bugs } = await onStage();
+    const types = {
+      events: "text/event-stream",
+      inbox: "text/event-stream",
+      export: "application/x-ndjson",
+      memories: "application/x-ndjson",
+    };
+    for (const [name, type] of Object.entries(types)) {
+      const operation = described.find((each) => each.name === name) as Described;
+      const response = await fetch(...callOf(operation, scene));
+      expect([name, response.status, response.headers.get("content-type")]).toEqual([
+        name,
+        200,
+        type,
+      ]);
+      const { value } = (await response.body?.getReader().read()) ?? {};
+      expect(value?.byteLength).toBeGreaterThan(0);
+    }
+    expect(bugs).toEqual([]);
+  });
+
+  it("is told no as described: a problem with a code, a path and a hint [OPS-7]", async () => {
+    const { fetch, scene } = await onStage();
+    const refusals = [
+      await fetch(`/v1/memories/${scene.fact}?nothing=1`, { headers: as(ACTOR) }),
+      await fetch("/v1/nowhere"),
+      await fetch("/v1/agents/nobody"),
+      await fetch("/v1/books", { method: "PUT" }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([400, 404, 404, 405]);
+    for (const response of refusals) {
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      expect(wrongInProblem(await response.json())).toEqual([]);
+    }
+  });
+});
+
+describe("the published schemas", () => {
+  it.each(ENVELOPE_VERSIONS)(
+    "of envelope %s are the same over HTTP, on the command line and in the package [ENV-8]",
+    async (version) => {
+      const { fetch } = await served();
+      const response = await fetch(`/schemas/envelope-${version}.json`);
+      expect(response.status).toBe(200);
+      const overHttp: unknown = await response.json();
+      const { stdout } = await runScript("src/cli/main.ts", [
+        ...["schema", "envelope", "--version", version],
+      ]);
+      expect(overHttp).toEqual(JSON.parse(stdout));
+      expect(overHttp).toEqual(JSON.parse(JSON.stringify(envelopeJsonSchema(version))));
+    },
+  );
+
+  it("are listed, the newest also by its name alone; there are no others [ENV-8]", async () => {
+    const { fetch } = await served();
+    const { schemas } = (await (await fetch("/schemas")).json()) as { schemas: string[] };
+    expect(schemas).toEqual([
+      "envelope.json",
+      ...ENVELOPE_VERSIONS.map((version) => `envelope-${version}.json`),
+      "context.json",
+    ]);
+    const newest = await (await fetch("/schemas/envelope.json")).json();
+    const named = await (await fetch(`/schemas/envelope-${ENVELOPE_VERSION}.json`)).json();
+    expect(newest).toEqual(named);
+    for (const name of ["envelope-9.9.json", "__proto__", "constructor", "toString"]) {
+      expect((await fetch(`/schemas/${name}`)).status).toBe(404);
+    }
+  });
+});

@@ -1,0 +1,73 @@
+/** A hub with its HTTP door, for tests: in this process, by `fetch` or on a port of its own. */
+import { onTestFinished } from "vitest";
+import { type HttpHub, type HttpOptions, httpHub } from "../../src/http/app.ts";
+import { type Listening, type ListenOptions, listen } from "../../src/http/listen.ts";
+import type { LocalHub } from "../../src/hub.ts";
+import type { HubOptions } from "../../src/index.ts";
+import { openLocalHub } from "../../src/open-hub.ts";
+import { freshAddress, type StoreName } from "../behaviour/support.ts";
+
+export interface Served {
+  readonly hub: LocalHub;
+  readonly http: HttpHub;
+  /** What the hub itself calls a bug. Must stay empty. */
+  readonly bugs: unknown[];
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export const HERE = "http://127.0.0.1";
+
+/** Without a socket. */
+export async function served(
+  options: HttpOptions & { readonly store?: StoreName; readonly hub?: HubOptions } = {},
+): Promise<Served> {
+  const { store = "memory", hub: hubOptions = {}, ...rest } = options;
+  const hub = await openLocalHub(freshAddress(store), hubOptions);
+  const bugs: unknown[] = [];
+  const http = httpHub(hub, { onBug: (bug) => bugs.push(bug), ...rest });
+  onTestFinished(async () => {
+    http.close();
+    await hub.close();
+  });
+  const fetch = (path: string, init: RequestInit = {}) =>
+    http.fetch(new Request(`${HERE}${path}`, init));
+  return { hub, http, bugs, fetch };
+}
+
+export interface Listened {
+  readonly hub: LocalHub;
+  readonly listening: Listening;
+  readonly bugs: unknown[];
+}
+
+/** On a port of its own. */
+export async function listened(
+  address: string,
+  options: ListenOptions & { readonly hub?: HubOptions } = {},
+): Promise<Listened> {
+  const { hub: hubOptions = {}, ...rest } = options;
+  const hub = await openLocalHub(address, hubOptions);
+  const bugs: unknown[] = [];
+  const listening = await listen(hub, { port: 0, onBug: (bug) => bugs.push(bug), ...rest });
+  onTestFinished(() => listening.close());
+  return { hub, listening, bugs };
+}
+
+/** Who calls, as headers say it. */
+export const as = (agent: string, session = "s-1"): Record<string, string> => ({
+  "baton-agent": agent,
+  "baton-session": session,
+});
+
+export const bearing = (token: string): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+});
+
+export const json = { "content-type": "application/json" } as const;
+
+/** A call with a body. */
+export const posting = (body: unknown, headers: Readonly<Record<string, string>> = {}) => ({
+  method: "POST",
+  headers: { ...json, ...headers },
+  body: JSON.stringify(body),
+});
