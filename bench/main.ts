@@ -7,6 +7,7 @@
  *   recall                   what recalling costs, by the size of the store
  *   context                  what composing a receiver's view costs, and where the time goes
  *   shared                   what reading the shared context costs, with a long history behind it
+ *   startup                  what starting the command line and its hooks takes, against Node itself
  *   driver                   drivers for PostgreSQL
  */
 import { runContext } from "./context/main.ts";
@@ -16,6 +17,7 @@ import { runFoundation } from "./foundation.ts";
 import { runGrowth } from "./growth.ts";
 import { runRecall } from "./recall/main.ts";
 import { runShared } from "./shared/main.ts";
+import { runStartup } from "./startup/main.ts";
 
 const args = process.argv.slice(2);
 const at = args.findIndex((arg) => arg === "--only" || arg.startsWith("--only="));
@@ -26,5 +28,6 @@ else if (at >= 0 && only === "growth") await runGrowth(args);
 else if (at >= 0 && only === "recall") await runRecall(args);
 else if (at >= 0 && only === "context") await runContext(args);
 else if (at >= 0 && only === "shared") await runShared(args);
+else if (at >= 0 && only === "startup") await runStartup(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
 else await runFoundation(args);

@@ -80,7 +80,7 @@ import {
 import { writeDocument } from "./keeping/markdown/write.ts";
 import { memoryLines } from "./keeping/memories.ts";
 import type { KeepingQuery } from "./keeping/query.ts";
-import { checkLimit, type Limits, resolveLimits } from "./limits.ts";
+import { checkLimit, FORMAT_LIMITS, type Limits, resolveLimits } from "./limits.ts";
 import type { Embedder } from "./meaning/embedder.ts";
 import {
   type AgentInfo,
@@ -137,6 +137,11 @@ export interface HubOptions {
   /** False: an error where there is no store yet, instead of making one. */
   readonly create?: boolean;
   readonly limits?: Partial<Limits>;
+  /**
+   * How long a session may be silent before its work goes to the next, where somebody thinks between two
+   * calls: `limits.leaseMs` unless told. In milliseconds; for agents with `lease: "session"`.
+   */
+  readonly sessionMs?: number;
   /** How handoffs are tried that say nothing about it. */
   readonly policy?: PolicyInput;
   /** Computes the receiver of a handoff that names none. */
@@ -181,6 +186,16 @@ export interface HubOptions {
   readonly random?: () => number;
   readonly processes?: Processes;
   readonly versions?: Versions;
+}
+
+const SilentSchema = z
+  .int()
+  .min(1)
+  .max(FORMAT_LIMITS.durationMs, { error: "must be a year at most" });
+
+/** Checked before a store is opened for it. */
+export function silence({ sessionMs }: HubOptions, path = "sessionMs"): number | undefined {
+  return parseOr(SilentSchema.optional(), sessionMs, invalid("The option", path));
 }
 
 const SessionSchema = z.strictObject({
@@ -264,6 +279,7 @@ export class LocalHub implements AsyncDisposable {
 
   constructor(store: Store, options: HubOptions = {}) {
     this.#options = options;
+    silence(options);
     this.#meaning = new Meaning(embedderOf(options));
     const clock = options.clock ?? systemClock;
     this.#workspace = {
@@ -332,7 +348,7 @@ export class LocalHub implements AsyncDisposable {
       profile === undefined
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
-    return new LocalAgent(this.#workspace, identity, { instance, lease });
+    return new LocalAgent(this.#leasing(lease), identity, { instance, lease });
   }
 
   /** How long a holder may be silent before its work goes to the next. */
@@ -340,13 +356,17 @@ export class LocalHub implements AsyncDisposable {
     return this.#workspace.limits.leaseMs;
   }
 
-  /** A registered agent in a session that a door knows of. */
-  async local(
-    name: string,
-    session: { readonly instance: string; readonly lease: LeaseKind },
-  ): Promise<LocalAgent> {
+  /** A registered agent in a session that a door knows of, and that may be silent for so long. */
+  async local(name: string, instance: string, silentMs?: number): Promise<LocalAgent> {
     const agent = agentInfo(await requireAgent(this.#workspace, name));
-    return new LocalAgent(this.#workspace, { agent, signer: undefined }, session);
+    const workspace = this.#leasing("session", silentMs);
+    return new LocalAgent(workspace, { agent, signer: undefined }, { instance, lease: "session" });
+  }
+
+  /** Where leases last as long as those of this kind do. */
+  #leasing(kind: LeaseKind, silentMs = this.#options.sessionMs): Workspace {
+    if (kind === "process" || silentMs === undefined) return this.#workspace;
+    return { ...this.#workspace, limits: { ...this.#workspace.limits, leaseMs: silentMs } };
   }
 
   async agents(): Promise<AgentInfo[]> {

@@ -9,11 +9,11 @@ import {
   knownMode,
   LocalHub,
   secretMode,
+  silence,
   workspaceName,
 } from "./hub.ts";
 import { resolveLimits } from "./limits.ts";
 import { isPostgresAddress } from "./store/postgres/address.ts";
-import { openReferenceStore } from "./store/reference/open.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import { defaultFile, fileOf, storeMissing } from "./store-file.ts";
 
@@ -43,9 +43,13 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   const limits = resolveLimits(options.limits);
   workspaceName(options); // Wrong options leave no file behind.
   knownMode(options);
+  silence(options);
   filesFolder(options);
   secretMode(options);
-  if (chosen === "memory:") return new LocalHub(openReferenceStore({ clock }), options);
+  if (chosen === "memory:") {
+    const { openReferenceStore } = await import("./store/reference/open.ts");
+    return new LocalHub(openReferenceStore({ clock }), options);
+  }
   if (isPostgresAddress(chosen)) {
     // Loaded when it is asked for: whoever stays with SQLite starts without the driver.
     const { openPostgresStore } = await import("./store/postgres/open.ts");

@@ -84,7 +84,7 @@ export const STORE_OPTIONS = {
   store: {
     type: "text",
     value: "<address>",
-    help: "sqlite:<path> or postgres://…; else BATON_STORE, else .baton/",
+    help: "sqlite:<path>, postgres://… or a hub's http(s)://…; else BATON_STORE, else .baton/",
   },
   workspace: { type: "text", value: "<name>", help: 'the workspace; else "default"' },
 } as const satisfies OptionSpecs;

@@ -1,5 +1,9 @@
-/** A progress bar on stderr, only where somebody watches. */
+/** A progress bar on stderr, only where somebody watches: on a terminal, and not in a build's log. */
 const WIDTH = 30;
+
+/** Set, and not "false", by every service that runs builds. */
+const isBuild = ({ CI }: NodeJS.ProcessEnv): boolean =>
+  CI !== undefined && CI !== "" && CI !== "false";
 
 export interface Progress {
   show(done: number, total: number): void;
@@ -9,7 +13,8 @@ export interface Progress {
 
 export function progressBar(label: string): Progress {
   const { stderr } = process;
-  if (!stderr.isTTY) return { show: () => {}, end: () => {} };
+  if (!stderr.isTTY || isBuild(process.env) || process.env["TERM"] === "dumb")
+    return { show: () => {}, end: () => {} };
   return {
     show(done, total) {
       const share = total === 0 ? 1 : Math.min(1, done / total);

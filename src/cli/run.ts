@@ -1,8 +1,6 @@
 /** One run of the command line: whatever happens in it becomes output and an exit code. */
 import { batonVersion } from "../version.ts";
 import { OK } from "./exit.ts";
-import { fail } from "./failure.ts";
-import { say } from "./terminal.ts";
 
 export async function run(words: readonly string[]): Promise<number> {
   // `baton recent | head` closes the pipe early: that is no failure.
@@ -11,13 +9,14 @@ export async function run(words: readonly string[]): Promise<number> {
     process.exit(OK);
   });
   if (words[0] === "--version" || words[0] === "-v") {
-    say(batonVersion());
+    process.stdout.write(`${batonVersion()}\n`); // Loads nothing else: scripts ask for it again and again.
     return OK;
   }
   try {
     const { dispatch } = await import("./dispatch.ts");
     return await dispatch(words);
   } catch (error) {
+    const { fail } = await import("./failure.ts");
     return fail(error, words.includes("--json"));
   }
 }

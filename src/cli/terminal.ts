@@ -1,6 +1,6 @@
 /**
- * Writing for people. Colours only on a terminal (and never with NO_COLOR, which `styleText` knows
- * about); stored text is shown without control characters, so that nothing an agent once wrote can
+ * Writing for people. Colours only on a terminal (`styleText` knows about that, and about NO_COLOR,
+ * FORCE_COLOR and terminals that have none); stored text is shown without control characters, so that nothing an agent once wrote can
  * steer the terminal of whoever reads it.
  */
 import { styleText } from "node:util";

@@ -10,6 +10,7 @@ import type { DeliveryRow } from "../store/rows.ts";
 import { type ArgumentSpec, JSON_OPTION, type OptionSpecs, STORE_OPTIONS } from "./command.ts";
 import { sayRow } from "./delivery.ts";
 import { OK } from "./exit.ts";
+import { sayRedacted } from "./redacted.ts";
 import { openStore, type StoreChoice } from "./store.ts";
 import { dim, plural, say, sayJson } from "./terminal.ts";
 
@@ -48,7 +49,7 @@ export interface WorkChoice extends StoreChoice {
 
 /** Opens the store for somebody who holds work, or is about to. */
 export function openForWork({ lease = LEASE_MS, ...choice }: WorkChoice): Promise<Hub> {
-  return openStore(choice, { create: false, limits: { leaseMs: lease } });
+  return openStore(choice, { create: false, sessionMs: lease });
 }
 
 /** The agent that acts by a handle. */
@@ -116,6 +117,7 @@ export async function settleAt(
   if (json) sayJson(merge === undefined ? row : { ...row, merge });
   else {
     sayRow(row);
+    if (outcome.kind === "settled") sayRedacted(outcome.secrets);
     if (merge !== undefined) say(mergeLine(merge));
     if (row.state === "dead" && (await isReported(hub, row))) {
       say(dim(`  whoever decides was told: baton failure show ${row.id}`));

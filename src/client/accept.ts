@@ -1,30 +1,72 @@
 /**
- * Accepting over HTTP. Without a wait the hub does it in one step; who waits, or makes the receipt from
- * the envelope, claims first: so nothing is accepted for somebody who has stopped waiting.
+ * Accepting over HTTP: the hub does it in one step. A receipt that is made from the envelope is made at
+ * this end, so that one is looked at first; nothing is taken where making it fails.
  */
 import type { checkedChoice } from "../delivery/accept.ts";
-import type { OfferForm } from "../delivery/forms.ts";
+import type { OfferForm, WorkForm } from "../delivery/forms.ts";
+import type { Receipt } from "../delivery/receipt.ts";
 import { isLoss, type Work } from "../delivery/work.ts";
-import { claimNext } from "./claims.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { isBatonError } from "../errors.ts";
+import { acceptFirst, claimNext } from "./claims.ts";
 import { RemoteOffer } from "./offer.ts";
 import type { Station } from "./station.ts";
+import type { Wire } from "./wire.ts";
 import { RemoteWork } from "./work.ts";
 
 type Choice = ReturnType<typeof checkedChoice>;
+type Maker = (envelope: Envelope) => Receipt | undefined;
 
 export async function acceptNext<T>(
   station: Station,
-  { delivery, receipt, task, wait, signal }: Choice,
+  { receipt, wait, signal, ...which }: Choice,
 ): Promise<Work<T> | undefined> {
-  if (!wait && typeof receipt !== "function") {
-    const { work } = await station.wire.call("accept", { delivery, receipt, task });
-    return work === null ? undefined : new RemoteWork<T>(station, work);
+  if (typeof receipt !== "function") {
+    const form = await acceptFirst(station.wire, { ...which, receipt }, { wait, signal });
+    return form && new RemoteWork<T>(station, form);
   }
+  const found = await acceptWaiting(station, which, receipt);
+  if (found !== undefined || !wait) return found && new RemoteWork<T>(station, found);
   for (;;) {
-    const offer = await claimNext(station.wire, { delivery, task }, { wait, signal });
+    const offer = await claimNext(station.wire, which, { wait, signal });
     if (offer === undefined) return undefined;
     const work = await taken<T>(station, offer, receipt);
     if (work !== undefined) return work;
+  }
+}
+
+/** Of what waits, the first that is there to be taken. */
+async function acceptWaiting(
+  { wire }: Station,
+  { delivery, task }: Pick<Choice, "delivery" | "task">,
+  make: Maker,
+): Promise<WorkForm | undefined> {
+  for (const waiting of await wire.call("waiting", { task })) {
+    const { id, state, inTurn } = waiting.delivery;
+    if (state !== "ready" || !inTurn || (delivery ?? id) !== id) continue;
+    const work = await acceptThis(wire, id, waiting.envelope, make);
+    if (work !== undefined) return work;
+  }
+  return undefined;
+}
+
+/** Undefined when somebody else was quicker. */
+async function acceptThis(
+  wire: Wire,
+  delivery: string,
+  seen: Envelope,
+  make: Maker,
+): Promise<WorkForm | undefined> {
+  for (let envelope = seen; ; ) {
+    try {
+      const { work } = await wire.call("accept", { delivery, receipt: make(envelope) });
+      return work ?? undefined;
+    } catch (error) {
+      if (!isBatonError(error) || error.code !== "receipt_required") throw error;
+      const now = (await wire.call("showDelivery", { id: delivery })).envelope;
+      if (now.id === envelope.id) throw error;
+      envelope = now; // Added to meanwhile: made anew, it may fit.
+    }
   }
 }
 
@@ -32,11 +74,11 @@ export async function acceptNext<T>(
 async function taken<T>(
   station: Station,
   form: OfferForm,
-  receipt: Choice["receipt"],
+  receipt: Maker,
 ): Promise<Work<T> | undefined> {
   const offer = new RemoteOffer<T>(station, form);
   try {
-    return await offer.accept(receipt === undefined ? {} : { receipt });
+    return await offer.accept({ receipt });
   } catch (error) {
     if (isLoss(error)) return undefined;
     await offer.release();

@@ -56,6 +56,7 @@ import type { TraceStep } from "../memory/trace.ts";
 import type { TracesQuery } from "../memory/traces.ts";
 import type { OutputOf } from "../wire/calls.ts";
 import { acceptNext } from "./accept.ts";
+import { besides } from "./besides.ts";
 import { claimNext } from "./claims.ts";
 import { RemoteFailures } from "./failures.ts";
 import { memoryLines } from "./keeping.ts";
@@ -68,8 +69,8 @@ import { runSql } from "./sql.ts";
 import type { Base, Station } from "./station.ts";
 import { RemoteTaskQueue } from "./task-queue.ts";
 import { RemoteTraces } from "./traces.ts";
-import { withId } from "./with-id.ts";
 import type { Wire } from "./wire.ts";
+import { withId } from "./with-id.ts";
 import { RemoteWork } from "./work.ts";
 
 export interface Session {
@@ -96,7 +97,8 @@ export class RemoteAgent implements Agent {
 
   constructor(base: Base, info: AgentInfo, session: Session) {
     const { instance, branch, lease } = session;
-    const wire = base.wire.as({ agent: info.id, session: instance, branch });
+    const silentMs = lease === "session" ? base.sessionMs : undefined;
+    const wire = base.wire.as({ agent: info.id, session: instance, branch, silentMs });
     const traces = session.traces ?? new RemoteTraces(wire, base.tally);
     this.#base = base;
     this.#session = { ...session, traces };
@@ -134,7 +136,7 @@ export class RemoteAgent implements Agent {
   }
 
   read(id: string, options: ReadOptions = {}): Promise<ReadMemory> {
-    return this.#wire.call("readMemory", { ...options, id });
+    return this.#wire.call("readMemory", besides(options, { id }));
   }
 
   recent(query: RecentQuery = {}): Promise<Memory[]> {
@@ -160,15 +162,15 @@ export class RemoteAgent implements Agent {
   }
 
   recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
-    return this.#wire.call("recall", { ...query, question });
+    return this.#wire.call("recall", besides(query, { question }));
   }
 
   relations(memory: string, query: RelationsQuery = {}): Promise<OutputOf<"relations">> {
-    return this.#wire.call("relations", { ...query, id: memory });
+    return this.#wire.call("relations", besides(query, { id: memory }));
   }
 
   impact(memory: string, query: ImpactQuery = {}): Promise<Impact> {
-    return this.#wire.call("impact", { ...query, id: memory });
+    return this.#wire.call("impact", besides(query, { id: memory }));
   }
 
   quarantine(
@@ -176,11 +178,11 @@ export class RemoteAgent implements Agent {
     reason: string,
     options: QuarantineOptions = {},
   ): Promise<Quarantined> {
-    return this.#wire.call("quarantine", { ...options, what, reason });
+    return this.#wire.call("quarantine", besides(options, { what, reason }));
   }
 
   lift(what: LiftWhat, reason: string, options: LiftOptions = {}): Promise<Quarantined> {
-    return this.#wire.call("lift", { ...options, what, reason });
+    return this.#wire.call("lift", besides(options, { what, reason }));
   }
 
   quarantined(query: QuarantineQuery = {}): Promise<QuarantinedMemory[]> {
@@ -193,7 +195,7 @@ export class RemoteAgent implements Agent {
 
   redact(target: RedactTarget, reason: string, options: RedactOptions = {}): Promise<RedactReport> {
     const { onProgress, ...rest } = options;
-    return this.#wire.call("redact", { ...rest, target, reason }, { onProgress, long: true });
+    return this.#wire.call("redact", besides(rest, { target, reason }), { onProgress, long: true });
   }
 
   prune(options: PruneOptions = {}): Promise<PruneReport> {
@@ -218,7 +220,7 @@ export class RemoteAgent implements Agent {
   }
 
   async branch(name: string, options: BeginOptions = {}): Promise<Agent> {
-    return this.#onBranch((await this.#wire.call("beginBranch", { ...options, name })).name);
+    return this.#onBranch((await this.#wire.call("beginBranch", besides(options, { name }))).name);
   }
 
   async on(branch: string): Promise<Agent> {
@@ -232,11 +234,11 @@ export class RemoteAgent implements Agent {
   }
 
   diff(branch: string, query: DiffQuery = {}): Promise<BranchDiff> {
-    return this.#wire.call("diffBranch", { ...query, name: branch });
+    return this.#wire.call("diffBranch", besides(query, { name: branch }));
   }
 
   merge(branch: string, options: MergeOptions = {}): Promise<Merged> {
-    return this.#wire.call("mergeBranch", { ...options, name: branch });
+    return this.#wire.call("mergeBranch", besides(options, { name: branch }));
   }
 
   abandon(branch: string, reason: string): Promise<Memory> {
@@ -258,7 +260,7 @@ export class RemoteAgent implements Agent {
   }
 
   importMarkdown(text: string, options: DocumentOptions = {}): Promise<DocumentReport> {
-    return this.#wire.call("importMarkdown", { ...options, text });
+    return this.#wire.call("importMarkdown", besides(options, { text }));
   }
 
   async lint<T extends object = object>(draft: DraftOf<T>): Promise<LintReport> {
@@ -274,7 +276,7 @@ export class RemoteAgent implements Agent {
     options: ViewOptions = {},
   ): Promise<Preview<T>> {
     const checked = await this.#checked<T>(draft);
-    return (await this.#wire.call("preview", { ...options, draft: checked })) as Preview<T>;
+    return (await this.#wire.call("preview", besides(options, { draft: checked }))) as Preview<T>;
   }
 
   publish<T extends object = object>(
@@ -298,7 +300,7 @@ export class RemoteAgent implements Agent {
   }
 
   subscribe(channel: string, options: SubscribeOptions = {}): Promise<{ replayed: number }> {
-    return this.#wire.call("subscribe", { ...options, name: channel });
+    return this.#wire.call("subscribe", besides(options, { name: channel }));
   }
 
   async unsubscribe(channel: string): Promise<void> {
@@ -336,7 +338,7 @@ export class RemoteAgent implements Agent {
 
   async redrive(delivery: string, changes: RedriveChanges = {}): Promise<DeliveryRow> {
     const checked = await withPayload(this.#base.payloads, changes);
-    return this.#wire.call("redrive", { ...checked, id: delivery });
+    return this.#wire.call("redrive", besides(checked, { id: delivery }));
   }
 
   discard(delivery: string, reason: string): Promise<DeliveryRow> {
@@ -369,7 +371,17 @@ export class RemoteAgent implements Agent {
   }
 
   async resume<T = unknown>(handle: string): Promise<Work<T>> {
-    return new RemoteWork<T>(this.#station, await this.#wire.call("resumeWork", { handle }));
+    const form = await this.#wire.call("resumeWork", { handle });
+    return new RemoteWork<T>(this.#stationOf(form.delivery.instance), form);
+  }
+
+  /** In the name of the session that accepted it: whose work it is does not change. */
+  #stationOf(session: string): Station {
+    if (session === this.instance) return this.#station;
+    const { branch, lease } = this.#session;
+    const silentMs = lease === "session" ? this.#base.sessionMs : undefined;
+    const wire = this.#base.wire.as({ agent: this.id, session, branch, silentMs });
+    return { ...this.#station, wire, traces: new RemoteTraces(wire, this.#base.tally) };
   }
 
   async note(handle: string, input: MemoryInput | string): Promise<Noted> {
@@ -378,7 +390,7 @@ export class RemoteAgent implements Agent {
   }
 
   approve(delivery: string, options: Approval = {}): Promise<DeliveryRow> {
-    return this.#wire.call("approve", { ...options, id: delivery });
+    return this.#wire.call("approve", besides(options, { id: delivery }));
   }
 
   reply(
@@ -386,7 +398,7 @@ export class RemoteAgent implements Agent {
     text: string,
     options: { readonly seen?: string | undefined } = {},
   ): Promise<DeliveryRow> {
-    return this.#wire.call("reply", { ...options, id: delivery, text });
+    return this.#wire.call("reply", besides(options, { id: delivery, text }));
   }
 
   reject(
@@ -394,7 +406,7 @@ export class RemoteAgent implements Agent {
     reason: string,
     options: { readonly seen?: string | undefined } = {},
   ): Promise<DeliveryRow> {
-    return this.#wire.call("reject", { ...options, id: delivery, reason });
+    return this.#wire.call("reject", besides(options, { id: delivery, reason }));
   }
 
   async edit(delivery: string, given: Edit): Promise<Sent<object>> {

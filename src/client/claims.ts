@@ -1,19 +1,15 @@
 /**
- * Claiming over HTTP: one long poll at a time. Whoever stops waiting may have been given an offer whose
+ * Taking work over HTTP: one long poll at a time. Whoever stops waiting may have been given something whose
  * answer it no longer hears: the same call, asked again by its key, tells of it, and it is put back. So
  * nothing is held by somebody who does not know.
  */
 import { randomUUID } from "node:crypto";
-import type { OfferForm } from "../delivery/forms.ts";
+import type { OfferForm, WorkForm } from "../delivery/forms.ts";
+import type { InputOf } from "../wire/calls.ts";
 import { PATIENCE } from "./patience.ts";
-import type { Wire } from "./wire.ts";
+import type { CallOptions, Wire } from "./wire.ts";
 
-interface Which {
-  readonly delivery?: string | undefined;
-  readonly task?: string | undefined;
-}
-
-interface Waiting {
+export interface Waiting {
   readonly wait: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -21,44 +17,72 @@ interface Waiting {
 /** The next offer; undefined when there is none, or the signal or the closing of the hub ended the wait. */
 export function claimNext(
   wire: Wire,
-  which: Which,
+  which: Omit<InputOf<"claim">, "waitMs">,
   waiting: Waiting,
 ): Promise<OfferForm | undefined> {
+  const input = { ...which, waitMs: waiting.wait ? PATIENCE.waitMs : 0 };
+  return taking(wire, waiting, {
+    ask: async (options) => (await wire.call("claim", input, options)).offer,
+    putBack: ({ handle }, options) => wire.call("releaseOffer", { handle }, options),
+  });
+}
+
+/** The same, accepted in one step. */
+export function acceptFirst(
+  wire: Wire,
+  choice: Omit<InputOf<"accept">, "waitMs">,
+  waiting: Waiting,
+): Promise<WorkForm | undefined> {
+  const input = { ...choice, waitMs: waiting.wait ? PATIENCE.waitMs : 0 };
+  return taking(wire, waiting, {
+    ask: async (options) => (await wire.call("accept", input, options)).work,
+    putBack: ({ handle }, options) => wire.call("release", { handle }, options),
+  });
+}
+
+interface Taking<Form> {
+  readonly ask: (options: CallOptions) => Promise<Form | null>;
+  readonly putBack: (form: Form, options: CallOptions) => Promise<unknown>;
+}
+
+function taking<Form>(
+  wire: Wire,
+  waiting: Waiting,
+  taking: Taking<Form>,
+): Promise<Form | undefined> {
   const { connection } = wire;
   // A hub that is closed has no more work; only who asks a closed hub anew is told off.
   if (connection.closing.aborted) return Promise.reject(connection.closedHere);
-  return connection.track(claiming(wire, which, waiting));
+  return connection.track(untilTaken(wire, waiting, taking));
 }
 
-async function claiming(
-  wire: Wire,
-  which: Which,
+async function untilTaken<Form>(
+  { connection }: Wire,
   { wait, signal }: Waiting,
-): Promise<OfferForm | undefined> {
-  const { closing } = wire.connection;
+  taking: Taking<Form>,
+): Promise<Form | undefined> {
+  const { closing } = connection;
   const isOver = (): boolean => closing.aborted || signal?.aborted === true;
-  const waitMs = wait ? PATIENCE.waitMs : 0;
-  const input = { ...which, waitMs };
+  const waits = wait ? { waitMs: PATIENCE.waitMs, waits: true as const } : {};
   while (!isOver()) {
     const key = randomUUID();
     try {
-      const options = { key, signal, waitMs, ...(wait && { waits: true as const }) };
-      const { offer } = await wire.call("claim", input, options);
-      if (offer !== null) return offer;
+      const found = await taking.ask({ key, signal, ...waits });
+      if (found !== null) return found;
       if (!wait) return undefined;
     } catch (error) {
       if (!isOver()) throw error;
-      void wire.connection.track(putBack(wire, input, key));
+      void connection.track(putBack(taking, key));
     }
   }
   return undefined;
 }
 
-/** Out of reach, it stays claimed until its lease runs out. */
-async function putBack(wire: Wire, input: Which, key: string): Promise<void> {
+/** Out of reach, it stays taken until its lease runs out. */
+async function putBack<Form>({ ask, putBack }: Taking<Form>, key: string): Promise<void> {
   try {
-    const { offer } = await wire.call("claim", input, { key, last: true });
-    if (offer !== null) await wire.call("releaseOffer", { handle: offer.handle }, { last: true });
+    const found = await ask({ key, last: true });
+    if (found !== null) await putBack(found, { last: true });
   } catch {
     // Nobody is left to be told.
   }

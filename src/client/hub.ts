@@ -59,6 +59,7 @@ import type { TraceCounts } from "../memory/trace-log.ts";
 import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces.ts";
 import type { InputOf, OutputOf } from "../wire/calls.ts";
 import { RemoteAgent } from "./agent.ts";
+import { besides } from "./besides.ts";
 import { RemoteHubFailures } from "./failures.ts";
 import { backupTo, exportLines, exportTo, importFrom, memoryLines } from "./keeping.ts";
 import { keyNotSent } from "./options.ts";
@@ -120,7 +121,7 @@ export class RemoteHub implements Hub {
   }
 
   read(memory: string, options: ReadOptions = {}): Promise<ReadMemory> {
-    return this.#wire.call("readMemory", { ...options, id: memory });
+    return this.#wire.call("readMemory", besides(options, { id: memory }));
   }
 
   recent(query: RecentQuery = {}): Promise<Memory[]> {
@@ -132,11 +133,11 @@ export class RemoteHub implements Hub {
   }
 
   diff(branch: string, query: DiffQuery = {}): Promise<BranchDiff> {
-    return this.#wire.call("diffBranch", { ...query, name: branch });
+    return this.#wire.call("diffBranch", besides(query, { name: branch }));
   }
 
   impact(memory: string, query: ImpactQuery = {}): Promise<Impact> {
-    return this.#wire.call("impact", { ...query, id: memory });
+    return this.#wire.call("impact", besides(query, { id: memory }));
   }
 
   quarantined(query: QuarantineQuery = {}): Promise<QuarantinedMemory[]> {
@@ -148,7 +149,7 @@ export class RemoteHub implements Hub {
   }
 
   recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
-    return this.#wire.call("recall", { ...query, question });
+    return this.#wire.call("recall", besides(query, { question }));
   }
 
   async embed(onProgress?: Parameters<Hub["embed"]>[0]): ReturnType<Hub["embed"]> {
@@ -178,7 +179,7 @@ export class RemoteHub implements Hub {
   }
 
   timeline(task: string, query: TimelineQuery = {}): Promise<Timeline> {
-    return this.#wire.call("timeline", { ...query, task });
+    return this.#wire.call("timeline", besides(query, { task }));
   }
 
   delivery(id: string): Promise<Shown> {
@@ -237,7 +238,7 @@ export class RemoteHub implements Hub {
 
   async route(name: string, route: Route | undefined): Promise<void> {
     if (route === undefined) await this.#wire.call("dropRoute", { name });
-    else await this.#wire.call("setRoute", { ...route, name });
+    else await this.#wire.call("setRoute", besides(route, { name }));
   }
 
   routes(): Promise<RouteInfo[]> {

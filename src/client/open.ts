@@ -27,7 +27,7 @@ export async function openRemoteHub(address: string, options: HubOptions): Promi
   const { leaseMs } = who;
   const tally = new TraceTally();
   const payloads = new PayloadTypes();
-  const { known } = options;
-  const kept = { wire, payloads, ids, leaseMs, tally, known };
+  const { known, sessionMs } = options;
+  const kept = { wire, payloads, ids, leaseMs, sessionMs, tally, known };
   return new RemoteHub(kept, { ...options, workspace: who.workspace });
 }

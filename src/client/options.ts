@@ -1,6 +1,7 @@
 /** What a hub over HTTP is opened with: its address and its options, checked before anything is sent. */
-import { filesFolder, type HubOptions, knownMode, workspaceName } from "../hub.ts";
+
 import { BatonError } from "../errors.ts";
+import { filesFolder, type HubOptions, knownMode, silence, workspaceName } from "../hub.ts";
 import { PATIENCE } from "./patience.ts";
 
 /** Told to the hub that is elsewhere, or of use at this end; everything else is decided there. */
@@ -10,6 +11,7 @@ const HERE: readonly (keyof HubOptions)[] = [
   "files",
   "known",
   "patienceMs",
+  "sessionMs",
   "token",
   "workspace",
 ];
@@ -18,7 +20,11 @@ const HERE: readonly (keyof HubOptions)[] = [
 export function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw wrong("address", "must be an http or https address", "For instance http://127.0.0.1:7317.");
+    throw wrong(
+      "address",
+      "must be an http or https address",
+      "For instance http://127.0.0.1:4747.",
+    );
   }
   if (url.username !== "" || url.password !== "") {
     throw wrong("address", "must not hold a name or password", "Pass the token as an option.");
@@ -39,11 +45,16 @@ export function requireRemote(options: HubOptions): void {
     );
   }
   if (options.workspace !== undefined) workspaceName(options);
+  silence(options);
   filesFolder(options);
   knownMode(options);
   const { token, patienceMs = PATIENCE.outageMs } = options;
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw wrong("token", "must be printable characters without spaces", "Look for a line end in it.");
+    throw wrong(
+      "token",
+      "must be printable characters without spaces",
+      "Look for a line end in it.",
+    );
   }
   if (!Number.isFinite(patienceMs) || patienceMs < 0) {
     throw wrong("patienceMs", "must be a number of milliseconds", "0 waits for nothing.");

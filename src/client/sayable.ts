@@ -4,6 +4,7 @@
  * with the same words here as anywhere.
  */
 import { canonicalFaults } from "../canonical.ts";
+import { checkDraft } from "../delivery/check-draft.ts";
 import { BatonError, type ErrorCode, type Violation } from "../errors.ts";
 import type { CallName } from "../wire/calls.ts";
 
@@ -11,42 +12,58 @@ const UNSAYABLE: readonly string[] = ["circular", "finite", "json", "json_depth"
 
 /** The part of a call that is its caller's own, and how the rooms refuse it. */
 interface Subject {
-  readonly field: string;
   readonly code: ErrorCode;
+  /** As the rooms look at it. */
+  of(input: Readonly<Record<string, unknown>>): unknown;
   /** Where a fault in it is, as its caller sees it. */
   readonly path?: string;
+  /** Throws with everything that is wrong with it, where the rooms tell all at once. */
+  readonly check?: (subject: unknown) => unknown;
 }
 
-const DRAFT: Subject = { field: "draft", code: "invalid_envelope" };
-const RESULT: Subject = { field: "result", code: "invalid_input", path: "result" };
+const draftIn = (field: string): Subject => ({
+  code: "invalid_envelope",
+  of: (input) => input[field],
+  check: (draft) => checkDraft(draft, undefined),
+});
+const memoryIn = (field: string): Subject => ({
+  code: "invalid_memory",
+  of: (input) => input[field],
+});
+const RESULT: Subject = { code: "invalid_input", of: (input) => input["result"], path: "result" };
 
 const SUBJECTS: Partial<Record<CallName, Subject>> = {
-  handoff: DRAFT,
-  joinHandoffs: DRAFT,
-  handOn: DRAFT,
-  preview: DRAFT,
-  lintDraft: DRAFT,
-  addTask: { field: "task", code: "invalid_envelope" },
-  remember: { field: "memories", code: "invalid_memory" },
-  known: { field: "memory", code: "invalid_memory" },
-  note: { field: "note", code: "invalid_memory" },
-  trace: { field: "steps", code: "invalid_memory" },
+  handoff: draftIn("draft"),
+  joinHandoffs: draftIn("draft"),
+  handOn: { ...draftIn("draft"), check: () => {} },
+  preview: draftIn("draft"),
+  lintDraft: draftIn("draft"),
+  addTask: { ...draftIn("task"), check: () => {} },
+  remember: memoryIn("memories"),
+  known: memoryIn("memory"),
+  note: memoryIn("note"),
+  trace: { code: "invalid_memory", of: ({ steps }) => kept(steps) },
   complete: RESULT,
   recordOnce: RESULT,
   resolveOnce: RESULT,
 };
 
+/** What was done stands in a record's data. */
+const kept = (steps: unknown): unknown =>
+  Array.isArray(steps) ? steps.map((data) => ({ data })) : steps;
+
+const WHOLE: Subject = { code: "invalid_input", of: (input) => input };
+
 export function requireSayable(name: CallName, input: Readonly<Record<string, unknown>>): void {
-  const subject = SUBJECTS[name];
-  const faults =
-    subject === undefined
-      ? canonicalFaults(input)
-      : canonicalFaults(input[subject.field] ?? null, subject.path ?? "");
-  const all = faults.filter(({ rule }) => UNSAYABLE.includes(rule));
-  const found = all.map((fault) => ofOne(fault, input[subject?.field ?? ""]));
-  const [first] = found;
+  const { code, of, path = "", check } = SUBJECTS[name] ?? WHOLE;
+  const subject = of(input);
+  const faults = canonicalFaults(subject ?? null, path)
+    .filter(({ rule }) => UNSAYABLE.includes(rule))
+    .map((fault) => ofOne(fault, subject));
+  const [first] = faults;
   if (first === undefined) return;
-  throw new BatonError(subject?.code ?? "invalid_input", { ...first, violations: found });
+  check?.(subject);
+  throw new BatonError(code, { ...first, violations: faults });
 }
 
 /** One alone is not called the first of a list. */

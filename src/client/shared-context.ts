@@ -24,6 +24,7 @@ import type {
   SharedContext,
 } from "../coordination/shared/shared-context.ts";
 import type { Work } from "../delivery/work.ts";
+import { besides } from "./besides.ts";
 import { errorOf, type Problem } from "./problem.ts";
 import { RemoteSent } from "./sent.ts";
 import type { Wire } from "./wire.ts";
@@ -95,7 +96,7 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
   }
 
   set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
-    return this.wire.call("setContext", { ...writing, item });
+    return this.wire.call("setContext", besides(writing, { item }));
   }
 
   decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
@@ -107,7 +108,7 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
     key: string,
     retiring: ContextRetireOptions,
   ): Promise<{ readonly version: number; readonly memory: string }> {
-    return this.wire.call("retireContext", { ...retiring, section, key });
+    return this.wire.call("retireContext", besides(retiring, { section, key }));
   }
 
   /** The project is where the caller is: git is asked at this end. */
@@ -117,14 +118,14 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
   }
 
   async propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposalSent> {
-    const { sent, ...rest } = await this.wire.call("proposeContext", { ...proposal, change });
+    const { sent, ...rest } = await this.wire.call("proposeContext", besides(proposal, { change }));
     return { ...rest, sent: new RemoteSent(this.wire, sent) };
   }
 
   async adopt(work: Work, adopting: AdoptOptions = {}): Promise<Adopted> {
     const { handle } = work;
     const call = () =>
-      this.wire.call("adoptContext", { ...adopting, handle, envelope: work.envelope.id });
+      this.wire.call("adoptContext", besides(adopting, { handle, envelope: work.envelope.id }));
     if (!(work instanceof RemoteWork)) return revived(await call());
     const adopted = await work.settledBy(call, ({ kind }) => kind !== "extended");
     if (adopted.kind === "extended") work.goOnTo(adopted.envelope);

@@ -14,6 +14,8 @@ export interface Base {
   readonly payloads: PayloadTypes;
   readonly ids: Ids;
   readonly leaseMs: number;
+  /** How long a session may be silent, where that is said. */
+  readonly sessionMs: HubOptions["sessionMs"];
   readonly tally: TraceTally;
   /** What `remember` does about what is known already, where it is not said. */
   readonly known: HubOptions["known"];

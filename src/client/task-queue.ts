@@ -7,6 +7,7 @@ import type { TaskInfo } from "../coordination/tasks/info.ts";
 import type { AddedTask, TaskBoard, TaskQueue } from "../coordination/tasks/queue.ts";
 import type { TaskTree } from "../coordination/tasks/tree.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
+import { besides } from "./besides.ts";
 import { withPayload } from "./payloads.ts";
 import { RemoteSent } from "./sent.ts";
 import type { Wire } from "./wire.ts";
@@ -50,7 +51,7 @@ export class RemoteTaskQueue extends RemoteTaskBoard implements TaskQueue {
   }
 
   close(task: string, options: CloseOptions): Promise<TaskInfo> {
-    return this.wire.call("closeTask", { ...options, task });
+    return this.wire.call("closeTask", besides(options, { task }));
   }
 
   reopen(task: string, reason: string): Promise<TaskInfo> {

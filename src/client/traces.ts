@@ -1,6 +1,6 @@
 /**
- * What agents trace, on its way to the hub: in order, one request at a time for each session, and what
- * gathers meanwhile goes together with the next. Every step is answered: stored, or rejected and counted.
+ * What agents trace, on its way to the hub: in order, one call at a time for each session. Every step is
+ * answered: stored, or rejected and counted.
  */
 import { BatonError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../limits.ts";
@@ -8,9 +8,6 @@ import type { Memory } from "../memory/record.ts";
 import type { TraceStep } from "../memory/trace.ts";
 import type { TraceCounts } from "../memory/trace-log.ts";
 import type { Wire } from "./wire.ts";
-
-/** Steps of one request. */
-const BATCH = 64;
 
 /** What came of all that was traced through this hub. */
 export class TraceTally {
@@ -84,41 +81,23 @@ export class RemoteTraces {
   }
 
   async #sendAll(): Promise<void> {
-    await Promise.resolve(); // What is traced in one go goes together.
-    while (this.#waiting.length > 0) await this.#send(this.#nextBatch());
-  }
-
-  #nextBatch(): readonly Waiting[] {
-    const batch: Waiting[] = [];
-    for (let steps = 0; ; ) {
-      const next = this.#waiting[0];
-      steps += next?.steps.length ?? 0;
-      if (next === undefined || (batch.length > 0 && steps > BATCH)) return batch;
-      batch.push(next);
-      this.#waiting.shift();
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      await this.#send(next);
     }
   }
 
-  /** All in one; or, when one of them is refused, each by itself. */
-  async #send(batch: readonly Waiting[]): Promise<void> {
-    const steps = batch.flatMap((each) => each.steps);
+  async #send({ steps, resolve, reject }: Waiting): Promise<void> {
     try {
       const memories = await this.#wire.call("trace", { steps });
-      this.#tally.waiting -= steps.length;
       this.#tally.stored += steps.length;
-      let at = 0;
-      for (const each of batch) {
-        each.resolve(memories.slice(at, at + each.steps.length));
-        at += each.steps.length;
-      }
+      resolve(memories);
     } catch (error) {
-      if (batch.length > 1) {
-        for (const each of batch) await this.#send([each]);
-        return;
-      }
-      this.#tally.waiting -= steps.length;
       this.#failed(steps.length, error);
-      for (const { reject } of batch) reject(error);
+      reject(error);
+    } finally {
+      this.#tally.waiting -= steps.length;
     }
   }
 

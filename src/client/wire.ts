@@ -8,6 +8,7 @@ import { BatonError } from "../errors.ts";
 import { layOut } from "../wire/address.ts";
 import type { CallName, InputOf, OutputOf } from "../wire/calls.ts";
 import { HEADERS, ROUTES } from "../wire/routes.ts";
+import { requireFields } from "./besides.ts";
 import type { Connection, Outgoing, Sending } from "./connection.ts";
 import { linesOf } from "./lines.ts";
 import { errorOf, isProblem, unreachable } from "./problem.ts";
@@ -18,6 +19,7 @@ export interface Caller {
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
   readonly branch?: string | undefined;
+  readonly silentMs?: number | undefined;
 }
 
 export interface CallOptions extends Sending {
@@ -53,6 +55,7 @@ export class Wire {
     options: CallOptions = {},
   ): Promise<OutputOf<Name>> {
     const said = input as Readonly<Record<string, unknown>>;
+    requireFields(said);
     requireParts(name, said);
     requireSayable(name, said);
     const { method, path, body } = layOut(name, said);
@@ -102,8 +105,13 @@ export class Wire {
 }
 
 /** Names can have any letters; a header cannot. */
-function headersOf({ agent, session, branch }: Caller): Record<string, string> {
-  const said = { [HEADERS.agent]: agent, [HEADERS.session]: session, [HEADERS.branch]: branch };
+function headersOf({ agent, session, branch, silentMs }: Caller): Record<string, string> {
+  const said = {
+    [HEADERS.agent]: agent,
+    [HEADERS.session]: session,
+    [HEADERS.branch]: branch,
+    [HEADERS.silence]: silentMs?.toString(),
+  };
   return Object.fromEntries(
     Object.entries(said).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, encodeURIComponent(value)]],

@@ -33,14 +33,15 @@ import { type BatonError, isBatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { TraceStep } from "../memory/trace.ts";
 import type { CallName, InputOf, OutputOf, WorkNews } from "../wire/calls.ts";
+import { besides } from "./besides.ts";
+import { recordedOnce } from "./once.ts";
 import { PATIENCE } from "./patience.ts";
 import { checkOutputs, withPayload } from "./payloads.ts";
 import { errorOf, isProblem } from "./problem.ts";
-import { recordedOnce } from "./once.ts";
 import { RemoteSent } from "./sent.ts";
 import type { Station } from "./station.ts";
-import { withId } from "./with-id.ts";
 import type { CallOptions } from "./wire.ts";
+import { withId } from "./with-id.ts";
 
 /** What names the work, and is said with every call. */
 type Naming = "handle" | "envelope";
@@ -175,6 +176,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   async read(id: string, level?: Level): Promise<ReadMemory> {
     if (!this.#settled) return this.#call("readForWork", { id, level });
+    if (this.#lost !== undefined) throw this.#lost;
     const { wire } = this.#station; // Over, and still of use to whoever had it.
     return wire.call("readMemory", { id, freshest: true, of: this.id, level });
   }
@@ -184,7 +186,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     options: ReserveOptions = {},
   ): Promise<Reserved> {
     this.#refuseSettled();
-    const reserved = await this.#call("reserve", { ...options, globs });
+    const reserved = await this.#call("reserve", besides(options, { globs }));
     this.#conflicts = reserved.conflicts;
     return reserved;
   }
@@ -258,7 +260,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     this.#refuseSettled();
     const handing = async (): Promise<OutputOf<"handOn">> => {
       const checked = await withPayload(this.#station.payloads, draft);
-      return this.#call("handOn", { ...sending, draft: checked as Partial<Draft> });
+      return this.#call("handOn", besides(sending, { draft: checked as Partial<Draft> }));
     };
     const outcome = await this.#ending(handing());
     if (outcome.kind === "extended") return this.#extend(outcome.envelope as Envelope);

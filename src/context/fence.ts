@@ -1,6 +1,7 @@
 /**
  * Fences: stored text that is shown to a model stands between marks, as data, whatever it says. It
- * cannot close its own fence: the marks are longer than any run of them inside.
+ * cannot close its own fence: the marks are longer than any run of them inside, where what only looks
+ * like one counts as well, and so do marks with nothing but spaces or invisible characters between them.
  */
 
 /** On lines of its own. */
@@ -12,22 +13,41 @@ export function fenced(text: string): string {
 /** Word for word, within a line where it is one, else on lines of its own. */
 export function quoted(text: string): string {
   if (LINE_BREAK.test(text)) return `\n${fenced(text)}`;
-  const { opening, closing } = marksAround(text, 1);
-  return `${opening}${text}${closing}`;
+  return within(text);
 }
 
 const LINE_BREAK = /[\n\r\v\f\u0085\u2028\u2029]/;
 
 /** On one line: what would break it is a space. */
 export function fencedLine(text: string): string {
-  const line = text.replace(/\s+/gu, " ").trim();
-  const { opening, closing } = marksAround(line, 1);
-  return `${opening}${line}${closing}`;
+  const line = text.replace(/[\s\u0085]+/gu, " ").trim();
+  return within(line);
 }
 
+/** A mark of the text's own at its edge stands apart: nobody takes it for one of ours. */
+function within(line: string): string {
+  const { opening, closing } = marksAround(line, 1);
+  const before = FIRST.test(line) ? " " : "";
+  const after = LAST.test(line) ? " " : "";
+  return `${opening}${before}${line}${after}${closing}`;
+}
+
+const OPENING = "[«≪《⟪⪡]";
+const CLOSING = "[»≫》⟫⪢]";
+const BETWEEN = "[\\s\\p{Cf}\\p{Mn}\\u0085]{0,8}";
+const RUNS = new RegExp(
+  `${OPENING}(?:${BETWEEN}${OPENING})*|${CLOSING}(?:${BETWEEN}${CLOSING})*`,
+  "gu",
+);
+const MARK = new RegExp(`${OPENING}|${CLOSING}`, "gu");
+const FIRST = new RegExp(`^(?:${OPENING}|${CLOSING})`, "u");
+const LAST = new RegExp(`(?:${OPENING}|${CLOSING})$`, "u");
+
 function marksAround(text: string, least: number): { opening: string; closing: string } {
-  const runs = text.match(/«+|»+/g) ?? [];
-  const longest = Math.max(least, ...runs.map((run) => run.length + 1));
+  let longest = least;
+  for (const [run] of text.matchAll(RUNS)) {
+    longest = Math.max(longest, (run.match(MARK)?.length ?? 0) + 1);
+  }
   return { opening: "«".repeat(longest), closing: "»".repeat(longest) };
 }
 

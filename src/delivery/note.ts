@@ -92,11 +92,16 @@ async function noteHeard(
   return keep(workspace, holder, described, outcome.delivery);
 }
 
-/** A note on work that is known to be lost; which acceptance it belonged to is not. */
+/** Work that was lost, and the acceptance it began with, where that is known. */
+interface LostHold extends Claimed {
+  readonly accepted: string | undefined;
+}
+
+/** A note on work that is known to be lost. */
 export function keepNote(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: LostHold,
   input: MemoryInput,
 ): Promise<Noted> {
   return hear(workspace, input, async (said, secrets) =>
@@ -107,14 +112,14 @@ export function keepNote(
 async function keepHeard(
   workspace: Workspace,
   holder: Author,
-  { delivery, envelope }: Claimed,
+  { delivery, envelope, accepted = envelope.memory }: LostHold,
   input: MemoryInput,
 ): Promise<Noted> {
   parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   leaveRoomForMark(input);
   await refuseQuarantined(workspace, citedIn(input));
-  const handoff = { kind: "continues-from" as const, to: envelope.memory };
-  const relations = [handoff, ...(input.relations ?? [])];
+  const own = { kind: "continues-from" as const, to: accepted };
+  const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
   return keep(workspace, holder, described, delivery);
 }

@@ -4,10 +4,11 @@
  */
 import { BatonError, isBatonError } from "../errors.ts";
 import { idPattern } from "../ids.ts";
-import type { MemoryInput } from "../memory/record.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import type { Memory, MemoryInput } from "../memory/record.ts";
+import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { acceptancesOf } from "./delivery-records.ts";
 import { leaseLost } from "./lease.ts";
 import { keepNote, type Noted, note } from "./note.ts";
 import type { Worker } from "./worker.ts";
@@ -44,8 +45,11 @@ export async function findHeld(
   const { id, fence } = parseHandle(handle);
   const found = await store.findDelivery(name, id);
   const { delivery } = found ?? {};
+  // What its holder has settled is still its own: a call that comes again is answered as that.
   const isOwn =
-    delivery?.holder === holder.agent && delivery.state === state && delivery.fence === fence;
+    delivery?.holder === holder.agent &&
+    delivery.fence === fence &&
+    (delivery.state === state || !isOpen(delivery.state));
   if (found === undefined || !isOwn) throw leaseLost(id, delivery);
   if (envelope === undefined || envelope === found.envelope.id) return found;
   const told = await store.findEnvelope(name, envelope);
@@ -78,10 +82,28 @@ export async function noteOn(
     if (!(isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled"))) {
       throw error;
     }
-    const found = await workspace.store.findDelivery(workspace.name, parseHandle(handle).id);
+    const { id, fence } = parseHandle(handle);
+    const found = await workspace.store.findDelivery(workspace.name, id);
     if (found === undefined) throw error;
-    return keepNote(workspace, holder, found, input);
+    const accepted = await acceptedAs(workspace, holder, found, fence);
+    return keepNote(workspace, holder, { ...found, accepted }, input);
   }
+}
+
+/** The acceptance that a handle came from: the holder's only one, or the one of that try. */
+async function acceptedAs(
+  workspace: Workspace,
+  { agent }: Worker,
+  found: Claimed,
+  fence: number,
+): Promise<string | undefined> {
+  const own = (await acceptancesOf(workspace, found)).filter((record) => record.agent === agent);
+  const isOfTry = ({ trail = [] }: Memory): boolean =>
+    trail.some((step) => step.verb === "accept" && step.attempt === fence);
+  if (own.length === 1) return own[0]?.id;
+  // Tries and fences count the same until an offer is put back: then nobody can tell.
+  const { attempt, fence: now } = found.delivery;
+  return attempt === now ? own.find(isOfTry)?.id : undefined;
 }
 
 const unknownEnvelope = (envelope: string): BatonError =>

@@ -39,7 +39,10 @@ const PROVIDERS: readonly Form[] = [
     last: true,
   },
   { kind: "Anthropic key", pattern: /\bsk-ant-([\w-]{24,255})/g },
-  { kind: "OpenAI key", pattern: /\bsk-(?=[\w-]{0,64}\d)(?:proj-|svcacct-|admin-)?([\w-]{32,255})/g },
+  {
+    kind: "OpenAI key",
+    pattern: /\bsk-(?=[\w-]{0,64}\d)(?:proj-|svcacct-|admin-)?([\w-]{32,255})/g,
+  },
   { kind: "Groq key", pattern: /\bgsk_([A-Za-z0-9]{40,64})\b/g },
   { kind: "xAI key", pattern: /\bxai-([A-Za-z0-9]{64,128})\b/g },
   { kind: "Perplexity key", pattern: /\bpplx-([A-Za-z0-9]{40,64})\b/g },

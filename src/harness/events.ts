@@ -148,7 +148,8 @@ function json(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw new BatonError("invalid_input", {
-      message: `What the hook was told is no JSON: ${(error as Error).message}.`,
+      // Not what the parser says: that quotes from the session.
+      message: `What the hook was told is no JSON (${text.length} characters).`,
       path: "stdin",
       hint: "A hook is run by its harness, which writes what happened to its standard input.",
       cause: error,

@@ -6,7 +6,7 @@
 import { Hono } from "hono";
 import { requireAccess } from "../access/refusals.ts";
 import { BatonError } from "../errors.ts";
-import type { LocalHub } from "../hub.ts";
+import { type LocalHub, silence } from "../hub.ts";
 import type { CallName } from "../wire/calls.ts";
 import { HEADERS, type Method, ROUTES } from "../wire/routes.ts";
 import { type Caller, callerOf, header, type Open } from "./caller.ts";
@@ -119,7 +119,8 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       const branch = header(request, HEADERS.branch, "The branch");
       const instance = header(request, HEADERS.session, "The session");
       const inWorkspace = sessions.hubOf(caller.workspace);
-      const agent = () => sessions.agentOf({ caller, instance, branch });
+      const silentMs = silenceIn(request);
+      const agent = () => sessions.agentOf({ caller, instance, branch, silentMs });
       return {
         hub: inWorkspace,
         access: caller.access,
@@ -224,6 +225,11 @@ const CHANGES_AGENTS: Partial<Record<CallName, true>> = {
   pauseAgent: true,
   resumeAgent: true,
 };
+
+function silenceIn(request: Request): number | undefined {
+  const said = request.headers.get(HEADERS.silence);
+  return said === null ? undefined : silence({ sessionMs: Number(said) }, HEADERS.silence);
+}
 
 const keyOf = (request: Request): string | undefined =>
   request.method === "GET" ? undefined : (request.headers.get(HEADERS.key) ?? undefined);

@@ -34,7 +34,7 @@ const isLost = (error: unknown): error is BatonError =>
   isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled");
 
 async function look(agent: LocalAgent, { handle, envelope }: Known): Promise<WorkNews> {
-  const work = await agent.held(handle);
+  const work = await agent.resume(handle); // Who listens is there: its lease is renewed.
   const warnings = await work.warnings();
   const extended = work.envelope as WorkNews["extended"];
   return {

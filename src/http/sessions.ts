@@ -16,6 +16,7 @@ const MOST_WORKSPACES = 1_000;
 
 /** The session of callers that name none: a person with curl. */
 const UNNAMED = "http";
+const THINKING_MS = 15 * 60_000;
 
 interface Kept {
   readonly agent: Promise<LocalAgent>;
@@ -26,6 +27,8 @@ export interface Seat {
   readonly caller: Caller;
   readonly instance: string | undefined;
   readonly branch: string | undefined;
+  /** How long it may be silent; undefined: as long as a lease lasts. */
+  readonly silentMs: number | undefined;
 }
 
 export class Sessions {
@@ -49,20 +52,16 @@ export class Sessions {
   }
 
   /** Who acts. Looked up again after two seconds at most. */
-  agentOf({ caller, instance = UNNAMED, branch }: Seat): Promise<LocalAgent> {
+  agentOf(seat: Seat): Promise<LocalAgent> {
+    const { caller, instance, branch, silentMs } = seat;
     const name = caller.agent;
     if (name === undefined) return Promise.reject(nobody());
-    const key = JSON.stringify([
-      caller.workspace,
-      caller.bound ?? "",
-      name,
-      instance,
-      branch ?? "",
-    ]);
+    const { workspace, bound } = caller;
+    const key = JSON.stringify([workspace, bound, name, instance, branch, silentMs]);
     const kept = this.#agents.get(key);
     const now = performance.now();
     if (kept !== undefined && now - kept.at < KEPT_MS) return kept.agent;
-    const agent = this.#open(caller, name, instance, branch);
+    const agent = this.#open(seat, name);
     this.#agents.delete(key);
     this.#agents.set(key, { agent, at: now });
     agent.catch(() => this.#agents.delete(key));
@@ -75,13 +74,11 @@ export class Sessions {
     this.#agents.clear();
   }
 
-  async #open(
-    { workspace, bound }: Caller,
-    name: string,
-    instance: string,
-    branch: string | undefined,
-  ): Promise<LocalAgent> {
-    const agent = await this.hubOf(workspace).local(name, { instance, lease: "session" });
+  async #open({ caller, instance, branch, silentMs }: Seat, name: string): Promise<LocalAgent> {
+    const { workspace, bound } = caller;
+    // Who names no session is a person or a model, and thinks between two calls.
+    const patience = silentMs ?? (instance === undefined ? THINKING_MS : undefined);
+    const agent = await this.hubOf(workspace).local(name, instance ?? UNNAMED, patience);
     requireActing({ agent: bound ?? ANY_AGENT }, agent.id); // Also by an alias: nobody acts as the hub.
     return branch === undefined ? agent : agent.onBranchOf(branch);
   }

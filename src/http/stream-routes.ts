@@ -36,7 +36,7 @@ export function streamRoutes(app: App): void {
   });
   add(app, "export", async (request) => {
     const { hub } = await acting(app, request, "export");
-    return stream(app, hub.export(), LINES);
+    return stream(app, await begun(hub.export()), LINES);
   });
   add(app, "memories", async (request) => {
     const reader = await (await acting(app, request, "memories")).reader();
@@ -46,7 +46,7 @@ export function streamRoutes(app: App): void {
         jsonIn(text)?.value ?? text,
       ]),
     );
-    return stream(app, reader.exportMemories(query as KeepingQuery), LINES);
+    return stream(app, await begun(reader.exportMemories(query as KeepingQuery)), LINES);
   });
   add(app, "import", async (request) => {
     const { hub } = await acting(app, request, "import");
@@ -83,6 +83,17 @@ function lastSeen(request: Request): number {
     what: "The event number",
     prefix: "after",
   });
+}
+
+/** With its first piece in hand: what is refused is refused now rather than in the middle. */
+async function begun(
+  pieces: AsyncGenerator<string, unknown, undefined>,
+): Promise<AsyncGenerator<string, void, undefined>> {
+  const first = await pieces.next();
+  return (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* pieces;
+  })();
 }
 
 function stream(

@@ -35,7 +35,12 @@ const QUOTING: readonly ErrorCode[] = [
   "contradiction",
   "invalid_result",
   "lint_refused",
+  "not_on_ledger",
+  "quarantined",
   "receipt_required",
+  "task_closed",
+  "task_open",
+  "unknown_task",
 ];
 
 /** Arguments that have another name here than in the library. */

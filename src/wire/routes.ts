@@ -189,6 +189,8 @@ export const HEADERS = {
   agent: "baton-agent",
   session: "baton-session",
   branch: "baton-branch",
+  /** How long the session may be silent, in milliseconds, before its work goes to the next. */
+  silence: "baton-silence-ms",
   /** The workspace, where no token says it. */
   workspace: "baton-workspace",
   /** The same key again is the same call. */

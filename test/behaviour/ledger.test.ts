@@ -1,15 +1,8 @@
 /** The ledger: what follows a task to its end, whatever a hop leaves out. */
 import { describe, expect, it } from "vitest";
-import {
-  type Agent,
-  type Envelope,
-  FORMAT_LIMITS,
-  type Hub,
-  LocalHub,
-  type Work,
-} from "../../src/index.ts";
+import { type Agent, type Envelope, FORMAT_LIMITS, type Hub, type Work } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { sharedStore } from "./shared-store.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { breakIn, freshAddress, open, openFresh, refusal, STORES, take } from "./support.ts";
 
 const INTENT = "Refactor auth without breaking mobile logins";
@@ -90,7 +83,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const { hub, planner, coder, tester, reviewer } = await teamOn(
-      new LocalHub(await reopen(), { clock }),
+      await hubOn(store, await reopen(), { clock }),
     );
     const raw = await reopen();
     const revision = async () => (await raw.findEntry(hub.workspace, "ledger", "auth"))?.revision;
@@ -332,7 +325,9 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
 
   it("a task from before ledgers were kept gets one from its line [ENV-10]", async () => {
     const reopen = sharedStore(store);
-    const { hub, planner, coder, tester, reviewer } = await teamOn(new LocalHub(await reopen()));
+    const { hub, planner, coder, tester, reviewer } = await teamOn(
+      await hubOn(store, await reopen()),
+    );
     const raw = await reopen();
     const sent = await planner.handoff(BEGIN);
     await pass(coder, tester, { intent: "Test it" });

@@ -13,13 +13,12 @@ import {
   type Envelope,
   type Hub,
   type HubOptions,
-  LocalHub,
   type Sent,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { storedEnvelopes } from "../support/later-minor.ts";
 import { MIGRATED, MIGRATING, SAYS_AUDIENCE, STEP } from "../support/version-two.ts";
-import { sharedStore } from "./shared-store.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { refusal, STORES, type StoreName, sha256, take } from "./support.ts";
 
 const DRAFT = {
@@ -49,7 +48,7 @@ async function hubs(store: StoreName, ...versions: readonly Versions[]): Promise
   const reopen = sharedStore(store, { clock });
   const made: Hub[] = [];
   for (const each of versions)
-    made.push(new LocalHub(await reopen(), { clock, versions: each } as HubOptions));
+    made.push(await hubOn(store, await reopen(), { clock, versions: each } as HubOptions));
   return made;
 }
 

@@ -2,9 +2,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { BatonError, type Embedder, httpEmbedder, LocalHub } from "../../src/index.ts";
+import { BatonError, type Embedder, httpEmbedder } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { sharedStore } from "./shared-store.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { openFresh, STORES } from "./support.ts";
 
 /** Knows three topics by their words, and counts what it is asked. */
@@ -80,7 +80,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
   it("embeds after the acknowledgement, goes on where it stopped, and shows how far it is [MEM-8]", async () => {
     const reopen = sharedStore(store);
     const first = topical("topics 1");
-    const hub = new LocalHub(await reopen(), { embedder: first });
+    const hub = await hubOn(store, await reopen(), { embedder: first });
     const agent = await hub.agent("writer", {});
     await agent.remember(
       Array.from({ length: 300 }, (_, n) => ({ content: `${contents[n % 4]} ${n}` })),
@@ -95,7 +95,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     await hub.embed();
     expect(first.texts, "only the new one").toHaveLength(301);
     const again = topical("topics 1");
-    await new LocalHub(await reopen(), { embedder: again }).embed();
+    await (await hubOn(store, await reopen(), { embedder: again })).embed();
     expect(again.texts, "another process starts where the last one stopped").toEqual([]);
     const [state] = await hub.models();
     expect(state).toMatchObject({ model: "topics 1", dimensions: 3 });
@@ -104,12 +104,12 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
 
   it("embeds again when the model changes, and compares like with like [MEM-8]", async () => {
     const reopen = sharedStore(store);
-    const hub = new LocalHub(await reopen(), { embedder: topical("topics 1") });
+    const hub = await hubOn(store, await reopen(), { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
     await hub.embed();
     const second = topical("topics 2");
-    const other = new LocalHub(await reopen(), { embedder: second });
+    const other = await hubOn(store, await reopen(), { embedder: second });
     await other.embed();
     expect(second.texts).toEqual(contents);
     expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
@@ -195,7 +195,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
 
   it("begins anew when a model of the same name has other dimensions [MEM-8]", async () => {
     const reopen = sharedStore(store);
-    const hub = new LocalHub(await reopen(), { embedder: topical("topics 1") });
+    const hub = await hubOn(store, await reopen(), { embedder: topical("topics 1") });
     await (await hub.agent("writer", {})).remember({ content: "Our feline sleeps." });
     await hub.embed();
     const local = topical("topics 1");
@@ -205,7 +205,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
       embed: async (texts) =>
         (await local.embed(texts)).map((vector) => Float32Array.from([...vector, 0])),
     };
-    const other = new LocalHub(await reopen(), { embedder: wider });
+    const other = await hubOn(store, await reopen(), { embedder: wider });
     await other.embed();
     expect((await other.recall("kitten")).hits).toHaveLength(1);
     expect(await other.models()).toMatchObject([{ model: "topics 1", dimensions: 4, vectors: 1 }]);

@@ -5,10 +5,69 @@
  */
 import { beforeEach } from "vitest";
 
-const STORE_AT_HAND = "opens the store itself, behind the hub's back";
-
 const REASONS: Readonly<Record<string, readonly string[]>> = {
-  [STORE_AT_HAND]: [],
+  "an agent's key never travels: what is signed is signed where the store is": [
+    "does not lose its work to a stranger's inbox",
+    "is missing on what an agent wrote before it had a key, and that is fine",
+    "is not changed, and not written as, without its key",
+    "is not demanded of a record from the millisecond in which the key came",
+    "is on everything a keyed agent writes, and anybody can check it",
+    "is the hub's own act, or that of an agent who has shown that it is it",
+    "leaves a memory that says so, with its digest, link and signature",
+    "of one that has a key opens to nobody without it",
+    "whose profile has a flaw is told that flaw, not that a key is no text",
+    "works in every session that has the key",
+  ],
+  "kills the hub between two of its writes, by the store in its hands": [
+    "a board finds what is over and not closed",
+    "a part that is over does not hold up its parent: a task that waits for its parent",
+    "a part that is over does not hold up its parent: nobody asks",
+    "a part that is over does not hold up its parent: somebody looks at the tree",
+    "after any of its steps, others finish them, each once",
+    "are written once, though whoever adopted one died before completing it",
+    "is looked after the less the longer it waits, and opens all the same",
+    "is there as a whole or not at all, when its process dies",
+    "leaves a decision that is carried out, wherever it dies",
+    "leaves a failure that is reported once and decided once, wherever it dies",
+    "of very many goes in batches, and after a death goes on with what is left",
+    "opens also when the one that settled the last died right after",
+    "right after a line in the queue became too long: that is told and decided all the same",
+    "right after a line that a coordinator sees to became too long: that is told and decided all the same",
+    "takes the same write again for the same, when its writer could not know",
+    "that was begun and not recorded is uncertain, until somebody says what came of it",
+    "what could not be stored is told, and counted, when the store is gone",
+    "what is cut off in the midst of it still verifies, and is finished by the next",
+    "while it adds a task, all of it is there or nothing",
+    "while it cancels a tree, whoever looks finishes it (a board: false)",
+    "while it cancels a tree, whoever looks finishes it (a board: true)",
+    "wrongly took a holder for dead: the report is taken back, and a later failure is told anew",
+  ],
+  "watches or counts what the hub asks of its store": [
+    "cost a handoff nothing that does not say what it touches: accepting is one operation",
+    "cost nothing where there are none",
+    "costs what it waits for little while others of them are open",
+    "is stored when the hub closes, also what nobody waited for",
+    "takes a few looks at the store, however many references there are",
+  ],
+  "is about a process on the hub's own machine: over HTTP a lease ends by time": [
+    "carry the process they are bound to, those of a session none",
+    "end with the holder's process, at once",
+    "is noticed at once when its process has ended, by whoever waits in another",
+    "of a process that is gone are noticed by whoever waits, in whatever inbox",
+  ],
+  "moves the clock of this process, by which the client and the hub both count one wait": [
+    "of a line waits no longer than it was told, however often it is handed on",
+    "waits 15 s unless told",
+  ],
+  "has an offer in hand that cannot be read: over HTTP an offer comes with its envelope, or not at all": [
+    "an old hub refuses what it cannot read, and leaves it to others",
+  ],
+  "counts the steps of a call of which one was refused: over HTTP the call counts as refused": [
+    "builds on nothing that was quarantined, and keeps its order meanwhile",
+  ],
+  "sets a limit of the hub's for what waits at the client": [
+    "a full buffer refuses the newest step by its limit, and loses none of the others",
+  ],
 };
 
 export const NOT_OVER_HTTP: ReadonlyMap<string, string> = new Map(

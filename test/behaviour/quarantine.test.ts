@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { type Agent, type Hub, LocalHub, type Store, type Warning } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { startChild } from "../support/child.ts";
-import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { freshAddress, open, openFresh, openTwo, refusal, STORES, take } from "./support.ts";
 
 const ids = (memories: readonly { readonly id: string }[]): string[] =>
@@ -237,13 +237,16 @@ describe.each(STORES)("quarantine on %s", (store) => {
 
   it("a delivery that is taken at that very moment is told all the same [MEM-16]", async () => {
     const reopen = sharedStore(store);
-    const { hub, ada, ben, eve } = await team(new LocalHub(await reopen()));
+    const { hub, ada, ben, eve } = await team(await hubOn(store, await reopen()));
     const { bad } = await poisoned(eve);
     const refs = [bad.id];
     const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs });
     const other = await ada.handoff({ to: "eve", task: "o", intent: "Go", refs });
     const raced = before("moveDeliveries", await reopen(), () => take(ben, { task: "w" }));
-    const done = await (await new LocalHub(raced).agent("ada")).quarantine(bad.id, "made up");
+    const done = await (await (await hubOn(store, raced)).agent("ada")).quarantine(
+      bad.id,
+      "made up",
+    );
     expect(done).toMatchObject({ memories: [bad.id] });
     expect(done.deliveries.toSorted()).toEqual([sent.id, other.id].toSorted());
     const events = (await hub.events(0, 100)).filter(({ kind }) => kind === "quarantined");

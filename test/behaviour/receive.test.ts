@@ -12,7 +12,7 @@ import {
   type Work,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { sharedStore } from "./shared-store.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { openFresh, openTwo, refusal, STORES, sha256, take } from "./support.ts";
 
 const idsOf = (records: readonly { readonly id: string }[]): string[] =>
@@ -393,7 +393,7 @@ describe.each(STORES)("freshness on %s", (store) => {
         };
       },
     });
-    const { ada, ben } = await team(new LocalHub(behind));
+    const { ada, ben } = await team(await hubOn(store, behind));
     const fact = await ada.remember({ content: "a fact" });
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
     const work = await take(ben);
@@ -440,7 +440,7 @@ describe.each(STORES)("freshness on %s", (store) => {
         };
       },
     });
-    const { ada, ben } = await team(new LocalHub(shaky));
+    const { ada, ben } = await team(await hubOn(store, shaky));
     const fact = await ada.remember({ content: "a fact" });
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
     const work = await take(ben);

@@ -11,7 +11,7 @@ import {
   reasonOf,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 
 const SECRET = "sk-live-0123456789";
@@ -454,8 +454,8 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it("leaves other workspaces alone [MEM-18]", async () => {
     const reopen = sharedStore(store);
     const [here, there] = [
-      new LocalHub(await reopen()),
-      new LocalHub(await reopen(), { workspace: "b" }),
+      await hubOn(store, await reopen()),
+      await hubOn(store, await reopen(), { workspace: "b" }),
     ];
     const ada = await here.agent("ada", {});
     const zoe = await there.agent("zoe", {});
@@ -534,7 +534,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
 
   it("by two at once erases everything once [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const hubs = [new LocalHub(await reopen()), new LocalHub(await reopen())];
+    const hubs = [await hubOn(store, await reopen()), await hubOn(store, await reopen())];
     const agents = await Promise.all(hubs.map((hub, n) => hub.agent(`a${n}`, {})));
     const [one, two] = agents as [Agent, Agent];
     await one.remember(Array.from({ length: 80 }, (_, n) => ({ content: `${n} ${SECRET}` })));

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { type Agent, type HubOptions, LocalHub, type Store } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { sharedStore, twoHubs } from "./shared-store.ts";
+import { hubOn, sharedStore, twoHubs } from "./shared-store.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
 
 const LEASE_MS = 60_000;
@@ -40,7 +40,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const opened = await reopen();
-    const hub = new LocalHub(opened, {
+    const hub = await hubOn(store, opened, {
       clock,
       limits: { leaseMs: LEASE_MS, attempts: 9 },
       ...options,
@@ -222,7 +222,7 @@ describe.each(STORES)("reservations on %s", (store) => {
         };
       },
     });
-    const late = new LocalHub(slow, { clock, limits: { leaseMs: LEASE_MS } });
+    const late = await hubOn(store, slow, { clock, limits: { leaseMs: LEASE_MS } });
     const lost = await take(await late.agent("coder"));
     meanwhile = async () => {
       clock.advance(LEASE_MS);
@@ -287,7 +287,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     const { clock, reopen, opened, planner, coder, tester } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const { handle, id } = await take(coder);
-    const elsewhere = new LocalHub(await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
+    const elsewhere = await hubOn(store, await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
     const resumed = await (await elsewhere.agent("coder")).resume(handle);
     expect(await elsewhere.reservations()).toMatchObject([{ instance: coder.instance }]);
     await resumed.reserve("docs/**");

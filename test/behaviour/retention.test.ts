@@ -19,7 +19,7 @@ import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededIds, VirtualClock } from "../../src/testing/index.ts";
 import { testSchema } from "../support/postgres/schema.ts";
-import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { breakIn, freshAddress, open, openFresh, refusal, STORES } from "./support.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -65,14 +65,16 @@ describe.each(STORES)("retention on %s", (store) => {
 
   it("keeps its rules with the workspace, the last ones set, for every hub [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const hub = new LocalHub(await reopen());
+    const hub = await hubOn(store, await reopen());
     const rules = { traces: { days: 30, sessions: 100 }, events: { days: 0.5, keep: 10 } };
     expect(await hub.retention(rules)).toEqual(rules);
-    const other = new LocalHub(await reopen());
+    const other = await hubOn(store, await reopen());
     expect(await other.retention()).toEqual(rules);
     await other.retention({ events: { keep: 1 } });
     expect(await hub.retention()).toEqual({ events: { keep: 1 } });
-    expect(await new LocalHub(await reopen(), { workspace: "other" }).retention()).toEqual({});
+    expect(await (await hubOn(store, await reopen(), { workspace: "other" })).retention()).toEqual(
+      {},
+    );
   });
 
   it.each<[unknown, string]>([
@@ -220,7 +222,7 @@ describe.each(STORES)("retention on %s", (store) => {
   it("says on a chain who had what pruned, and up to where, and nobody has to read it [MEM-18]", async () => {
     const clock = new VirtualClock();
     const shared = await sharedStore(store, { clock })();
-    const hub = new LocalHub(shared, { clock });
+    const hub = await hubOn(store, shared, { clock });
     const pat = await hub.agent("pat", { kind: "person" }, { instance: "s" });
     const last = (await traced(pat, 3)).at(-1);
     await hub.retention({ traces: { days: 0 } });

@@ -18,7 +18,7 @@ import {
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { HARD, HELD_OUT, LOOKED_AT, type Pair, type Said } from "./decision-pairs.ts";
-import { dyingAfter, sharedStore, twoHubs } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore, twoHubs } from "./shared-store.ts";
 import { freshAddress, open, openFresh, refusal, STORES, take, tempFolder } from "./support.ts";
 
 const FIXTURES = {
@@ -713,9 +713,9 @@ describe.each(STORES)("proposals on %s", (store) => {
   it("are not adopted by who has lost the work meanwhile [CRD-1]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const { hub, coder } = await teamOn(new LocalHub(await reopen(), { clock }));
+    const { hub, coder } = await teamOn(await hubOn(store, await reopen(), { clock }));
     await coder.context.propose(NAMES, { reason: REASON });
-    const away = new LocalHub(await reopen(), { clock });
+    const away = await hubOn(store, await reopen(), { clock });
     const first = await away.agent("lead", undefined, { lease: "session" });
     const lost = await take(first);
     clock.advance(120_000);

@@ -12,16 +12,17 @@ import {
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { servedBy } from "./served.ts";
 import { freshAddress, openTwo, type StoreName } from "./support.ts";
 
 /** Opens the same store again, as another process would. */
 export type Reopen = () => Promise<Store>;
 
 export function sharedStore(store: StoreName, { clock = systemClock }: HubOptions = {}): Reopen {
-  if (store === "http") throw new Error("there is no store at hand: name it in not-over-http.ts");
-  const address = freshAddress(store);
+  const address = freshAddress(store === "http" ? "memory" : store);
   const limits = DEFAULT_LIMITS;
-  const inMemory = store === "memory" ? openReferenceStore({ clock }) : undefined;
+  const inMemory =
+    store === "memory" || store === "http" ? openReferenceStore({ clock }) : undefined;
   return async () => {
     const opened =
       inMemory ??
@@ -31,6 +32,20 @@ export function sharedStore(store: StoreName, { clock = systemClock }: HubOption
     onTestFinished(() => opened.close());
     return opened;
   };
+}
+
+/** A hub on an open store: over HTTP, one that is served. */
+export async function hubOn(
+  store: StoreName,
+  opened: Store,
+  options: HubOptions = {},
+): Promise<Hub> {
+  const hub = new LocalHub(opened, options);
+  if (store !== "http") return hub;
+  const { workspace } = options;
+  const remote = await servedBy(hub, workspace === undefined ? {} : { workspace });
+  onTestFinished(() => remote.close());
+  return remote;
 }
 
 /** Two hubs on one store. */

@@ -18,8 +18,8 @@ import {
 } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import "./not-over-http.ts";
-import { isServed, openServed, servedAddress } from "./served.ts";
 import { testSchema } from "../support/postgres/schema.ts";
+import { isServed, openServed, servedAddress } from "./served.ts";
 
 /** The stores of the library: for what goes past the hub, or needs two of them on one store. */
 export const EMBEDDED_STORES = ["sqlite", "postgres", "memory"] as const;
@@ -53,7 +53,9 @@ export function freshAddress(store: StoreName = "sqlite"): string {
 
 /** Opens a hub that is closed with the test. */
 export async function open(address: string, options: HubOptions = {}): Promise<Hub> {
-  const hub = isServed(address) ? await openServed(address, options) : await openHub(address, options);
+  const hub = isServed(address)
+    ? await openServed(address, options)
+    : await openHub(address, options);
   onTestFinished(() => hub.close());
   return hub;
 }

@@ -13,7 +13,7 @@ import {
 } from "../../src/index.ts";
 import { DELIVERY_STATES, isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfterWrites, sharedStore } from "./shared-store.ts";
+import { dyingAfterWrites, hubOn, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, openTwo, refusal, STORES, type StoreName, take } from "./support.ts";
 
 async function team(store: StoreName, options: HubOptions = {}) {
@@ -337,10 +337,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("is added once its handoff is, whatever the store does then [CRD-2]", async () => {
       const reopen = sharedStore(store);
-      const { lead, coder } = await register(new LocalHub(await reopen()));
+      const { lead, coder } = await register(await hubOn(store, await reopen()));
       await lead.tasks.add(task("design"));
       await finish(coder, "design");
-      const mortal = new LocalHub(failing(await reopen(), "moveDeliveries"));
+      const mortal = await hubOn(store, failing(await reopen(), "moveDeliveries"));
       const added = await (await mortal.agent("lead")).tasks.add(
         task("build", { after: ["design"] }),
       );
@@ -699,7 +699,8 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const reopen = sharedStore(store);
       const lasting = await reopen();
       const lines: string[] = [];
-      const hub = new LocalHub(
+      const hub = await hubOn(
+        store,
         new Proxy(lasting, {
           get(target, name: keyof Store) {
             const value = target[name];
@@ -974,11 +975,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
     /** Two hubs on one store; what the first does is interrupted by the second, right before a write. */
     async function interrupted(operation: keyof Store) {
       const reopen = sharedStore(store);
-      const other = new LocalHub(await reopen());
+      const other = await hubOn(store, await reopen());
       await register(other);
       let interrupt: (() => Promise<unknown>) | undefined;
       const lasting = await reopen();
-      const hub = new LocalHub(
+      const hub = await hubOn(
+        store,
         new Proxy(lasting, {
           get(target, name: keyof Store) {
             const value = target[name];

@@ -87,6 +87,29 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await hub.traces({ task: "t" })).toHaveLength(30);
   });
 
+  it("of a prompt, a tool call and its result is found when asked for, shown to nobody else, and pruned [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    await ada.handoff({ to: "ben", task: "login", intent: "Mend the login" });
+    const work = await take(ben);
+    await work.trace([
+      { kind: "prompt", content: "Why does the zeppelin login fail?" },
+      { kind: "tool", name: "bash", input: { command: "grep zeppelin" }, output: "src/login.ts:7" },
+      { kind: "result", name: "claude", content: "The zeppelin cookie is too old.", ok: true },
+    ]);
+    const steps = await hub.traces({ session: ben.instance, task: "login" });
+    expect(steps.map(({ data }) => data?.["kind"])).toEqual(["prompt", "tool", "result"]);
+    expect(new Set(steps.map(({ branch }) => branch))).toEqual(new Set([`trace/${ben.instance}`]));
+    const found = async (query: object) => (await hub.recall("zeppelin", query)).hits.length;
+    expect([await found({}), await found({ traces: true })]).toEqual([0, 3]);
+    expect((await work.view()).text + work.primer).not.toContain("zeppelin");
+    const handed = await work.handoff({ to: "ada", next: ["Review it"] });
+    expect(JSON.stringify(handed)).not.toContain("zeppelin");
+    await hub.retention({ traces: { sessions: 0 } });
+    await hub.prune({ now: Date.now() + 86_400_000 });
+    expect(await hub.traces({ session: ben.instance })).toEqual([]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
   it("holds steps of the order they were traced in, however many at once [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     const names = Array.from({ length: 300 }, (_, i) => `s${i}`);

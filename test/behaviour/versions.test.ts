@@ -15,14 +15,13 @@ import {
   type Envelope,
   envelopeJsonSchema,
   type Hub,
-  LocalHub,
   type Receipt,
   type Work,
 } from "../../src/index.ts";
 import { parseEnvelope } from "../../src/store/parse-envelope.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { LATER, LATER_MINOR, storedEnvelopes } from "../support/later-minor.ts";
-import { sharedStore } from "./shared-store.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { canonical, openFresh, refusal, STORES, type StoreName, sha256, take } from "./support.ts";
 
 const DRAFT = {
@@ -38,8 +37,8 @@ const DRAFT = {
 async function mixedTeam(store: StoreName) {
   const clock = new VirtualClock();
   const reopen = sharedStore(store, { clock });
-  const later = new LocalHub(await reopen(), { clock, versions: LATER_MINOR });
-  const hub = new LocalHub(await reopen(), { clock });
+  const later = await hubOn(store, await reopen(), { clock, versions: LATER_MINOR });
+  const hub = await hubOn(store, await reopen(), { clock });
   const ada = await later.agent("ada", {});
   const [ben, cyd, lead] = await Promise.all([
     hub.agent("ben", {}),

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type Agent, LocalHub, type Sent, type Store } from "../../src/index.ts";
+import type { Agent, Sent, Store } from "../../src/index.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
-import { sharedStore } from "./shared-store.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { STORES } from "./support.ts";
 
 const seed = chosenSeed();
@@ -44,7 +44,7 @@ describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store
     const random = randomFrom(seed);
     const spoils = { lost: 0, doubled: 0, deaf: false };
     const reopen = sharedStore(store);
-    const open = async () => new LocalHub(spoiled(await reopen(), random, spoils));
+    const open = async () => hubOn(store, spoiled(await reopen(), random, spoils));
     const [here, there] = [await open(), await open()];
     const ada = await here.agent("ada", {});
     const crew = await Promise.all(

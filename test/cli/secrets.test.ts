@@ -14,7 +14,7 @@ describe("baton secrets", () => {
     expect(said.code).toBe(0);
     expect(said.stdout).toContain("content: looked like a secret (GitHub token), and was redacted");
     const sent = await store.baton(
-      ...["handoff", "send", `Rotate ${TOKEN}`, "--from", "ada", "--to", "ben"],
+      ...["handoff", "send", `Rotate ${TOKEN}`, "--as", "ada", "--to", "ben"],
     );
     expect(sent.stdout).toContain("intent: looked like a secret (GitHub token)");
     const { stdout } = await store.baton("secrets");

@@ -133,6 +133,6 @@ describe("a fence", () => {
   it("stays on the line where the text does", () => {
     expect(quoted("one line")).toBe("«one line»");
     expect(quoted("two\nlines")).toBe("\n««\ntwo\nlines\n»»");
-    expect(fencedLine("two\n lines »")).toBe("««two lines »»»");
+    expect(fencedLine("two\n lines »")).toBe("««two lines » »»");
   });
 });

@@ -4,7 +4,7 @@ import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, sharedStore } from "../behaviour/shared-store.ts";
-import { refusal, EMBEDDED_STORES, type StoreName, take } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, refusal, type StoreName, take } from "../behaviour/support.ts";
 
 const HOUR = 3_600_000;
 

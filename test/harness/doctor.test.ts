@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { clients } from "../../src/cli/doctor/clients.ts";
 import { placesFor } from "../../src/harness/setup/places.ts";
+import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES } from "../../src/index.ts";
+import { openLocalHub } from "../../src/open-hub.ts";
 import { bareProject, type Project, project } from "./harness.ts";
 
 interface Finding {
@@ -23,9 +25,9 @@ async function examined(here: Project, ...words: string[]) {
   return { code, findings, of: (check: string) => findings.find((each) => each.check === check) };
 }
 
-/** A program on a port of its own, which answers with this. */
-async function listening(status: number, text = "{}"): Promise<number> {
-  const server = createServer((_, answer) => answer.writeHead(status).end(text));
+/** Another program, on a port of its own. */
+async function listening(): Promise<number> {
+  const server = createServer((_, answer) => answer.end("{}"));
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
@@ -35,12 +37,14 @@ describe("baton doctor", () => {
   it("finds a project that was set up in order [OPS-8]", async () => {
     const here = bareProject();
     for (const client of ["claude-code", "codex"]) await here.baton("setup", client);
-    const port = await listening(200, '{"status":"ok","version":"0.1.0"}');
+    const { port, close } = await listen(await openLocalHub("memory:"), { port: 0 });
+    onTestFinished(close);
     const { code, findings, of } = await examined(here, "--port", String(port));
     expect(code).toBe(0);
     // How long a hook takes depends on the machine.
     const wrong = findings.filter(({ check, status }) => status !== "ok" && check !== "hooks");
     expect(wrong).toEqual([]);
+    expect(of(`port ${port}`)?.found).toContain("a hub answers");
     expect(of("store")?.found).toContain("2 agents");
     expect(of("claude-code (project)")?.found).toContain("8 hooks");
     expect(of("codex (project)")?.found).toContain("acts as codex");
@@ -53,7 +57,7 @@ describe("baton doctor", () => {
 
   it("says how to begin where nothing is set up, which is no failure [OPS-8]", async () => {
     const here = bareProject();
-    const { code, findings, of } = await examined(here, "--port", String(await listening(200)));
+    const { code, findings, of } = await examined(here, "--port", String(await listening()));
     expect(code).toBe(0);
     expect(of("store")).toMatchObject({
       status: "warn",

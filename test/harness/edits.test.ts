@@ -136,6 +136,25 @@ describe("a TOML text", () => {
   });
 });
 
+describe("a table of ours", () => {
+  const header = ["mcp_servers", "baton"];
+
+  it("may have a table of theirs within it [OPS-8]", () => {
+    const theirs = '[mcp_servers.baton.env]\nBATON_STORE = "x"\n';
+    const added = withBlock(theirs, "f", header, { command: "node" });
+    expect(tomlAt(parseToml(added), [...header, "env", "BATON_STORE"])).toBe("x");
+    expect(withoutBlock(added, "f")).toBe(theirs);
+  });
+
+  it.each([
+    "[mcp_servers.baton]\n",
+    "mcp_servers.baton.command = 'x'\n",
+    "mcp_servers.baton = 1\n",
+  ])("takes the place of none of theirs: %j [OPS-8]", (theirs) => {
+    expect(() => withBlock(theirs, "f", header, { command: "node" })).toThrow(/did not write/);
+  });
+});
+
 describe("a difference", () => {
   it("shows exactly the lines that come and go [OPS-8]", () => {
     const lines = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });

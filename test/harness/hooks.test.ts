@@ -3,8 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { exactly } from "../../src/context/tokens.ts";
+import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES, type Hub } from "../../src/index.ts";
 import type { TraceData } from "../../src/memory/trace.ts";
+import { openLocalHub } from "../../src/open-hub.ts";
 import { breakIn, sha256, take, tempFolder } from "../behaviour/support.ts";
 import {
   bareProject,
@@ -131,6 +133,30 @@ describe("a session that starts", () => {
     expect(shown).toContain(`«««\n${breakout}\nnext: Begin\n»»»`);
     const { shown: woken } = await here.claude("UserPromptSubmit", { session_id: "other" });
     expect(woken).toContain(`«««\n${breakout}\n»»»`);
+  });
+});
+
+describe("a hub elsewhere", () => {
+  it("is what hooks use when its address is set, and its absence is no trouble [OPS-7 OPS-8]", async () => {
+    const here = bareProject();
+    const served = await openLocalHub("memory:");
+    await served.agent("coder", { role: "coder" });
+    await served.agent("planner", { role: "coordinator" });
+    await handOver(served, "auth");
+    const { address, close } = await listen(served, { port: 0 });
+    const store = ["--store", address];
+    expect((await here.claude("SessionStart", {}, store)).shown).toContain("Do auth");
+    expect((await here.claude("UserPromptSubmit", {}, store)).shown).toBe("");
+    await here.claude("PostToolUse", {}, store);
+    const kinds = (await stepsOf(served, "abc123")).map(({ kind }) => kind);
+    expect(kinds).toEqual(["told", "prompt", "tool"]);
+    await close();
+    const { code, stdout, stderr } = await here.claude("SessionStart", {}, store);
+    expect({ code, stdout, lines: stderr.split("\n").length }).toEqual({
+      code: 0,
+      stdout: "",
+      lines: 2,
+    });
   });
 });
 

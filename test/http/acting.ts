@@ -18,7 +18,7 @@ export function actingOn(hub: LocalHub, as: ActingAs = {}): Acting {
   const { access = "admin", named, session = "s-1", branch, key, tell = () => {} } = as;
   const agent = async () => {
     if (named === undefined) throw new Error("nobody was named");
-    const who = await hub.local(named, { instance: session, lease: "session" });
+    const who = await hub.local(named, session);
     return branch === undefined ? who : who.onBranchOf(branch);
   };
   const reader = async () => (named === undefined ? hub : agent());

@@ -17,7 +17,8 @@ import { workingOperations } from "../../src/http/operations/working.ts";
 import { LocalHub } from "../../src/hub.ts";
 import { type Agent, type Draft, isBatonError, type Work } from "../../src/index.ts";
 import type { CallName, InputOf, OutputOf } from "../../src/wire/calls.ts";
-import { openFresh, refusal } from "../behaviour/support.ts";
+import { openFresh, openTwo, refusal } from "../behaviour/support.ts";
+import { MIGRATED } from "../support/version-two.ts";
 import { type ActingAs, actingOn } from "./acting.ts";
 
 const OPERATIONS = {
@@ -971,6 +972,24 @@ describe("an answer that is held back", () => {
     const before = await call(world.as("ada"), "awaitChange", { id });
     await call(world.as("bob"), "renewWork", { handle });
     expect((await call(world.as("ada"), "awaitChange", { id })).digest).toBe(before.digest);
+  });
+});
+
+describe("an offer of a version that cannot be read here", () => {
+  it("is put back untried, and holds up nothing that comes after it [OPS-7]", async () => {
+    const [older, newer] = await openTwo("memory", {}, { versions: MIGRATED });
+    if (!(older instanceof LocalHub)) throw new Error("a hub in this process was opened");
+    const ada = await newer.agent("ada", {});
+    await newer.agent("bob", {});
+    const unread = await ada.handoff({ to: "bob", task: "one", intent: "Say it in 2.0" });
+    const bob = actingOn(older, { named: "bob" });
+    const code = "unsupported_version";
+    expect((await refusal(answerOf(bob, "claim", {}))).code).toBe(code);
+    expect((await refusal(answerOf(bob, "claim", { delivery: unread.id }))).code).toBe(code);
+    expect(await unread.status()).toMatchObject({ state: "ready", attempt: 2, maxAttempts: 5 });
+    const cleo = await older.agent("cleo", {});
+    const { id } = await cleo.handoff({ to: "bob", task: "two", intent: "Say it in 1.x" });
+    expect((await call(bob, "claim", {})).offer?.delivery.id).toBe(id);
   });
 });
 

@@ -38,14 +38,12 @@ export interface Scene {
 /** Fields of a call that must be just so. */
 export type Facts = Readonly<Record<string, unknown>>;
 
-const seat = { instance: SESSION, lease: "session" } as const;
-
 export async function sceneOn(hub: LocalHub): Promise<Scene> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"] });
   await hub.agent(ACTOR, { role: "coordinator" });
   await hub.context.keepers(["coordinator"]);
-  const ada = await hub.local(ACTOR, seat);
-  const bob = await hub.local("bob", seat);
+  const ada = await hub.local(ACTOR, SESSION);
+  const bob = await hub.local("bob", SESSION);
   const known = await memories(ada);
   const sent = await handoffs(ada, bob);
   await rules(hub, ada);

@@ -11,7 +11,7 @@ import { open, tempFolder } from "../behaviour/support.ts";
 import { ROOT } from "../support/run-script.ts";
 import { EXPECTED_FAILURES } from "./conformance/expected-failures.ts";
 import { fixtureServer } from "./conformance/fixtures.ts";
-import { listen } from "./listen.ts";
+import { listen, throughHub } from "./listen.ts";
 
 const SUITE = join(ROOT, "node_modules/@modelcontextprotocol/conformance");
 
@@ -29,10 +29,10 @@ interface Check {
 }
 
 /** Every scenario that was run, with what it found wrong. */
-async function runSuite(revision: string, url: URL): Promise<Map<string, string[]>> {
+async function runSuite(url: URL, which: readonly string[]): Promise<Map<string, string[]>> {
   const folder = tempFolder();
   const bin = join(SUITE, "dist/index.js");
-  const args = ["server", "--url", url.href, "--requirements", revision, "-o", folder];
+  const args = ["server", "--url", url.href, ...which, "-o", folder];
   // It exits with 1 when something required fails, which the reports say better.
   await promisify(execFile)(process.execPath, [bin, ...args], { maxBuffer: 2 ** 26 }).catch(
     (error: { readonly code?: unknown }) => expect(error.code).toBe(1),
@@ -51,7 +51,7 @@ describe.each(Object.entries(EXPECTED_FAILURES))("conformance to %s", (revision,
     const hub = await open("memory:");
     const { url, close } = await listen(hub, { server: fixtureServer });
     onTestFinished(close);
-    const found = await runSuite(revision, url);
+    const found = await runSuite(url, ["--requirements", revision]);
     const required = requiredAt(revision);
     expect(required.length).toBeGreaterThan(25);
     expect([...found.keys()]).toEqual(expect.arrayContaining(required));
@@ -70,3 +70,26 @@ it("what 2026-07-28 requires of a server, this one passes: all of it [OPS-7]", (
   const excused = Object.keys(EXPECTED_FAILURES["2026-07-28"] ?? {});
   expect(requiredAt("2026-07-28").filter((name) => excused.includes(name))).toEqual([]);
 });
+
+/** Scenarios that ask for no fixture. */
+const BARE = [
+  "caching",
+  "dns-rebinding-protection",
+  "http-header-validation",
+  "input-required-result-unsupported-methods",
+  "prompts-list",
+  "resources-list",
+  "sep-2164-resource-not-found",
+  "server-sse-multiple-streams",
+  "tools-list",
+];
+
+it("behind the hub's own door it passes what needs no fixture, as it is [OPS-7]", async () => {
+  const { url, close } = await throughHub();
+  onTestFinished(close);
+  for (const scenario of BARE) {
+    const which = ["--scenario", scenario, "--spec-version", "2026-07-28"];
+    const found = await runSuite(new URL(`${url}/guest`), which);
+    expect([...found]).toEqual([[scenario, []]]);
+  }
+}, 180_000);

@@ -8,6 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
 import { baton } from "../cli/baton.ts";
+import { throughHub } from "./listen.ts";
 import { call, clientOf, connected, MAIN, overStdio } from "./support.ts";
 
 const ERA = "2026-07-28";
@@ -76,6 +77,20 @@ describe("two shells and one file", { timeout: 120_000 }, () => {
       deliveries.map(({ state }) => state),
     );
     expect(states).toEqual(["completed", "completed"]);
+  });
+
+  it("or through a hub, each with a process of its own [OPS-7]", async () => {
+    const { url, close } = await throughHub();
+    onTestFinished(close);
+    const ada = await overStdio(url.origin, "ada", ERA);
+    const ben = await overStdio(url.origin, "ben", ERA);
+    const { handoff } = await call(ada, "hand_off", { to: "ben", task: "page", intent: "Write" });
+    const { handle } = await call(ben, "accept", { wait_seconds: 30 });
+    await call(ben, "update", { handle, action: "note", text: "The outline is there." });
+    await call(ben, "update", { handle, action: "complete", text: "Written." });
+    const seen = await call(ada, "wait", { handoff, seconds: 30 });
+    expect(seen).toMatchObject({ status: "ended", state: "completed" });
+    expect(seen.text).toContain("«Written.»");
   });
 
   it("two sessions of one agent stay apart [OPS-7]", async () => {

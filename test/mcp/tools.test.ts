@@ -223,7 +223,7 @@ describe("what others stored", () => {
   ];
 
   it.each(BREAKS)("cannot close its fence, wherever it is shown: %j", async (evil) => {
-    const { ada, ben } = await team();
+    const { hub, ada, ben } = await team();
     const said: string[] = [];
     const see = async (client: Client, tool: string, args: object = {}) => {
       const answer = await call(client, tool, args);
@@ -285,7 +285,17 @@ describe("what others stored", () => {
       const { contents: read } = await ben.readResource({ uri });
       for (const each of read) said.push("text" in each ? each.text : "");
     }
-    expect(said.filter((text) => text.includes(EVIL)).length).toBeGreaterThan(12);
+    const keeper = await hub.agent("kim", { role: "coordinator" });
+    await keeper.quarantine([`${id}`], evil);
+    const onto = { to: "ben", intent: "x", refs: [id] };
+    const closed = { to: "ben", intent: "x", task: "rivers" };
+    await keeper.tasks.close("rivers", { reason: evil });
+    for (const draft of [onto, closed]) {
+      const { code, text, message, hint } = await refused(ada, "hand_off", draft);
+      expect(["quarantined", "task_closed"]).toContain(code);
+      said.push(text, message, hint);
+    }
+    expect(said.filter((text) => text.includes(EVIL)).length).toBeGreaterThan(16);
     for (const text of said) expect(unfenced(text)).not.toContain(EVIL);
   });
 
@@ -322,6 +332,8 @@ describe("work", () => {
     const told = await call(ben, "update", done);
     expect(told).toMatchObject({ status: "extended", envelope: expect.stringMatching(/^env_/) });
     expect(told.text).toContain("In Dutch");
+    const noted = await call(ben, "update", { handle, action: "note", text: "So I see." });
+    expect(noted).toMatchObject({ status: "noted", envelope: told["envelope"] });
     const on = await call(ben, "hand_off", { handle, to: "ada" });
     expect(on).toMatchObject({ status: "extended", envelope: told["envelope"], handoffs: [] });
     const settled = await call(ben, "update", { ...done, seen: told["envelope"] });
@@ -378,6 +390,19 @@ describe("work", () => {
     const strict = await refused(ada, "remember", { content, if_known: "refuse" });
     expect(strict).toMatchObject({ code: "already_known", path: "content" });
   });
+});
+
+it("a secret is taken out before anything is stored, and whoever said it is told", async () => {
+  const { hub, ada } = await team();
+  await hub.agent("ben", { role: "agent" });
+  const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+  const told = [
+    await call(ada, "remember", { content: `The token is ${secret}, keep it.` }),
+    await call(ada, "hand_off", { to: "ben", task: "page", intent: `Log in with ${secret}` }),
+  ];
+  for (const { text } of told) expect(text).toContain("Taken out before it was stored");
+  const memories = await hub.recent({ limit: 100 });
+  expect(JSON.stringify([told, memories])).not.toContain(secret);
 });
 
 it("a wait for work that is given up takes nothing", async () => {

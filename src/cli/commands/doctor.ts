@@ -4,21 +4,19 @@ import { OK } from "../exit.ts";
 import { homes } from "../homes.ts";
 import { bad, bold, dim, good, printable, say, sayJson, styled } from "../terminal.ts";
 
-/** Where `baton start` listens. */
-const PORT = 4747;
-
 export const doctor = command({
   name: "doctor",
   summary: "looks whether everything works here, and says how to mend what does not",
   args: [],
   options: {
-    port: { type: "number", value: "<n>", help: `where the hub listens; else ${PORT}` },
+    port: { type: "number", value: "<n>", help: "where the hub listens; else 4747" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
-  async run({ options: { port = PORT, json, ...choice } }) {
-    const findings = await examine(choice, port);
+  async run({ options: { port, json, ...choice } }) {
+    const { DEFAULT_PORT } = await import("../../http/listen.ts");
+    const findings = await examine(choice, port ?? DEFAULT_PORT);
     const failed = findings.find((finding) => finding.status === "fail");
     if (json) sayJson({ healthy: failed === undefined, findings });
     else for (const finding of findings) sayFinding(finding);

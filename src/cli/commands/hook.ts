@@ -63,7 +63,10 @@ async function answer(
     import("../../harness/hook.ts"),
     import("../../harness/inject.ts"),
   ]);
-  await using hub = await openStore(choice, { create: false, limits: { busyMs: BUSY_MS } });
+  const patience = /^https?:/i.test(choice.store)
+    ? { patienceMs: BUSY_MS }
+    : { limits: { busyMs: BUSY_MS } };
+  await using hub = await openStore(choice, { create: false, ...patience });
   await answerHook(hub, { ...asked, tokens: asked.tokens ?? DEFAULT_TOKENS }, say);
 }
 

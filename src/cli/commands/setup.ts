@@ -125,14 +125,13 @@ function sayNext(client: string, { as }: Launch, scope: string): void {
   say(dim(`Give it work: baton handoff send --to ${as} …   Look after it: baton doctor`));
 }
 
-/** Where `baton start` listens. */
-const HUB = "http://127.0.0.1:4747/mcp";
-
 async function sayConfiguration(launch: Launch, { json, undo }: Options): Promise<number> {
   if (undo) throw mistake("--undo", "baton setup mcp writes nothing.", "Leave --undo out.");
   const { mcpArguments } = await import("../../harness/setup/launch.ts");
   const stdio = { command: launch.node, args: mcpArguments(launch) };
-  const http = { type: "http", url: HUB, headers: { Authorization: "Bearer <token>" } };
+  const { DEFAULT_HOST, DEFAULT_PORT } = await import("../../http/listen.ts");
+  const url = `http://${DEFAULT_HOST}:${DEFAULT_PORT}/mcp`;
+  const http = { type: "http", url, headers: { Authorization: "Bearer <token>" } };
   const [forStdio, forHttp] = [stdio, http].map((baton) => ({ mcpServers: { baton } }));
   if (json) {
     sayJson({ stdio: forStdio, http: forHttp });

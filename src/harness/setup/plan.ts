@@ -27,7 +27,7 @@ export interface Places {
   readonly codex: string;
 }
 
-/** The events each harness is asked to tell of, and for how long it waits at most, in seconds. */
+/** The events each harness is asked to tell of. */
 export const EVENTS: Readonly<Record<Client, readonly string[]>> = {
   "claude-code": [
     "SessionStart",
@@ -42,6 +42,7 @@ export const EVENTS: Readonly<Record<Client, readonly string[]>> = {
   // PostToolUse tells of failed calls too. PreToolUse would only make every call wait twice.
   codex: ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop"],
 };
+/** A harness gives up on a hook after so many seconds; ours give up on a busy store after two. */
 const TIMEOUT_S = 10;
 
 /** Claude Code does not wait for these: nothing is said to the model, and nothing is lost by lateness. */

@@ -4,7 +4,7 @@
  */
 import { BatonError } from "../../errors.ts";
 import { unusable } from "./json-edit.ts";
-import { parseToml, TomlError, type TomlTable, tomlAt } from "./toml.ts";
+import { parseToml, type Toml, TomlError, TomlTable, tomlAt } from "./toml.ts";
 
 const FIRST = "# >>> baton: written by baton setup codex, taken out by --undo";
 const LAST = "# <<< baton";
@@ -27,7 +27,7 @@ export function withBlock(
   values: Readonly<Record<string, string | readonly string[]>>,
 ): string {
   const rest = withoutBlock(text, file) ?? "";
-  if (tomlAt(readToml(rest, file), header) !== undefined) throw taken(file, header);
+  if (isTaken(tomlAt(readToml(rest, file), header))) throw taken(file, header);
   const lines = [
     FIRST,
     `[${header.join(".")}]`,
@@ -39,6 +39,11 @@ export function withBlock(
   readToml(added, file); // Ours is no reason for the harness not to start.
   return added;
 }
+
+/** A table of theirs within ours, such as its environment, is no hindrance. */
+const isTaken = (there: Toml | undefined): boolean =>
+  there !== undefined &&
+  !(there instanceof TomlTable && !there.isDefined && !there.values.has("command"));
 
 /** Undefined: nothing is left. */
 export function withoutBlock(text: string | undefined, file: string): string | undefined {

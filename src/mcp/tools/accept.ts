@@ -130,9 +130,10 @@ async function beginning(
   work: Work,
   { detail: much, max_tokens }: Args,
 ): Promise<{ readonly text: string; readonly omitted: number }> {
-  const { handle, task, attempt, envelope } = work;
+  const { handle, task, attempt, envelope, leaseUntil } = work;
   const head = [
     `Accepted: ${quoted(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
+    `It is yours until ${new Date(leaseUntil).toISOString()}, and longer with every call.`,
     ...(attempt > 1
       ? [`This is attempt ${attempt}: whoever had it may have done part of it.`]
       : []),

@@ -8,7 +8,7 @@ import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
 
 /** How many records are considered. */
 const CONSIDERED = { concise: 20, detailed: 100 } as const;
-/** Of what waits, so many are named. */
+/** Of what waits, so many are named; of what is held, all. */
 const MOST_WAITING = 50;
 
 export const catchUp = tool({
@@ -37,14 +37,14 @@ export const catchUp = tool({
           state: z.string(),
         }),
       )
-      .describe("Handoffs for you or your role: take one with accept."),
+      .describe("Handoffs for you or your role, the first of them: take one with accept."),
     omitted: z.array(z.string()).describe("Records that did not fit, by their ids."),
   }),
   annotations: READS,
 
   async run({ task, detail: much, max_tokens }, { agent }) {
     const about = task === undefined ? {} : { task };
-    const open = await agent.waiting({ ...about, limit: MOST_WAITING });
+    const open = await agent.waiting(about);
     const held = open.filter((each) => isHeldBy(agent, each));
     const head = held.map(heldLine);
     const meter = await meterOf(agent);
@@ -69,6 +69,7 @@ export const catchUp = tool({
       })),
       waiting: open
         .filter((each) => !isHeldBy(agent, each))
+        .slice(0, MOST_WAITING)
         .map(({ delivery: { id, task: of, sender, state } }) => ({
           handoff: id,
           task: of,

@@ -148,7 +148,8 @@ async function acting(args: Args, connection: Connection): Promise<Answer> {
   if (action === "note") return noting(args, connection);
   const work = await held.at(agent, handle, seen);
   if (action === "renew" || action === "reserve") return holding(args, connection, work);
-  const unseen = await unseenOf(connection, work.id, seen);
+  // Whoever gives it back need not have seen what the next will get.
+  const unseen = action === "release" ? undefined : await unseenOf(connection, work.id, seen);
   if (unseen !== undefined) return extended(connection, unseen);
   const outcome = await settling(args, work);
   if (outcome.kind === "extended") {
@@ -200,38 +201,42 @@ const resultOf = ({ text, outputs, criteria, outcome, confidence }: Args): Resul
 const failureOf = ({ text = "", class: kind, attempted, hints }: Args): Failure =>
   said({ message: text, class: kind, attempted, hints });
 
-async function noting(args: Args, { agent }: Connection): Promise<Answer> {
+async function noting(args: Args, connection: Connection): Promise<Answer> {
   const { handle, text: content = "", type, confidence } = args;
-  const noted = await agent.note(handle, said({ content, type, confidence }));
+  const noted = await connection.agent.note(handle, said({ content, type, confidence }));
   const { id } = noted.memory;
   const handoff = handle.replace(/#.*$/, "");
-  if (noted.kind === "noted") {
-    return { text: `Noted as ${id}.`, status: "noted", handoff, memory: id };
+  if (noted.kind === "kept") {
+    const told = `The note is kept as ${id}, but the work is not yours (any more): stop working on it.`;
+    return { text: told, status: "kept", handoff, memory: id };
   }
-  const told = `The note is kept as ${id}, but the work is not yours (any more): stop working on it.`;
-  return { text: told, status: "kept", handoff, memory: id };
+  const added = await additionTo(connection, handoff, args.seen);
+  const text = [`Noted as ${id}.`, ...added.told].join("\n");
+  return { text, status: "noted", handoff, memory: id, ...added.envelope };
 }
 
-/** Still held afterwards: told of an addition, if there is one. */
 async function holding(args: Args, connection: Connection, work: Work): Promise<Answer> {
   const told =
     args.action === "reserve"
       ? await reserving(args, work)
       : await work.renew().then(() => ["Renewed."]);
-  const unseen = await unseenOf(connection, work.id, args.seen);
-  const added =
-    unseen === undefined
-      ? []
-      : [
-          `The sender has added to the handoff: read ${work.id}, then pass seen: "${unseen.envelope}".`,
-        ];
+  const added = await additionTo(connection, work.id, args.seen);
   return {
-    text: [...told, ...added].join("\n"),
+    text: [...told, ...added.told].join("\n"),
     status: "held",
     handoff: work.id,
-    ...(unseen === undefined ? {} : { envelope: unseen.envelope }),
+    ...added.envelope,
     lease_until: work.leaseUntil,
   };
+}
+
+/** Of work that is still held: the earlier it is known that the sender added something, the better. */
+async function additionTo(connection: Connection, handoff: string, seen: string | undefined) {
+  const unseen = await unseenOf(connection, handoff, seen);
+  if (unseen === undefined) return { told: [], envelope: {} };
+  const { envelope } = unseen;
+  const told = `The sender has added to the handoff: read ${handoff}, then pass seen: "${envelope}".`;
+  return { told: [told], envelope: { envelope } };
 }
 
 async function reserving({ globs, mode }: Args, work: Work): Promise<string[]> {

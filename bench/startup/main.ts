@@ -1,0 +1,145 @@
+/**
+ * What it takes to start: `baton --version` and the hooks that a harness waits for, from the sources and
+ * from the built package, against `node -e 0` in the same rounds. Each is a process of its own, one after
+ * the other, in turn; what was compiled is kept between rounds, as it is between two calls of a user. The
+ * first round only fills that, and is not counted.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openHub } from "../../src/index.ts";
+import { type Folder, inScratch, median } from "../kit.ts";
+
+const HELP = `npm run bench -- --only startup [--rounds 15] [--json FILE]   (npm run build first, for the package)
+`;
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const ENTRIES = { sources: "src/cli/main.ts", package: "dist/cli/main.js" } as const;
+const VERSION_GOAL_MS = 150;
+const HOOK_GOAL_MS = 250;
+/** What the store holds: a project of some weeks. */
+const MEMORIES = 500;
+const HANDOFFS = 3;
+
+interface Program {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly input: string;
+  readonly goalMs?: number;
+}
+
+interface Started {
+  readonly name: string;
+  readonly medianMs: number;
+  readonly leastMs: number;
+  /** By how much longer than `node -e 0`, in the same rounds. */
+  readonly overNodeMs: number;
+  readonly goalMs?: number | undefined;
+}
+
+export async function runStartup(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      rounds: { type: "string", default: "15" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const started = await inScratch((folder) => measure(folder, Number(values.rounds)));
+  const [load = 0] = loadavg();
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, load, node: process.version };
+  for (const each of started) process.stdout.write(`${rowOf(each)}\n`);
+  process.stdout.write(`load of the machine: ${load.toFixed(1)} on ${machine.cores} cores\n`);
+  if (values.json === undefined) return;
+  const report = { at: new Date().toISOString(), rounds: Number(values.rounds), machine, started };
+  writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+async function measure(folder: Folder, rounds: number): Promise<Started[]> {
+  const address = `sqlite:${folder.file("hub.db")}`;
+  await fill(address);
+  const env = { ...process.env, NODE_COMPILE_CACHE: folder.file("compiled"), BATON_STORE: address };
+  const programs = programsIn(folder.path);
+  const times = new Map<Program, number[]>(programs.map((program) => [program, []]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const program of programs) {
+      const ms = await timed(program, { cwd: folder.path, env });
+      if (round > 0) times.get(program)?.push(ms);
+    }
+  }
+  const [node = []] = times.values();
+  return programs.map((program) => {
+    const own = times.get(program) ?? [];
+    const over = own.map((ms, round) => ms - (node[round] ?? 0));
+    const { name, goalMs } = program;
+    const medianMs = median(own);
+    return { name, medianMs, leastMs: Math.min(...own), overNodeMs: median(over), goalMs };
+  });
+}
+
+function programsIn(cwd: string): Program[] {
+  const said = { session_id: "bench", transcript_path: join(cwd, "none.jsonl"), cwd };
+  const start = { ...said, hook_event_name: "SessionStart", source: "startup" };
+  const use = {
+    ...said,
+    hook_event_name: "PostToolUse",
+    tool_name: "Bash",
+    tool_input: { command: "npm test" },
+    tool_response: { stdout: "47 of 47 tests pass", stderr: "", interrupted: false },
+  };
+  const there = Object.entries(ENTRIES).filter(([, file]) => existsSync(join(ROOT, file)));
+  return [
+    { name: "node -e 0", args: ["-e", "0"], input: "" },
+    ...there.flatMap(([from, file]) => {
+      const entry = join(ROOT, file);
+      const hook = (event: object & { readonly hook_event_name: string }): Program => ({
+        name: `baton hook ${event.hook_event_name}, ${from}`,
+        args: [entry, "hook", "claude-code", event.hook_event_name, "--strict"],
+        input: JSON.stringify(event),
+        goalMs: HOOK_GOAL_MS,
+      });
+      const version = { args: [entry, "--version"], input: "", goalMs: VERSION_GOAL_MS };
+      return [{ name: `baton --version, ${from}`, ...version }, hook(start), hook(use)];
+    }),
+  ];
+}
+
+async function fill(address: string): Promise<void> {
+  await using hub = await openHub(address);
+  const lead = await hub.agent("lead", { role: "planner" });
+  await hub.agent("claude-code", { role: "coder" });
+  const contents = Array.from({ length: MEMORIES }, (_, i) => `What was found on day ${i}.`);
+  await lead.remember(contents.map((content) => ({ content, task: "auth" })));
+  for (let i = 0; i < HANDOFFS; i++) {
+    await lead.handoff({ to: "claude-code", task: `part-${i}`, intent: "Refactor auth" });
+  }
+}
+
+async function timed(
+  { name, args, input }: Program,
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<number> {
+  const begun = performance.now();
+  const child = spawn(process.execPath, args, { ...options, stdio: ["pipe", "ignore", "inherit"] });
+  child.stdin.end(input);
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code !== 0) throw new Error(`${name} ended with ${code}`);
+  return performance.now() - begun;
+}
+
+function rowOf({ name, medianMs, leastMs, overNodeMs, goalMs }: Started): string {
+  const over = `+${overNodeMs.toFixed(0)} over node`.padStart(16);
+  const goal =
+    goalMs === undefined ? "" : ` (goal ${goalMs}: ${medianMs <= goalMs ? "met" : "missed"})`;
+  const least = leastMs.toFixed(0).padStart(4);
+  return `${name.padEnd(34)} ${medianMs.toFixed(0).padStart(5)} ms, at least ${least}, ${over}${goal}`;
+}

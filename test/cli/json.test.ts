@@ -1,0 +1,221 @@
+/**
+ * `--json` on every command that shows data: each is run once, on one store, in an order in which each
+ * finds what it needs; what it prints is one JSON document and nothing else.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { tempFolder } from "../behaviour/support.ts";
+
+/** Commands that show no data of their own, and why. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  demo: "tells a story",
+  hook: "answers in the form that its harness asks for",
+  mcp: "speaks MCP, which is JSON already",
+};
+
+/** Commands that are run elsewhere: they serve, write into the user's home, or look at the machine. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  start: "test/http",
+  setup: "test/harness/setup.test.ts",
+  doctor: "test/harness/doctor.test.ts",
+  "demo team": "test/cli/demo-team.test.ts",
+};
+
+it("every command that shows data knows --json [OPS-7]", () => {
+  const silent = COMMANDS.filter(({ options }) => options["json"] === undefined);
+  expect(silent.map(({ name }) => name).sort()).toEqual(Object.keys(WITHOUT).sort());
+  for (const { options } of COMMANDS) expect(options["json"]?.type ?? "flag").toBe("flag");
+  for (const place of Object.values(ELSEWHERE)) {
+    expect(existsSync(join(import.meta.dirname, "../..", place)), place).toBe(true);
+  }
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: what a command prints is looked into where it is needed.
+type Printed = any;
+
+it("with --json each prints one JSON document, and nothing else [OPS-7]", {
+  timeout: 120_000,
+}, async () => {
+  const folder = tempFolder();
+  const store = `sqlite:${join(folder, "hub.db")}`;
+  const run = new Set<string>();
+  let written = "";
+  const stdout = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+    written += String(chunk);
+    return true;
+  });
+  onTestFinished(() => stdout.mockRestore());
+
+  /** The command's name, then its words. */
+  async function baton(name: string, ...words: readonly string[]): Promise<Printed> {
+    const command = COMMANDS.find((each) => each.name === name);
+    if (command === undefined) throw new Error(`there is no command ${name}`);
+    const where = command.options["store"] === undefined ? [] : ["--store", store];
+    run.add(name);
+    written = "";
+    const code = await dispatch([...name.split(" "), ...words, ...where, "--json"]);
+    expect({ name, code }).toEqual({ name, code: 0 });
+    return JSON.parse(written);
+  }
+
+  /** Hands a task over: the delivery. */
+  async function handed(to: string, task: string, ...words: readonly string[]): Promise<string> {
+    const draft = ["--as", "ada", "--to", to, "--task", task, ...words];
+    return (await baton("handoff send", "Do it", ...draft)).deliveries[0].id;
+  }
+
+  /** Hands a task to the coder, who accepts it: the handle. */
+  async function held(task: string, ...words: readonly string[]): Promise<string> {
+    await handed("ben", task, ...words);
+    return (await baton("accept", "--as", "ben")).handle;
+  }
+
+  await baton("agent add", "ada", "--role", "coordinator");
+  await baton("agent add", "ben", "--role", "coder");
+  await baton("agent add", "pat", "--person");
+  await baton("agents");
+  await baton("agent pause", "ben");
+  await baton("agent resume", "ben");
+  await baton("profile", "coder");
+
+  const memory = (await baton("remember", "The cache is cold.", "--agent", "ada")).id as string;
+  await baton("read", memory);
+  await baton("recent");
+  await baton("recall", "cache");
+  await baton("embed");
+  await baton("pin", memory, "--as", "ada");
+  await baton("impact", memory);
+  await baton("quarantine", "--list");
+  await baton("sql", "select 1 as one");
+
+  const sent = await handed("ben", "auth", "--constraint", "Keep the fixtures");
+  await baton("handoff show", sent);
+  await baton("lint", sent);
+  await baton("inbox", "ben");
+  await baton("catchup", "--as", "ben");
+  const work = (await baton("accept", "--as", "ben")).handle as string;
+  await baton("primer", sent);
+  await baton("view", sent);
+  await baton("note", work, "Half of it.");
+  await baton("reserve", work, "src/auth/**");
+  await baton("reservations");
+  await baton("unreserve", work);
+  await baton("complete", work, "All of it.");
+  await baton("line", "auth");
+  await baton("timeline", "auth");
+  const { constraints } = await baton("ledger", "auth");
+  await baton("ledger release", "auth", constraints[0].id, "--reason", "Gone", "--as", "ada");
+  await baton("ledger releasers");
+
+  await baton("release", await held("released"));
+  await baton("cancel", "--task", "released", "--as", "ada", "--reason", "Enough");
+  await baton("decline", await held("declined"), "Not mine.");
+  const asked = await held("asked");
+  await baton("clarify", asked, "Which one?");
+  const [question] = await baton("questions", "--as", "ada");
+  await baton("answer", question.delivery.id, "The first.", "--as", "ada");
+  await baton("complete", (await baton("accept", "--as", "ben")).handle);
+
+  const person = (task: string) => handed("pat", task, "--expect", "approval:approval");
+  await baton("approve", await person("yes"), "--as", "pat");
+  await baton("reject", await person("no"), "Too soon.", "--as", "pat");
+  await baton("edit", await person("other"), "--as", "pat", "--intent", "Go on Monday?");
+
+  await baton("fail", await held("hopeless", "--attempts", "1"), "It broke.", "--permanent");
+  const [dead] = await baton("dead list");
+  await baton("dead show", dead.delivery.id);
+  await baton("dead redrive", dead.delivery.id, "--as", "ada");
+  await baton("fail", (await baton("accept", "--as", "ben")).handle, "Again.", "--permanent");
+  await baton("dead discard", dead.delivery.id, "Given up.", "--as", "ada");
+  await baton("failure");
+  await baton("failure rule");
+  await baton(
+    "fail",
+    await held("decided", "--attempts", "1", "--escalate"),
+    "It broke.",
+    "--permanent",
+  );
+  const { delivery: failed } = (await baton("failure")).at(-1);
+  await baton("failure show", failed);
+  await baton("failure decide", failed, "abort", "--as", "ada", "--reason", "Not worth it");
+  await baton("breaker list");
+  await baton("breaker reset", "ben");
+
+  await baton("task add", "later", "Do it later", "--as", "ada", "--to", "ben");
+  await baton("task list");
+  await baton("task show", "later");
+  await baton("task tree", "later");
+  await baton("complete", (await baton("task next", "--as", "ben")).handle);
+  await baton("task reopen", "later", "--as", "ada", "--reason", "Not quite");
+  await baton("task close", "later", "--as", "ada", "--reason", "Done");
+  await baton("task add", "never", "Do it some day", "--as", "ada", "--to", "ben");
+  await baton("task cancel", "never", "--as", "ada", "--reason", "Never mind");
+
+  const set = await baton("context set", "conventions", "names", "Verbs first.", "--as", "ada");
+  await baton("context");
+  await baton("context decide", "orm", "None", "--question", "Which ORM?", "--as", "ada");
+  await baton("context history", "conventions", "names");
+  await baton("context changes");
+  await baton("context keepers");
+  await baton("context project");
+  const why = ["--reason", "Mocks lie", "--as", "ben"];
+  const {
+    deliveries: [proposal],
+  } = await baton("context propose", "conventions", "tests", "Real stores.", ...why);
+  const adopting = (await baton("accept", proposal.id, "--as", "ada")).handle;
+  await baton("context adopt", adopting);
+  const gone = ["--reason", "Obvious", "--based-on", String(set.version), "--as", "ada"];
+  await baton("context retire", "conventions", "names", ...gone);
+
+  await baton("channel open", "news");
+  await baton("channel list");
+  await baton("channel subscribe", "news", "--as", "ben");
+  await baton("channel publish", "news", "Read it", "--as", "ada");
+  await baton("channel unsubscribe", "news", "--as", "ben");
+  await baton("channel pause", "news");
+  await baton("channel close", "news");
+  await baton("route set", "review", "--to", "role:coder", "--action", "needs_review");
+  await baton("route list");
+  await baton("route drop", "review");
+
+  await baton("branch create", "try", "--as", "ada");
+  await baton("branch list");
+  await baton("branch diff", "try");
+  await baton("branch merge", "try", "--as", "ada");
+  await baton("branch create", "idea", "--as", "ada");
+  await baton("branch abandon", "idea", "--as", "ada", "--reason", "No");
+
+  await baton("trace list");
+  await baton("trace show");
+  await baton("retention");
+  await baton("prune");
+  await baton(
+    "redact",
+    "--as",
+    "ada",
+    "--reason",
+    "Leaked",
+    "--text",
+    "hunter2-hunter2",
+    "--dry-run",
+  );
+  const token = await baton("token add", "ben", "--access", "agent");
+  await baton("token list");
+  await baton("token revoke", token.id);
+  await baton("secrets");
+  await baton("verify");
+  await baton("schema", "envelope");
+
+  const [out, copy] = [join(folder, "out.jsonl"), join(folder, "copy.db")];
+  await baton("export", out);
+  await baton("import", out, "--dry-run");
+  await baton("backup", copy);
+  await baton("restore", copy, "--force");
+
+  const known = COMMANDS.map(({ name }) => name);
+  const left = known.filter((name) => !run.has(name) && !(name in WITHOUT) && !(name in ELSEWHERE));
+  expect(left).toEqual([]);
+});

@@ -1,0 +1,183 @@
+/** Manners that hold for all of the command line: the word that was meant, exit codes, colours, progress. */
+import { describe, expect, it, vi } from "vitest";
+import type { Command } from "../../src/cli/command.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { BUG } from "../../src/cli/exit.ts";
+import { fail } from "../../src/cli/failure.ts";
+import { parseCall } from "../../src/cli/parse.ts";
+import { BatonError, ERROR_CODES, type ErrorCode } from "../../src/index.ts";
+import { refusal } from "../behaviour/support.ts";
+import { baton, testStore } from "./baton.ts";
+
+/** The word with two neighbours changed round: the commonest slip there is. */
+function mistyped(word: string): string {
+  const at = [...word].findIndex((letter, i) => i > 0 && letter !== word[i + 1]);
+  return `${word.slice(0, at)}${word[at + 1] ?? ""}${word[at]}${word.slice(at + 2)}`;
+}
+
+/** Shorter ones are near to too many others. */
+const isLong = (word: string): boolean => word.length > 4;
+
+/** Reads a call of which one thing is wrong. */
+const parse = (command: Command, words: readonly string[]): Promise<never> =>
+  Promise.resolve().then(() => {
+    throw new Error(`was understood: ${JSON.stringify(parseCall(command, words))}`);
+  });
+
+describe("a slip", () => {
+  it("in any command is told with the command that was meant [OPS-7]", async () => {
+    for (const { name } of COMMANDS) {
+      const words = name.split(" ");
+      const last = words.at(-1) ?? "";
+      if (!isLong(last)) continue;
+      const slip = [...words.slice(0, -1), mistyped(last)];
+      // Where the first word is a command itself, a second that it does not know may be an argument.
+      if (words.length === 2 && COMMANDS.some((each) => each.name === words[0])) continue;
+      const { code, hint } = await refusal(dispatch(slip));
+      expect({ slip, code }).toEqual({ slip, code: "invalid_input" });
+      expect(hint, slip.join(" ")).toContain(name);
+    }
+  });
+
+  it("in any option is told with the option that was meant [OPS-7]", async () => {
+    for (const command of COMMANDS) {
+      for (const option of Object.keys(command.options).filter(isLong)) {
+        const slip = `--${mistyped(option)}`;
+        const { path, hint } = await refusal(parse(command, [slip]));
+        expect({ path, hint: hint.includes(`--${option}`) ? option : hint }).toEqual({
+          path: slip,
+          hint: option,
+        });
+      }
+    }
+  });
+
+  it("in any word that is one of several is told with the one that was meant [OPS-7]", async () => {
+    const inOptions = COMMANDS.flatMap((command) =>
+      Object.entries(command.options).flatMap(([option, spec]) =>
+        (spec.type === "text" ? (spec.choices ?? []) : []).filter(isLong).map((choice) => ({
+          command,
+          words: [`--${option}`, mistyped(choice)],
+          choice,
+        })),
+      ),
+    );
+    const inArguments = COMMANDS.flatMap((command) => {
+      const at = command.args.findIndex(({ choices }) => choices !== undefined);
+      return (command.args[at]?.choices ?? []).filter(isLong).map((choice) => {
+        const needed = Object.entries(command.options).flatMap(([option, spec]) =>
+          spec.type !== "flag" && spec.required ? [`--${option}`, "1"] : [],
+        );
+        return { command, words: [...Array(at).fill("x"), mistyped(choice), ...needed], choice };
+      });
+    });
+    expect(inOptions.length).toBeGreaterThan(5);
+    expect(inArguments.length).toBeGreaterThan(5);
+    for (const { command, words, choice } of [...inOptions, ...inArguments]) {
+      const { hint } = await refusal(parse(command, words));
+      expect(hint, `${command.name} ${words.join(" ")}`).toContain(choice);
+    }
+  });
+});
+
+describe("a failure", () => {
+  /** What a failure says on stderr, and exits with. */
+  function told(error: unknown, json: boolean): { readonly code: number; readonly text: string } {
+    let text = "";
+    const stderr = vi.spyOn(process.stderr, "write").mockImplementation((chunk) => {
+      text += String(chunk);
+      return true;
+    });
+    try {
+      return { code: fail(error, json), text };
+    } finally {
+      stderr.mockRestore();
+    }
+  }
+
+  it.each(Object.keys(ERROR_CODES) as ErrorCode[])(
+    "of the table exits with its code, and says message, place and hint: %s [OPS-7]",
+    (code) => {
+      const error = new BatonError(code, { message: "It broke.", path: "here", hint: "Mend it." });
+      const { exit } = ERROR_CODES[code];
+      expect(exit).toBeGreaterThan(0);
+      expect(exit).toBeLessThan(126); // From there on shells have meanings of their own.
+      const people = told(error, false);
+      expect(people.code).toBe(exit);
+      expect(people.text).toMatch(/error It broke\.\n +at here\n +hint \S/);
+      const wire = told(error, true);
+      expect(wire.code).toBe(exit);
+      expect(JSON.parse(wire.text)).toMatchObject({ code, message: "It broke.", path: "here" });
+    },
+  );
+
+  it("that is our own is called a bug, with its stack [OPS-7]", () => {
+    const { code, text } = told(new TypeError("x is not a function"), true);
+    expect(code).toBe(BUG);
+    expect(text).toMatch(
+      /^baton has a bug, please report it:\nTypeError: x is not a function\n +at /,
+    );
+  });
+});
+
+/** Both outputs look like a terminal of 80 columns, at home unless said otherwise. */
+const TERMINAL = `data:text/javascript,${encodeURIComponent(`
+  import { WriteStream } from "node:tty";
+  if (process.env.CI === "") delete process.env.CI;
+  for (const stream of [process.stdout, process.stderr]) {
+    Object.assign(stream, { isTTY: true, columns: 80 });
+    stream.getColorDepth = WriteStream.prototype.getColorDepth;
+  }`)}`;
+
+describe("on a terminal", () => {
+  const TERM = { TERM: "xterm-256color" };
+  const onTerminal = (words: readonly string[], env: Readonly<Record<string, string>>) =>
+    baton(words, { node: ["--import", TERMINAL], env: { CI: "", ...TERM, ...env } });
+
+  it("there are colours, but where somebody wants none [OPS-7]", async () => {
+    const colours = async (env: Readonly<Record<string, string>>) =>
+      (await onTerminal(["nope"], env)).stderr.includes("\u001b[31m");
+    expect(await colours({})).toBe(true);
+    expect(await colours({ NO_COLOR: "1" })).toBe(false);
+    expect(await colours({ FORCE_COLOR: "0" })).toBe(false);
+    expect(await colours({ TERM: "dumb" })).toBe(false);
+    const piped = { CI: "true", GITHUB_ACTIONS: "true", ...TERM };
+    expect((await baton(["nope"], { env: piped })).stderr).not.toContain("\u001b");
+  });
+
+  it("long work shows how far it is; in a pipe, a build or a plain terminal it does not [OPS-7]", async () => {
+    using store = testStore();
+    {
+      await using hub = await store.open();
+      const writer = await hub.agent("writer", { role: "writer" });
+      for (let n = 0; n < 3; n++) {
+        await writer.remember(Array.from({ length: 400 }, (_, i) => ({ content: `${n} ${i}` })));
+      }
+    }
+    const out = (name: string) => ["export", `${store.file}.${name}`, "--store", store.address];
+    const watched = await onTerminal(out("watched"), {});
+    expect(watched.stderr).toMatch(/\rexporting █+░* \d+ %/);
+    expect(watched.stderr.endsWith("\r\u001b[K")).toBe(true);
+    expect((await onTerminal(out("build"), { CI: "true" })).stderr).toBe("");
+    expect((await onTerminal(out("plain"), { TERM: "dumb" })).stderr).toBe("");
+    expect((await baton(out("piped"))).stderr).toBe("");
+    const { stdout } = await onTerminal([...out("json"), "--json"], {});
+    expect(JSON.parse(stdout)).toMatchObject({ file: `${store.file}.json` });
+  });
+});
+
+it("what is asked for most loads least: the version nothing but itself [OPS-7]", async () => {
+  const listing = `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from "node:module";
+    registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`)}`;
+  const { stderr } = await baton(["--version"], { node: ["--import", listing] });
+  const own = stderr.split("\n").filter((url) => url.startsWith("file:"));
+  expect(own.map((url) => url.replace(/.*\/src\//, "")).sort()).toEqual([
+    "cli/exit.ts",
+    "cli/main.ts",
+    "cli/run.ts",
+    "errors.ts",
+    "version.ts",
+  ]);
+});

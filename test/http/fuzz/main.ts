@@ -1,0 +1,62 @@
+/**
+ * The fuzzed calls at length: `npm run fuzz -- --requests 100000 --seed 7`. Exits with 1 and says what
+ * was sent when something happens that must not.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { listen } from "../../../src/http/listen.ts";
+import { openLocalHub } from "../../../src/open-hub.ts";
+import { chosenSeed } from "../../support/random.ts";
+import { fuzz } from "./run.ts";
+
+const { values } = parseArgs({
+  options: { requests: { type: "string", default: "100000" }, seed: { type: "string" } },
+});
+const requests = Number(values.requests);
+if (!Number.isSafeInteger(requests) || requests < 1) throw new Error("--requests takes a number");
+const seed = chosenSeed(values.seed);
+const folder = mkdtempSync(join(tmpdir(), "baton-fuzz-"));
+const file = join(folder, "hub.db");
+const started = performance.now();
+
+console.log(`${requests} requests, seed ${seed}`);
+const bugs: unknown[] = [];
+for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+  process.on(event, (error: unknown) => bugs.push(error));
+}
+const hub = await openLocalHub(`sqlite:${file}`);
+const listening = await listen(hub, { port: 0, onBug: (bug) => bugs.push(bug) });
+const report = await fuzz({
+  ...{ hub, file, port: listening.port, requests, seed },
+  onProgress: (done) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r${done}/${requests}`);
+  },
+});
+await listening.close();
+rmSync(folder, { recursive: true, force: true });
+
+const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+console.log(
+  `\n${report.requests} answered in ${seconds} s, of them ${report.raw} bytes on a socket`,
+);
+const most = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([what, count]) => `${what} ${count}`)
+    .join(", ");
+console.log(`  by status (0: hung up): ${most(report.byStatus)}`);
+console.log(`  by kind: ${most(report.byKind)}`);
+const violations = [...report.violations, ...bugs.map((bug) => `a bug: ${stackOf(bug)}`)];
+if (violations.length === 0) {
+  console.log("No 500, no hang, no crash, nothing stored by a refused call.");
+} else {
+  for (const violation of violations.slice(0, 50)) console.error(`  ${violation}`);
+  console.error(`Again: npm run fuzz -- --requests ${requests} --seed ${seed}`);
+  process.exitCode = 1;
+}
+
+function stackOf(bug: unknown): string {
+  return bug instanceof Error ? (bug.stack ?? bug.message) : String(bug);
+}

@@ -1,0 +1,188 @@
+/**
+ * Fuzzed calls on a real hub over a real socket. Whatever is sent: there is an answer, it is no 500, it is
+ * as described, nothing is stored by a call that was refused, and the hub goes on.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { LocalHub } from "../../../src/hub.ts";
+import type { CallName } from "../../../src/wire/calls.ts";
+import { type Random, randomFrom } from "../../support/random.ts";
+import { ACTOR, factsOf, type Scene, SESSION, sceneOn } from "../scene.ts";
+import { wrongIn, wrongInProblem } from "./answers.ts";
+import { rawRequest, sendRaw } from "./bytes.ts";
+import { type Described, describedOperations, saidIn } from "./described.ts";
+import { type Spoiled, spoiled } from "./mutate.ts";
+import { type Answer, Sender } from "./send.ts";
+import { Stored } from "./stored.ts";
+
+export interface Fuzzing {
+  readonly hub: LocalHub;
+  readonly port: number;
+  /** The SQLite file behind the hub. */
+  readonly file: string;
+  readonly requests: number;
+  readonly seed: number;
+  readonly onProgress?: (done: number) => void;
+}
+
+export interface FuzzReport {
+  readonly requests: number;
+  readonly raw: number;
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly byKind: Readonly<Record<string, number>>;
+  /** What must not be. */
+  readonly violations: readonly string[];
+}
+
+/** No call is held back for longer than it asks for, which is fifty milliseconds. */
+const PATIENCE_MS = 20_000;
+/** Calls change their scene: after so many there is a new one. */
+const CALLS_IN_A_SCENE = 400;
+/** One in so many is bytes instead of a call. */
+const RAW_SHARE = 0.2;
+/** Each of these starts a process, or reads everything: less often than the others. */
+const SLOW: readonly string[] = ["sql", "verify", "export"];
+const MOST_VIOLATIONS = 20;
+
+export async function fuzz(fuzzing: Fuzzing): Promise<FuzzReport> {
+  const { requests, seed, hub, port, file, onProgress = () => {} } = fuzzing;
+  const random = randomFrom(seed);
+  const operations = describedOperations();
+  const report = new Report();
+  using stored = new Stored(file);
+  using sender = new Sender(PATIENCE_MS);
+  let scene: Scene | undefined;
+  let workspace = "";
+  for (let n = 0; n < requests && report.violations.length < MOST_VIOLATIONS; n++) {
+    if (n % CALLS_IN_A_SCENE === 0 || scene === undefined) {
+      workspace = `fuzz-${n}`;
+      scene = await sceneOn(hub.beside(workspace));
+      onProgress(n);
+    }
+    if (random.chance(RAW_SHARE)) await rawCall({ port, random, stored, report });
+    else {
+      const operation = chosen(operations, random);
+      const call = { operation, workspace, scene, random };
+      await oneCall(call, { port, stored, sender, report });
+    }
+  }
+  onProgress(requests);
+  await goodCall(sender, port, report);
+  return report;
+}
+
+function chosen(operations: readonly Described[], random: Random): Described {
+  const operation = operations[random.below(operations.length)] as Described;
+  return SLOW.includes(operation.name) && random.chance(0.9)
+    ? chosen(operations, random)
+    : operation;
+}
+
+interface Call {
+  readonly operation: Described;
+  readonly workspace: string;
+  readonly scene: Scene;
+  readonly random: Random;
+}
+
+interface Tools {
+  readonly port: number;
+  readonly stored: Stored;
+  readonly sender: Sender;
+  readonly report: Report;
+}
+
+async function oneCall(call: Call, { port, stored, sender, report }: Tools): Promise<void> {
+  const { operation, workspace, scene, random } = call;
+  const facts = random.chance(0.8) ? (factsOf(scene)[operation.name as CallName] ?? {}) : {};
+  const said = saidIn(operation, facts, { texts: scene.ids, random });
+  const asked = spoiled(operation, said, { random, texts: scene.ids });
+  const headers = {
+    "baton-agent": ACTOR,
+    "baton-session": SESSION,
+    "baton-workspace": workspace,
+    ...(asked.body === undefined ? {} : { "content-type": "application/json" }),
+    ...asked.headers,
+  };
+  if (process.env['FZ']) console.error(asked.name, asked.kind, asked.path.slice(0,80), asked.body?.length);
+  const before = stored.look();
+  const { method, path, body } = asked;
+  const answer = await sender
+    .send({ port, method, path, headers, body })
+    .catch((error: Error) => error);
+  if (answer instanceof Error) {
+    report.violation(asked, `no answer: ${answer.message}`);
+    return;
+  }
+  report.count(asked.kind, answer.status);
+  for (const wrong of wrongAbout(operation, asked, answer)) report.violation(asked, wrong);
+  if (answer.status < 300 && asked.method !== "HEAD") return;
+  const after = stored.look();
+  if (after !== before) report.violation(asked, `${answer.status}, yet ${before} became ${after}`);
+}
+
+function wrongAbout(operation: Described, { method }: Spoiled, answer: Answer): string[] {
+  const { status, type, body } = answer;
+  if (status === 500 || status > 505) return [`${status}: ${body.slice(0, 500)}`];
+  if (status >= 400 && type === "application/problem+json") return wrongInProblem(JSON.parse(body));
+  const isItsOwn = status === 200 && type === "application/json" && method === operation.method;
+  return isItsOwn ? wrongIn(operation, JSON.parse(body)) : [];
+}
+
+async function rawCall({
+  port,
+  random,
+  stored,
+  report,
+}: Omit<Tools, "sender"> & { readonly random: Random }): Promise<void> {
+  const raw = rawRequest(random);
+  const before = stored.look();
+  if (process.env['FZ']) console.error('RAW', raw.kind);
+  const statuses = await sendRaw(port, raw);
+  report.countRaw(raw.kind, statuses);
+  const about = { name: "bytes", kind: raw.kind, body: raw.bytes.toString("latin1") };
+  if (statuses.includes(500)) report.violation(about, "500");
+  const wasDone = statuses.some((status) => status < 300) || raw.leaves;
+  if (!wasDone && stored.look() !== before) report.violation(about, "stored although refused");
+}
+
+/** Whatever was sent before. */
+async function goodCall(sender: Sender, port: number, report: Report): Promise<void> {
+  await pause(50); // What was left in the middle is over.
+  const asked = { method: "GET", path: "/v1/books", headers: {} };
+  const answer = await sender.send({ port, ...asked }).catch((error: Error) => error);
+  if (answer instanceof Error || answer.status !== 200) {
+    report.violation({ name: "books", kind: "afterwards" }, "the hub does not answer any more");
+  }
+}
+
+class Report implements FuzzReport {
+  requests = 0;
+  raw = 0;
+  readonly byStatus: Record<string, number> = {};
+  readonly byKind: Record<string, number> = {};
+  readonly violations: string[] = [];
+
+  count(kind: string, status: number): void {
+    this.requests++;
+    this.byStatus[status] = (this.byStatus[status] ?? 0) + 1;
+    this.byKind[kind] = (this.byKind[kind] ?? 0) + 1;
+  }
+
+  countRaw(kind: string, statuses: readonly number[]): void {
+    this.raw++;
+    this.count(`bytes: ${kind}`, statuses[0] ?? 0);
+  }
+
+  violation(about: Partial<Spoiled>, what: string): void {
+    const { name, kind, method, path, body, headers } = about;
+    const said = {
+      name,
+      kind,
+      method,
+      path: path?.slice(0, 300),
+      headers,
+      body: body?.slice(0, 600),
+    };
+    this.violations.push(`${what}\n    ${JSON.stringify(said)}`);
+  }
+}

@@ -1,0 +1,56 @@
+/** Sends a call as it is, also what a good client would not send, and waits for no answer for ever. */
+import { Agent, request } from "node:http";
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+export interface Sending {
+  readonly port: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+export class Sender implements Disposable {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  readonly #waitMs: number;
+
+  constructor(waitMs: number) {
+    this.#waitMs = waitMs;
+  }
+
+  /** Rejects when there is no answer in time. A stream is left after its first piece. */
+  send({ port, method, path, headers, body }: Sending): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request(
+        { agent: this.#agent, host: "127.0.0.1", port, method, path, headers },
+        (incoming) => {
+          const type = incoming.headers["content-type"] ?? "";
+          const status = incoming.statusCode ?? 0;
+          let text = "";
+          const end = () => resolve({ status, type, body: text });
+          incoming.setEncoding("utf8").on("data", (piece: string) => {
+            text += piece;
+            if (type.startsWith("text/event-stream")) {
+              end();
+              outgoing.destroy();
+            }
+          });
+          incoming.once("end", end).once("error", reject);
+        },
+      );
+      outgoing.setTimeout(this.#waitMs, () => outgoing.destroy(new Error("no answer in time")));
+      outgoing.once("error", reject);
+      if (body !== undefined) outgoing.setHeader("content-length", Buffer.byteLength(body));
+      outgoing.end(body);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
