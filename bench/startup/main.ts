@@ -8,16 +8,17 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openHub } from "../../src/index.ts";
 import { type Folder, inScratch, median } from "../kit.ts";
 
-const HELP = `npm run bench -- --only startup [--rounds 15] [--json FILE]   (npm run build first, for the package)
+const HELP = `npm run bench -- --only startup [--rounds 15] [--package dist/cli/main.js] [--json FILE]
+(npm run build makes the package; without one the sources alone are measured)
 `;
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const ENTRIES = { sources: "src/cli/main.ts", package: "dist/cli/main.js" } as const;
+const SOURCES = join(ROOT, "src/cli/main.ts");
 const VERSION_GOAL_MS = 150;
 const HOOK_GOAL_MS = 250;
 /** What the store holds: a project of some weeks. */
@@ -46,6 +47,7 @@ export async function runStartup(args: readonly string[]): Promise<void> {
     options: {
       only: { type: "string" },
       rounds: { type: "string", default: "15" },
+      package: { type: "string", default: join(ROOT, "dist/cli/main.js") },
       json: { type: "string" },
       help: { type: "boolean", default: false },
     },
@@ -54,7 +56,9 @@ export async function runStartup(args: readonly string[]): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const started = await inScratch((folder) => measure(folder, Number(values.rounds)));
+  const started = await inScratch((folder) =>
+    measure(folder, resolve(values.package), Number(values.rounds)),
+  );
   const [load = 0] = loadavg();
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, load, node: process.version };
   for (const each of started) process.stdout.write(`${rowOf(each)}\n`);
@@ -64,11 +68,11 @@ export async function runStartup(args: readonly string[]): Promise<void> {
   writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
-async function measure(folder: Folder, rounds: number): Promise<Started[]> {
+async function measure(folder: Folder, built: string, rounds: number): Promise<Started[]> {
   const address = `sqlite:${folder.file("hub.db")}`;
   await fill(address);
   const env = { ...process.env, NODE_COMPILE_CACHE: folder.file("compiled"), BATON_STORE: address };
-  const programs = programsIn(folder.path);
+  const programs = programsIn(folder.path, built);
   const times = new Map<Program, number[]>(programs.map((program) => [program, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const program of programs) {
@@ -86,7 +90,7 @@ async function measure(folder: Folder, rounds: number): Promise<Started[]> {
   });
 }
 
-function programsIn(cwd: string): Program[] {
+function programsIn(cwd: string, built: string): Program[] {
   const said = { session_id: "bench", transcript_path: join(cwd, "none.jsonl"), cwd };
   const start = { ...said, hook_event_name: "SessionStart", source: "startup" };
   const use = {
@@ -96,11 +100,10 @@ function programsIn(cwd: string): Program[] {
     tool_input: { command: "npm test" },
     tool_response: { stdout: "47 of 47 tests pass", stderr: "", interrupted: false },
   };
-  const there = Object.entries(ENTRIES).filter(([, file]) => existsSync(join(ROOT, file)));
+  const entries = { sources: SOURCES, ...(existsSync(built) && { package: built }) };
   return [
     { name: "node -e 0", args: ["-e", "0"], input: "" },
-    ...there.flatMap(([from, file]) => {
-      const entry = join(ROOT, file);
+    ...Object.entries(entries).flatMap(([from, entry]) => {
       const hook = (event: object & { readonly hook_event_name: string }): Program => ({
         name: `baton hook ${event.hook_event_name}, ${from}`,
         args: [entry, "hook", "claude-code", event.hook_event_name, "--strict"],

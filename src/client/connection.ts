@@ -29,6 +29,8 @@ export interface Sending {
   readonly long?: true | undefined;
   /** True: ended when the hub is closed here. Others are finished first. */
   readonly waits?: true | undefined;
+  /** Told when it is sent again: an earlier try may have been carried out. */
+  readonly onAgain?: (() => void) | undefined;
   /** True: said after the hub was closed here, to leave nothing behind. */
   readonly last?: true | undefined;
 }
@@ -101,6 +103,7 @@ export class Connection {
       const isOver = performance.now() + pause - since > this.#outageMs;
       if (isOver || tries + 1 >= PATIENCE.attempts || sending.long) throw error;
       await this.#pause(pause, sending.signal);
+      sending.onAgain?.();
     }
   }
 

@@ -57,7 +57,7 @@ import type { FoundSecrets, SecretsQuery } from "../memory/secrets-found.ts";
 import type { SqlAnswer, SqlOptions } from "../memory/sql.ts";
 import type { TraceCounts } from "../memory/trace-log.ts";
 import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces.ts";
-import type { InputOf, OutputOf } from "../wire/calls.ts";
+import type { OutputOf } from "../wire/calls.ts";
 import { RemoteAgent } from "./agent.ts";
 import { besides } from "./besides.ts";
 import { RemoteHubFailures } from "./failures.ts";

@@ -29,7 +29,7 @@ import {
   type Work,
 } from "../delivery/work.ts";
 import type { Draft, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
-import { type BatonError, isBatonError } from "../errors.ts";
+import type { BatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { TraceStep } from "../memory/trace.ts";
 import type { CallName, InputOf, OutputOf, WorkNews } from "../wire/calls.ts";
@@ -221,7 +221,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async complete(result: Result = {}): Promise<Settling<T>> {
     return this.#settle(async () => {
       await checkOutputs(this.#station.payloads, this.#form.envelope, result);
-      return this.#call("complete", { result });
+      return this.#settleOnce("complete", { result }, "completed");
     });
   }
 
@@ -243,7 +243,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   async decline(reason: string): Promise<Settling<T>> {
-    return this.#settle(() => this.#call("decline", { reason }));
+    return this.#settle(() => this.#settleOnce("decline", { reason }, "declined"));
   }
 
   async release(): Promise<DeliveryRow> {
@@ -343,6 +343,32 @@ export class RemoteWork<T = unknown> implements Work<T> {
     if (outcome.kind === "extended") return this.#extend(outcome.envelope as Envelope);
     this.#end();
     return outcome;
+  }
+
+  /**
+   * Tried again after its answer got lost together with the hub, it is told that the work is settled: by
+   * an earlier try of this very call, where all that is known of it says so.
+   */
+  async #settleOnce<Name extends "complete" | "decline">(
+    name: Name,
+    input: Omit<InputOf<Name>, Naming>,
+    state: DeliveryRow["state"],
+  ): Promise<Settling<unknown>> {
+    let again = false;
+    const onAgain = () => {
+      again = true;
+    };
+    try {
+      return await this.#say(name, input, { onAgain });
+    } catch (error) {
+      if (!isLoss(error)) throw error;
+      const { details } = error;
+      const isOwn = details["holder"] === this.#station.info.id;
+      const isSame = details["state"] === state && details["attempt"] === this.attempt;
+      if (!again || !isOwn || !isSame) throw this.#lose(error);
+      const { delivery } = await this.#station.wire.call("showDelivery", { id: this.id });
+      return { kind: "settled", delivery };
+    }
   }
 
   async #ending<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {

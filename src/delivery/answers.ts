@@ -11,9 +11,9 @@ import { changesOf } from "./watch.ts";
 /** How long the sender of a handoff waits to hear that somebody has it, unless told. */
 const ACCEPTED_WITHIN_MS = 15_000;
 
-/** Where a policy says how long each try may take, until that has come to an end. */
-export const patienceWith = ({ policy }: Pick<Envelope, "policy">): number =>
-  policy?.acceptMs === undefined ? ACCEPTED_WITHIN_MS : Number.POSITIVE_INFINITY;
+/** Where a policy says how long each try may take, until that has come to an end: no time of its own. */
+export const patienceWith = ({ policy }: Pick<Envelope, "policy">): number | undefined =>
+  policy?.acceptMs === undefined ? ACCEPTED_WITHIN_MS : undefined;
 
 const WaitSchema = z.strictObject({
   /** Ends the wait. */

@@ -2,6 +2,8 @@
  * Going on with accepted work in another process: by a handle that can be passed through a prompt
  * or a command line. It contains the fence, so it stops working when the work is lost.
  */
+import { EnvelopeId } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
 import { BatonError, isBatonError } from "../errors.ts";
 import { idPattern } from "../ids.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
@@ -52,7 +54,8 @@ export async function findHeld(
     (delivery.state === state || !isOpen(delivery.state));
   if (found === undefined || !isOwn) throw leaseLost(id, delivery);
   if (envelope === undefined || envelope === found.envelope.id) return found;
-  const told = await store.findEnvelope(name, envelope);
+  const known = { code: "invalid_input", what: "The envelope", prefix: "envelope" } as const;
+  const told = await store.findEnvelope(name, parseOr(EnvelopeId, envelope, known));
   if (told?.envelope.task !== found.envelope.task) throw unknownEnvelope(envelope);
   return { delivery: found.delivery, envelope: told.envelope };
 }

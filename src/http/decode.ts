@@ -1,6 +1,6 @@
 /** A request's input: what stands in its address, its query and its body, put together. */
 import * as z from "zod";
-import { BatonError } from "../errors.ts";
+import { BatonError, isBatonError } from "../errors.ts";
 import { nearestNames } from "../nearest.ts";
 import { jsonIn } from "../wire/address.ts";
 
@@ -34,15 +34,15 @@ export async function decode(operation: Described, read: Read): Promise<Input> {
 
 /** JSON where it is JSON, else the text; and always the text where only a text can be meant. */
 function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
-  const input: Input = {};
+  const input = new Map<string, unknown>(); // A query can name __proto__ too.
   for (const [name, text] of query) {
-    if (Object.hasOwn(input, name)) throw twice(name);
+    if (input.has(name)) throw twice(name);
     const json = jsonIn(text);
     const isText =
       json === undefined || (typeof json.value !== "string" && isTextOnly(schema, name));
-    input[name] = isText ? text : json.value;
+    input.set(name, isText ? text : json.value);
   }
-  return input;
+  return Object.fromEntries(input);
 }
 
 /** By field: what a schema takes does not change. */
@@ -50,7 +50,7 @@ const textOnly = new WeakMap<object, boolean>();
 
 /** By what its description says: trying values would need one that every field of numbers takes. */
 function isTextOnly(schema: z.ZodObject, name: string): boolean {
-  const field = schema.shape[name];
+  const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
   if (field === undefined) return false;
   const known = textOnly.get(field);
   if (known !== undefined) return known;
@@ -98,17 +98,34 @@ export async function textOf(request: Request, most: number): Promise<string> {
       hint: "Send it with content-type: application/json.",
     });
   }
-  if (said !== null) return request.text(); // Node reads no more than was said.
+  try {
+    if (said !== null) return await request.text(); // Node reads no more than was said.
+    return await atMost(request.body, most);
+  } catch (error) {
+    throw isBatonError(error) ? error : cutOff(error);
+  }
+}
+
+async function atMost(body: ReadableStream<Uint8Array>, most: number): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: false });
   let text = "";
   let bytes = 0;
-  for await (const chunk of request.body) {
+  for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > most) throw tooLong(most);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
+
+/** Its sender has gone, or has broken off in the middle: no mistake of ours. */
+const cutOff = (cause: unknown): BatonError =>
+  new BatonError("invalid_input", {
+    message: "The body ended before it was whole.",
+    path: "body",
+    hint: "Send it again.",
+    cause,
+  });
 
 const tooLong = (most: number): BatonError =>
   new BatonError("limit_exceeded", {

@@ -9,6 +9,7 @@ import { frontPage } from "./front-page.ts";
 import { openApi } from "./openapi.ts";
 import { SCHEMA_NAMES, schemaOf } from "./published-schemas.ts";
 import { referencePage } from "./reference-page.ts";
+import { THINKING_MS } from "./sessions.ts";
 
 const HTML = {
   "content-type": "text/html; charset=utf-8",
@@ -80,7 +81,7 @@ function mcpRoutes(app: App): void {
   const serve = (raw: Request, named: string | undefined) =>
     app.answered("mcp", raw, async (about) => {
       about.waits = true;
-      const request = named === undefined ? raw : asAgent(raw, named);
+      const request = forModel(raw, named);
       about.caller = await app.admit(request, "agent");
       const acting = app.actingFor(request, about.caller);
       await acting.agent().catch(async (error: unknown) => {
@@ -94,9 +95,11 @@ function mcpRoutes(app: App): void {
   app.hono.all("/mcp/:agent", (c) => serve(c.req.raw, c.req.param("agent")));
 }
 
-function asAgent(request: Request, agent: string): Request {
+/** As the agent that the path names; and a model thinks between two calls. */
+function forModel(request: Request, agent: string | undefined): Request {
   const headers = new Headers(request.headers);
-  headers.set(HEADERS.agent, encodeURIComponent(agent));
+  if (agent !== undefined) headers.set(HEADERS.agent, encodeURIComponent(agent));
+  if (!headers.has(HEADERS.silence)) headers.set(HEADERS.silence, String(THINKING_MS));
   return new Request(request, { headers });
 }
 

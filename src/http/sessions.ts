@@ -16,7 +16,8 @@ const MOST_WORKSPACES = 1_000;
 
 /** The session of callers that name none: a person with curl. */
 const UNNAMED = "http";
-const THINKING_MS = 15 * 60_000;
+/** How long somebody may think before the next call. */
+export const THINKING_MS = 15 * 60_000;
 
 interface Kept {
   readonly agent: Promise<LocalAgent>;

@@ -59,9 +59,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     "of a line waits no longer than it was told, however often it is handed on",
     "waits 15 s unless told",
   ],
-  "has an offer in hand that cannot be read: over HTTP an offer comes with its envelope, or not at all": [
-    "an old hub refuses what it cannot read, and leaves it to others",
-  ],
+  "has an offer in hand that cannot be read: over HTTP an offer comes with its envelope, or not at all":
+    ["an old hub refuses what it cannot read, and leaves it to others"],
   "counts the steps of a call of which one was refused: over HTTP the call counts as refused": [
     "builds on nothing that was quarantined, and keeps its order meanwhile",
   ],

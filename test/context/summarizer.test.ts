@@ -313,7 +313,7 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
     const memory = await ada.remember({ content: LONG });
     expect(await ada.read(memory.id, { level: "summary" })).toMatchObject({ textBy: "extract" });
     const { summarizer, asked } = fakeSummarizer(() => SHORT);
-    const hub = await openFresh(store, { summarizer });
+    const hub = await openFresh(store, { summarizer, secrets: "allow" });
     const ben = await hub.agent("ben", { role: "coder" });
     const secret = await ben.remember({ content: `${LONG} DB_PASSWORD=pX7!mQ2#vRtt9` });
     expect(await ben.read(secret.id, { level: "summary" })).toMatchObject({ textBy: "extract" });

@@ -15,6 +15,7 @@ import {
   Slug,
 } from "../../envelope/schema.ts";
 import { newsOf } from "../news.ts";
+import { keyed } from "../keyed.ts";
 import type { Acting, Operations } from "../operation.ts";
 import {
   DeliveryForm,
@@ -196,7 +197,8 @@ export const workingOperations = {
     }),
     output: z.discriminatedUnion("kind", [SentForm, ExtendedForm]),
     async run(acting, { handle, envelope, draft, ...sending }) {
-      const sent = await (await held(acting, { handle, envelope })).handoff(draft, sending);
+      const work = await held(acting, { handle, envelope });
+      const sent = await work.handoff(keyed(acting, draft), sending);
       return sent.kind === "sent" ? sent.toJSON() : sent;
     },
   },

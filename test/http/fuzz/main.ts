@@ -33,6 +33,9 @@ const report = await fuzz({
   onProgress: (done) => {
     if (process.stderr.isTTY) process.stderr.write(`\r${done}/${requests}`);
   },
+}).catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
 });
 await listening.close();
 rmSync(folder, { recursive: true, force: true });

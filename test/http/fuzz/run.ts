@@ -103,7 +103,6 @@ async function oneCall(call: Call, { port, stored, sender, report }: Tools): Pro
     ...(asked.body === undefined ? {} : { "content-type": "application/json" }),
     ...asked.headers,
   };
-  if (process.env['FZ']) console.error(asked.name, asked.kind, asked.path.slice(0,80), asked.body?.length);
   const before = stored.look();
   const { method, path, body } = asked;
   const answer = await sender
@@ -120,12 +119,13 @@ async function oneCall(call: Call, { port, stored, sender, report }: Tools): Pro
   if (after !== before) report.violation(asked, `${answer.status}, yet ${before} became ${after}`);
 }
 
-function wrongAbout(operation: Described, { method }: Spoiled, answer: Answer): string[] {
+function wrongAbout(operation: Described, { method, kind }: Spoiled, answer: Answer): string[] {
   const { status, type, body } = answer;
+  if (method === "HEAD") return status === 500 ? ["500"] : [];
   if (status === 500 || status > 505) return [`${status}: ${body.slice(0, 500)}`];
   if (status >= 400 && type === "application/problem+json") return wrongInProblem(JSON.parse(body));
-  const isItsOwn = status === 200 && type === "application/json" && method === operation.method;
-  return isItsOwn ? wrongIn(operation, JSON.parse(body)) : [];
+  const isItsOwn = status === 200 && type === "application/json" && kind !== "path";
+  return isItsOwn && method === operation.method ? wrongIn(operation, JSON.parse(body)) : [];
 }
 
 async function rawCall({
@@ -136,7 +136,6 @@ async function rawCall({
 }: Omit<Tools, "sender"> & { readonly random: Random }): Promise<void> {
   const raw = rawRequest(random);
   const before = stored.look();
-  if (process.env['FZ']) console.error('RAW', raw.kind);
   const statuses = await sendRaw(port, raw);
   report.countRaw(raw.kind, statuses);
   const about = { name: "bytes", kind: raw.kind, body: raw.bytes.toString("latin1") };

@@ -25,9 +25,11 @@ export class Sender implements Disposable {
 
   /** Rejects when there is no answer in time. A stream is left after its first piece. */
   send({ port, method, path, headers, body }: Sending): Promise<Answer> {
+    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+    const sent = { ...headers, ...length };
     return new Promise((resolve, reject) => {
       const outgoing = request(
-        { agent: this.#agent, host: "127.0.0.1", port, method, path, headers },
+        { agent: this.#agent, host: "127.0.0.1", port, method, path, headers: sent },
         (incoming) => {
           const type = incoming.headers["content-type"] ?? "";
           const status = incoming.statusCode ?? 0;
@@ -45,7 +47,6 @@ export class Sender implements Disposable {
       );
       outgoing.setTimeout(this.#waitMs, () => outgoing.destroy(new Error("no answer in time")));
       outgoing.once("error", reject);
-      if (body !== undefined) outgoing.setHeader("content-length", Buffer.byteLength(body));
       outgoing.end(body);
     });
   }

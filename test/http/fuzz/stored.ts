@@ -1,6 +1,7 @@
 /**
  * What a SQLite store holds, in a few numbers read past the hub: no row can come, go or change its meaning
- * without one of them changing. A lease that is renewed changes none: any call of a session does that.
+ * without one of them changing. None changes by what happens whoever calls: a lease is renewed, what was
+ * scheduled is ready, a vector is kept.
  */
 import { DatabaseSync } from "node:sqlite";
 
@@ -9,12 +10,11 @@ const NUMBERS = `select
   (select count(*) || ':' || coalesce(sum(n), 0) from relations) as relations,
   (select count(*) || ':' || coalesce(max(number), 0) from events) as events,
   (select count(*) || ':' || coalesce(max(pos), 0) from envelopes) as envelopes,
-  (select count(*) || ':' || coalesce(sum(state * pos), 0) || ':' || coalesce(sum(fence), 0) from deliveries) as deliveries,
+  (select count(*) || ':' || coalesce(sum(max(state, 1) * pos), 0) || ':' || coalesce(sum(fence), 0) from deliveries) as deliveries,
   (select count(*) from attempts) as attempts,
   (select count(*) || ':' || coalesce(sum(revision), 0) from entries) as entries,
   (select count(*) || ':' || coalesce(sum(revision), 0) from agents) as agents,
-  (select count(*) from agent_names) as names,
-  (select count(*) from models) as models`;
+  (select count(*) from agent_names) as names`;
 
 export class Stored implements Disposable {
   readonly #db: DatabaseSync;

@@ -1,0 +1,43 @@
+/** Leases over HTTP: a holder that lives keeps its work, one that was closed or fell silent does not. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { Work } from "../../src/index.ts";
+import { open, serveHere } from "./support.ts";
+
+const LEASE_MS = 600;
+
+async function scene(lease: "process" | "session") {
+  const address = await serveHere({ limits: { leaseMs: LEASE_MS } });
+  const hub = await open(address);
+  const planner = await hub.agent("planner", { role: "planner" });
+  const coder = await hub.agent("coder", { role: "coder" }, { lease });
+  const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+  const work = (await coder.accept()) as Work;
+  return { address, hub, sent, work };
+}
+
+describe("a lease over HTTP", () => {
+  it("is renewed while its holder's process lives, well beyond its time [OPS-5 DLV-6]", async () => {
+    const { hub, sent, work } = await scene("process");
+    const until = work.leaseUntil;
+    while (work.leaseUntil < until + 2 * LEASE_MS) await sleep(20);
+    expect(await hub.delivery(sent.id)).toMatchObject({
+      delivery: { state: "accepted", attempt: 1 },
+    });
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it("of a session is not: it runs out when nobody calls [OPS-5 DLV-6]", async () => {
+    const { hub, sent, work } = await scene("session");
+    for await (const { state } of hub.changes(sent.id)) if (state === "ready") break;
+    await expect(work.complete()).rejects.toMatchObject({ code: "lease_lost" });
+  });
+
+  it("of a hub that was closed here runs out there, and goes to the next [OPS-5 DLV-6]", async () => {
+    const { address, hub, sent } = await scene("process");
+    await hub.close();
+    const other = await open(address);
+    const next = await (await other.agent("coder")).accept({ wait: true });
+    expect(next).toMatchObject({ id: sent.id, attempt: 2 });
+  });
+});

@@ -1,0 +1,132 @@
+/** Answers that get lost on the way: what was carried out is not carried out again, and is told all the same. */
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Agent, Hub, Work } from "../../src/index.ts";
+import { tempFolder } from "../behaviour/support.ts";
+import {
+  kill,
+  type LossyNetwork,
+  lossyNetwork,
+  open,
+  serveElsewhere,
+  serveHere,
+} from "./support.ts";
+
+describe("an answer that got lost", () => {
+  let hub: Hub;
+  let network: LossyNetwork;
+  let planner: Agent;
+  let coder: Agent;
+  beforeEach(async () => {
+    network = await lossyNetwork(await serveHere());
+    hub = await open(network.address);
+    planner = await hub.agent("planner", { role: "planner" });
+    coder = await hub.agent("coder", { role: "coder" });
+  });
+
+  it("to remembering stores one memory [OPS-5]", async () => {
+    network.loseAnswerTo("POST /v1/memories");
+    const memory = await planner.remember({ content: "Once." });
+    expect(network.lost).toBe(1);
+    expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+  });
+
+  it("to a handoff sends it once [OPS-5]", async () => {
+    network.loseAnswerTo("POST /v1/handoffs");
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    expect(network.lost).toBe(1);
+    expect((await coder.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+  });
+
+  it("to accepting is the same work, tried once [OPS-5]", async () => {
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    network.loseAnswerTo("POST /v1/inbox/accept");
+    const work = (await coder.accept()) as Work;
+    expect([network.lost, work.id, work.attempt]).toEqual([1, sent.id, 1]);
+    expect(await hub.attempts(sent.id)).toEqual([]);
+  });
+
+  it("to completing completes it once, and says so [OPS-5]", async () => {
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    network.loseAnswerTo("/complete");
+    expect(await work.complete({ summary: "Done" })).toMatchObject({ kind: "settled" });
+    expect(network.lost).toBe(1);
+    expect(await sent.completed()).toMatchObject({ result: { summary: "Done" } });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("to handing on sends the next envelope once [OPS-5]", async () => {
+    await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    network.loseAnswerTo("/handoff ");
+    const sent = await work.handoff({ to: "planner" });
+    if (sent.kind !== "sent") throw new Error("it was added to");
+    expect(network.lost).toBe(1);
+    expect((await planner.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+  });
+
+  it("to asking whether an effect begins lets it happen once [OPS-5]", async () => {
+    let times = 0;
+    network.loseAnswerTo("POST /v1/once/begin");
+    expect(await coder.once("deploy", () => ++times)).toMatchObject({ kind: "done", result: 1 });
+    expect([network.lost, times]).toEqual([1, 1]);
+    expect(await coder.once("deploy", () => ++times)).toMatchObject({ again: true, result: 1 });
+  });
+});
+
+/** The hub dies with the answer: what it remembered of the call dies with it, what it stored does not. */
+describe("an answer that got lost with the hub", { timeout: 60_000 }, () => {
+  async function scene() {
+    const file = join(tempFolder(), "hub.db");
+    const served = await serveElsewhere(file);
+    const network = await lossyNetwork(served.address);
+    const hub = await open(network.address);
+    const planner = await hub.agent("planner", { role: "planner" });
+    const coder = await hub.agent("coder", { role: "coder" });
+    /** Carries a call out whose answer is lost, with the hub that gave it. */
+    const lose = async <T>(text: string, call: () => Promise<T>): Promise<T> => {
+      network.loseAnswerTo(text);
+      const answer = call();
+      while (network.lost === 0) await new Promise((done) => setTimeout(done, 1));
+      await kill(served);
+      await serveElsewhere(file, served.port);
+      return answer;
+    };
+    return { hub, planner, coder, lose };
+  }
+
+  it("to remembering is the memory that was stored [OPS-5]", async () => {
+    const { hub, planner, lose } = await scene();
+    const memory = await lose("POST /v1/memories", () => planner.remember({ content: "Once." }));
+    expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+  });
+
+  it("to a handoff is the handoff that was sent [OPS-5]", async () => {
+    const { planner, coder, lose } = await scene();
+    const draft = { to: "coder", task: "t", intent: "Go" };
+    const sent = await lose("POST /v1/handoffs", () => planner.handoff(draft));
+    expect((await coder.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+  });
+
+  it("to completing says that it is completed [OPS-5]", async () => {
+    const { hub, planner, coder, lose } = await scene();
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    const settled = await lose("/complete", () => work.complete({ summary: "Done" }));
+    expect(settled).toMatchObject({
+      kind: "settled",
+      delivery: { id: sent.id, state: "completed" },
+    });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("to handing on is the envelope that was sent [OPS-5]", async () => {
+    const { planner, coder, lose } = await scene();
+    await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    const sent = await lose("/handoff ", () => work.handoff({ to: "planner" }));
+    if (sent.kind !== "sent") throw new Error("it was added to");
+    expect((await planner.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+  });
+});

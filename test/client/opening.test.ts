@@ -1,0 +1,114 @@
+/** Opening a hub over HTTP: what is refused before anything is sent, and what is told when it cannot be reached. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { listen } from "../../src/http/listen.ts";
+import { generateKey, openHub } from "../../src/index.ts";
+import { openLocalHub } from "../../src/open-hub.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { refusal } from "../behaviour/support.ts";
+import { open, serveHere } from "./support.ts";
+
+/** Something that answers, and is no hub. */
+async function strange(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("a hub over HTTP", () => {
+  it("knows its address, its workspace, and who may call [OPS-5]", async () => {
+    const address = await serveHere({ workspace: "ours" });
+    const hub = await open(`${address}/`);
+    expect([hub.store, hub.workspace]).toEqual([address, "ours"]);
+    const theirs = await open(address, { workspace: "Größe 1" });
+    await theirs.agent("jürgen", { role: "prüfer" });
+    expect(await hub.agents()).toEqual([]);
+    expect((await theirs.agents()).map(({ id }) => id)).toEqual(["jürgen"]);
+    const memory = await (await theirs.agent("jürgen")).remember({ content: "Schön." });
+    expect(memory.agent).toBe("jürgen");
+  });
+
+  it.each([
+    ["limits", { limits: { leaseMs: 1 } }],
+    ["clock", { clock: new VirtualClock() }],
+    ["route", { route: () => "coder" }],
+    ["embedder", { embedder: false as const }],
+    ["token", { token: "two words" }],
+    ["patienceMs", { patienceMs: -1 }],
+    ["workspace", { workspace: "\0" }],
+    ["known", { known: "perhaps" as never }],
+  ])("refuses what is not for it: %s [OPS-5]", async (path, options) => {
+    const fetch = () => Promise.reject(new Error("nothing may be sent"));
+    const error = await refusal(openHub("http://localhost:1", { fetch, ...options }));
+    expect([error.code, error.path]).toEqual(["invalid_input", path]);
+  });
+
+  it("takes no name or password in its address [OPS-6]", async () => {
+    for (const address of ["http://me:secret@localhost:1", "http://localhost:1/?token=secret"]) {
+      const error = await refusal(openHub(address));
+      expect([error.code, error.path]).toEqual(["invalid_input", "address"]);
+      expect(JSON.stringify(error)).not.toContain("secret");
+    }
+  });
+
+  it("is asked with its token, which is nowhere to be seen [OPS-5 OPS-6]", async () => {
+    const local = await openLocalHub("memory:");
+    await local.agent("coder", { role: "coder" });
+    const { token } = await local.tokens.add({ agent: "coder", access: "agent" });
+    const listening = await listen(local, { port: 0, requireTokens: true });
+    onTestFinished(() => listening.close());
+    expect((await refusal(openHub(listening.address))).code).toBe("unauthenticated");
+    const hub = await open(listening.address, { token });
+    expect(hub.store).toBe(listening.address);
+    const coder = await hub.agent("coder");
+    expect((await coder.remember({ content: "In." })).agent).toBe("coder");
+    const elsewhere = refusal(openHub(listening.address, { token, workspace: "other" }));
+    expect(await elsewhere).toMatchObject({ code: "invalid_input", path: "workspace" });
+  });
+
+  it("never sends an agent's key [OPS-6]", async () => {
+    const hub = await open(await serveHere());
+    const error = await refusal(hub.agent("coder", { key: generateKey() }));
+    expect([error.code, error.path]).toEqual(["invalid_input", "profile.key"]);
+    expect(await hub.agents()).toEqual([]);
+  });
+
+  it("says that it cannot be reached, and that trying later may help [OPS-5]", async () => {
+    const address = await strange((_, response) => response.end());
+    const gone = new URL(address);
+    gone.port = String(Number(gone.port) === 1 ? 2 : 1);
+    const error = await refusal(openHub(gone.origin, { patienceMs: 100 }));
+    expect(error).toMatchObject({ code: "hub_unreachable", retryable: true });
+    expect(error.message).toContain(gone.origin);
+  });
+
+  it.each([
+    ["a page", 404, "text/html", "<h1>Not here</h1>"],
+    ["half an answer", 200, "application/json", '{"workspace":'],
+    ["a proxy without a hub", 502, "text/html", "Bad gateway"],
+  ])("is not what answers with %s [OPS-5]", async (_what, status, type, body) => {
+    const address = await strange((_, response) => {
+      response.writeHead(status, { "content-type": type }).end(body);
+    });
+    expect((await refusal(openHub(address, { patienceMs: 100 }))).code).toBe("hub_unreachable");
+  });
+
+  it("waits as long as it is asked to, and tries again [OPS-5]", async () => {
+    const whoAmI = { version: "1", workspace: "w", access: "reader", leaseMs: 60_000 };
+    let calls = 0;
+    const address = await strange((_, response) => {
+      if (++calls > 2) return void response.end(JSON.stringify(whoAmI));
+      const headers = { "content-type": "application/problem+json", "retry-after": "1" };
+      const problem = { code: "rate_limited", message: "Slowly.", hint: "Wait." };
+      response.writeHead(429, headers).end(JSON.stringify(problem));
+    });
+    expect((await open(address)).workspace).toBe("w");
+    expect(calls).toBe(3);
+  });
+});

@@ -1,0 +1,66 @@
+/** A hub that is killed and comes back, on the same file and port: whoever waits on it goes on waiting. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Work } from "../../src/index.ts";
+import { tempFolder } from "../behaviour/support.ts";
+import { kill, open, serveElsewhere } from "./support.ts";
+
+async function scene() {
+  const file = join(tempFolder(), "hub.db");
+  const served = await serveElsewhere(file);
+  const hub = await open(served.address);
+  const planner = await hub.agent("planner", { role: "planner" });
+  const coder = await hub.agent("coder", { role: "coder" });
+  const restart = async () => {
+    await kill(served);
+    return serveElsewhere(file, served.port);
+  };
+  return { hub, planner, coder, restart };
+}
+
+describe("a hub that was killed and comes back", { timeout: 60_000 }, () => {
+  it("has its inboxes read on, and loses nothing that was sent [OPS-5]", async () => {
+    const { planner, coder, restart } = await scene();
+    const inbox = coder.inbox();
+    const next = inbox.next();
+    await planner.remember({ content: "Before." });
+    await restart();
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go on" });
+    const { value: offer } = await next;
+    expect(offer?.id).toBe(sent.id);
+    await (await offer?.accept())?.complete({ summary: "Done" });
+    expect(await sent.completed()).toMatchObject({ kind: "completed" });
+    await inbox.return(undefined);
+  });
+
+  it("answers whoever waited for the end of a handoff [OPS-5]", async () => {
+    const { planner, coder, restart } = await scene();
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    const ended = sent.completed();
+    const waiting = coder.accept({ wait: true });
+    await restart();
+    await work.note("Still mine.");
+    await work.complete({ summary: "Done" });
+    expect(await ended).toMatchObject({ kind: "completed", result: { summary: "Done" } });
+    const other = await planner.handoff({ to: "coder", task: "u", intent: "Next" });
+    expect((await waiting)?.id).toBe(other.id);
+  });
+
+  it("leaves work with who holds it, whose signal stays quiet until it is taken back [OPS-5]", async () => {
+    const { planner, coder, restart } = await scene();
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    const { signal } = work;
+    await restart();
+    expect(await work.complete().then(({ kind }) => kind)).toBe("settled");
+    expect(signal.aborted).toBe(false);
+    const again = await planner.handoff({ to: "coder", task: "u", intent: "Go" });
+    const next = (await coder.accept()) as Work;
+    const taken = new Promise((resolve) => next.signal.addEventListener("abort", resolve));
+    expect(await again.cancel("No need")).toBe(true);
+    await taken;
+    expect(next.signal.reason).toMatchObject({ code: "cancelled" });
+    expect((await sent.status()).state).toBe("completed");
+  });
+});
