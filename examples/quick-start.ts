@@ -1,14 +1,10 @@
 import { openHub } from "batonpass";
 
 await using hub = await openHub(); // .baton/hub.db, or what BATON_STORE names
-
 const planner = await hub.agent("planner", { role: "planner" });
 const coder = await hub.agent("coder", { role: "coder" });
 
-const plan = await planner.remember({
-  type: "plan",
-  content: "Extract the JWT validator, then rate-limit logins.",
-});
+const plan = await planner.remember({ type: "plan", content: "Extract validateToken() first." });
 
 const sent = await planner.handoff({
   to: "coder",

@@ -33,7 +33,14 @@ import { joinHandoffs } from "./delivery/join-handoffs.ts";
 import type { LookoutOptions } from "./delivery/lookout.ts";
 import type { Noted } from "./delivery/note.ts";
 import { LocalOffer, type Offer } from "./delivery/offer.ts";
-import { beginOnce, keyWithin, type Once, once, recordOnce, resolveOnce } from "./delivery/once.ts";
+import {
+  beginOnce,
+  keyWithin,
+  type Once,
+  once,
+  recordBegun,
+  resolveOnce,
+} from "./delivery/once.ts";
 import { type Approval, approve, type Edit, edit, reject, reply } from "./delivery/person.ts";
 import type { Sending } from "./delivery/plan.ts";
 import { replay } from "./delivery/replay.ts";
@@ -592,7 +599,7 @@ export class LocalAgent {
   recordOnce(key: string, result: unknown, handle?: string): Promise<void> {
     return this.#call(async () => {
       const own = handle === undefined ? key : keyWithin(deliveryOf(handle), key);
-      await recordOnce(this.#workspace, this.id, own, result);
+      await recordBegun(this.#workspace, this.id, own, result);
     });
   }
 

@@ -200,6 +200,9 @@ interface BatonErrorInit {
   readonly cause?: unknown;
 }
 
+/** Enough to mend an input by; without a bound, the answer to a bad one is many times its size. */
+const MOST_VIOLATIONS = 100;
+
 export class BatonError extends Error {
   override readonly name = "BatonError";
   readonly code: ErrorCode;
@@ -212,7 +215,7 @@ export class BatonError extends Error {
   constructor(code: ErrorCode, init: BatonErrorInit) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
     this.code = code;
-    this.violations = init.violations ?? [];
+    this.violations = (init.violations ?? []).slice(0, MOST_VIOLATIONS);
     this.path = init.path ?? this.violations[0]?.path ?? "";
     this.hint = init.hint;
     this.retryable = ERROR_CODES[code].retryable;

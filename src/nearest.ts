@@ -1,5 +1,9 @@
+/** Whoever wrote more than this did not mistype a name; comparing takes as long as it is long. */
+const LONGEST = 200;
+
 /** The names somebody may have meant, for hints: at most three, nearest first. */
 export function nearestNames(wanted: string, known: readonly string[]): string[] {
+  if (wanted.length > LONGEST) return [];
   const most = Math.max(2, Math.floor(wanted.length / 3));
   return known
     .map((name) => ({ name, distance: editDistance(wanted.toLowerCase(), name.toLowerCase()) }))

@@ -24,7 +24,7 @@ import { defaultFile, fileOf, storeMissing } from "./store-file.ts";
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
   const chosen = chosenAddress(address);
-  if (!/^https?:/i.test(chosen)) return openLocalHub(chosen, options);
+  if (typeof chosen !== "string" || !/^https?:/i.test(chosen)) return openLocalHub(chosen, options);
   // Loaded when it is asked for: whoever has the store at hand needs none of it.
   const { openRemoteHub } = await import("./client/open.ts");
   const token = options.token ?? (process.env["BATON_TOKEN"] || undefined);

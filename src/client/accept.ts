@@ -22,13 +22,13 @@ export async function acceptNext<T>(
   { receipt, wait, signal, ...which }: Choice,
 ): Promise<Work<T> | undefined> {
   if (typeof receipt !== "function") {
-    const form = await acceptFirst(station.wire, { ...which, receipt }, { wait, signal });
+    const form = await acceptFirst(station, { ...which, receipt }, { wait, signal });
     return form && new RemoteWork<T>(station, form);
   }
   const found = await acceptWaiting(station, which, receipt);
   if (found !== undefined || !wait) return found && new RemoteWork<T>(station, found);
   for (;;) {
-    const offer = await claimNext(station.wire, which, { wait, signal });
+    const offer = await claimNext(station, which, { wait, signal });
     if (offer === undefined) return undefined;
     const work = await taken<T>(station, offer, receipt);
     if (work !== undefined) return work;

@@ -56,7 +56,7 @@ import type { TraceStep } from "../memory/trace.ts";
 import type { TracesQuery } from "../memory/traces.ts";
 import type { OutputOf } from "../wire/calls.ts";
 import { acceptNext } from "./accept.ts";
-import { besides } from "./besides.ts";
+import { besides, withoutListener } from "./besides.ts";
 import { claimNext } from "./claims.ts";
 import { RemoteFailures } from "./failures.ts";
 import { memoryLines } from "./keeping.ts";
@@ -78,6 +78,8 @@ export interface Session {
   readonly lease: Station["lease"];
   /** Undefined: the one that everybody is on. */
   readonly branch?: string | undefined;
+  /** What the session has in hand, where it is known that nobody else acts in it. */
+  readonly hands: Station["hands"];
   /** Of the same session on another branch: what it has traced, in order. */
   readonly traces?: RemoteTraces | undefined;
 }
@@ -96,13 +98,13 @@ export class RemoteAgent implements Agent {
   readonly failures: RemoteFailures;
 
   constructor(base: Base, info: AgentInfo, session: Session) {
-    const { instance, branch, lease } = session;
+    const { instance, branch, lease, hands } = session;
     const silentMs = lease === "session" ? base.sessionMs : undefined;
     const wire = base.wire.as({ agent: info.id, session: instance, branch, silentMs });
     const traces = session.traces ?? new RemoteTraces(wire, base.tally);
     this.#base = base;
     this.#session = { ...session, traces };
-    this.#station = { ...base, wire, info, lease, traces };
+    this.#station = { ...base, wire, info, lease, traces, hands };
     this.#wire = wire;
     this.info = info;
     this.context = new RemoteSharedContext(wire, info.role);
@@ -194,12 +196,12 @@ export class RemoteAgent implements Agent {
   }
 
   redact(target: RedactTarget, reason: string, options: RedactOptions = {}): Promise<RedactReport> {
-    const { onProgress, ...rest } = options;
+    const { onProgress, rest } = withoutListener(options);
     return this.#wire.call("redact", besides(rest, { target, reason }), { onProgress, long: true });
   }
 
   prune(options: PruneOptions = {}): Promise<PruneReport> {
-    const { onProgress, ...rest } = options;
+    const { onProgress, rest } = withoutListener(options);
     return this.#wire.call("prune", rest, { onProgress, long: true });
   }
 
@@ -360,7 +362,7 @@ export class RemoteAgent implements Agent {
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
     const { task, ...waiting } = checkedInbox(options);
     for (;;) {
-      const offer = await claimNext(this.#wire, { task }, waiting);
+      const offer = await claimNext(this.#station, { task }, waiting);
       if (offer === undefined) return;
       yield new RemoteOffer<T>(this.#station, offer);
     }

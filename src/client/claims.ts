@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { OfferForm, WorkForm } from "../delivery/forms.ts";
 import type { InputOf } from "../wire/calls.ts";
 import { PATIENCE } from "./patience.ts";
+import type { Station } from "./station.ts";
 import type { CallOptions, Wire } from "./wire.ts";
 
 export interface Waiting {
@@ -16,12 +17,13 @@ export interface Waiting {
 
 /** The next offer; undefined when there is none, or the signal or the closing of the hub ended the wait. */
 export function claimNext(
-  wire: Wire,
+  station: Station,
   which: Omit<InputOf<"claim">, "waitMs">,
   waiting: Waiting,
 ): Promise<OfferForm | undefined> {
+  const { wire } = station;
   const input = { ...which, waitMs: waiting.wait ? PATIENCE.waitMs : 0 };
-  return taking(wire, waiting, {
+  return taking(station, waiting, {
     ask: async (options) => (await wire.call("claim", input, options)).offer,
     putBack: ({ handle }, options) => wire.call("releaseOffer", { handle }, options),
   });
@@ -29,12 +31,13 @@ export function claimNext(
 
 /** The same, accepted in one step. */
 export function acceptFirst(
-  wire: Wire,
+  station: Station,
   choice: Omit<InputOf<"accept">, "waitMs">,
   waiting: Waiting,
 ): Promise<WorkForm | undefined> {
+  const { wire } = station;
   const input = { ...choice, waitMs: waiting.wait ? PATIENCE.waitMs : 0 };
-  return taking(wire, waiting, {
+  return taking(station, waiting, {
     ask: async (options) => (await wire.call("accept", input, options)).work,
     putBack: ({ handle }, options) => wire.call("release", { handle }, options),
   });
@@ -45,21 +48,31 @@ interface Taking<Form> {
   readonly putBack: (form: Form, options: CallOptions) => Promise<unknown>;
 }
 
-function taking<Form>(
-  wire: Wire,
+interface Watched<Form> extends Taking<Form> {
+  /** It is asked again: an earlier try may have taken something. */
+  readonly onAgain: () => void;
+  /** There was nothing yet. */
+  readonly onNothing: () => Promise<void>;
+}
+
+function taking<Form extends { readonly handle: string }>(
+  { wire, hands }: Station,
   waiting: Waiting,
   taking: Taking<Form>,
 ): Promise<Form | undefined> {
   const { connection } = wire;
   // A hub that is closed has no more work; only who asks a closed hub anew is told off.
   if (connection.closing.aborted) return Promise.reject(connection.closedHere);
-  return connection.track(untilTaken(wire, waiting, taking));
+  const onAgain = () => hands?.doubt();
+  const onNothing = async () => hands?.whileWaiting(wire);
+  const take = () => untilTaken(wire, waiting, { ...taking, onAgain, onNothing });
+  return connection.track(hands === undefined ? take() : hands.taking(wire, take));
 }
 
 async function untilTaken<Form>(
   { connection }: Wire,
   { wait, signal }: Waiting,
-  taking: Taking<Form>,
+  taking: Watched<Form>,
 ): Promise<Form | undefined> {
   const { closing } = connection;
   const isOver = (): boolean => closing.aborted || signal?.aborted === true;
@@ -67,9 +80,10 @@ async function untilTaken<Form>(
   while (!isOver()) {
     const key = randomUUID();
     try {
-      const found = await taking.ask({ key, signal, ...waits });
+      const found = await taking.ask({ key, signal, onAgain: taking.onAgain, ...waits });
       if (found !== null) return found;
       if (!wait) return undefined;
+      await taking.onNothing();
     } catch (error) {
       if (!isOver()) throw error;
       void connection.track(putBack(taking, key));

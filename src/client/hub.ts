@@ -58,9 +58,11 @@ import type { SqlAnswer, SqlOptions } from "../memory/sql.ts";
 import type { TraceCounts } from "../memory/trace-log.ts";
 import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces.ts";
 import type { OutputOf } from "../wire/calls.ts";
+import { ownSession } from "../wire/own-session.ts";
 import { RemoteAgent } from "./agent.ts";
-import { besides } from "./besides.ts";
+import { besides, withoutListener } from "./besides.ts";
 import { RemoteHubFailures } from "./failures.ts";
+import { Hands } from "./hands.ts";
 import { backupTo, exportLines, exportTo, importFrom, memoryLines } from "./keeping.ts";
 import { keyNotSent } from "./options.ts";
 import { RemoteHubContext } from "./shared-context.ts";
@@ -107,13 +109,16 @@ export class RemoteHub implements Hub {
   }
 
   async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
-    const { instance = this.#base.ids.mint("session"), lease } = checkedSession(session);
+    const { instance: named, lease } = checkedSession(session);
+    const { ids, bound } = this.#base;
+    const instance = ownSession(bound, named ?? ids.mint("session"));
+    const hands = named === undefined ? new Hands(instance) : undefined;
     if (profile?.key !== undefined) throw keyNotSent(name);
     const info =
       profile === undefined
         ? await this.#wire.call("getAgent", { name })
         : await this.#wire.call("registerAgent", { name, profile });
-    return new RemoteAgent(this.#base, info, { instance, lease });
+    return new RemoteAgent(this.#base, info, { instance, lease, hands });
   }
 
   agents(): Promise<AgentInfo[]> {
@@ -330,7 +335,7 @@ export class RemoteHub implements Hub {
   }
 
   prune(options: PruneOptions = {}): Promise<PruneReport> {
-    const { onProgress, ...rest } = options;
+    const { onProgress, rest } = withoutListener(options);
     return this.#wire.call("prune", rest, { onProgress, long: true });
   }
 

@@ -1,6 +1,6 @@
 /** A workspace out and in over HTTP: lines as they come, into files of this end and from them. */
 import { createReadStream } from "node:fs";
-import type { BackupOptions, BackupReport } from "../keeping/backup.ts";
+import { type BackupOptions, type BackupReport, checkedBackup } from "../keeping/backup.ts";
 import {
   type ExportOptions,
   type ExportReport,
@@ -9,6 +9,7 @@ import {
   writeExport,
 } from "../keeping/export.ts";
 import {
+  checkedImport,
   checkedSource,
   checkFile,
   type ImportOptions,
@@ -19,6 +20,7 @@ import type { KeepingQuery } from "../keeping/query.ts";
 import { DEFAULT_LIMITS } from "../limits.ts";
 import { queryOf } from "../wire/address.ts";
 import { type Method, STREAMS } from "../wire/routes.ts";
+import { requireFields } from "./besides.ts";
 import { linesOf } from "./lines.ts";
 import type { Wire } from "./wire.ts";
 
@@ -40,8 +42,9 @@ export async function backupTo(
   wire: Wire,
   workspace: string,
   given: string,
-  { onProgress }: BackupOptions,
+  options: BackupOptions,
 ): Promise<BackupReport> {
+  const { onProgress } = checkedBackup(options);
   const { file, bytes, sha256, counts } = await exportTo(wire, workspace, given, {
     onProgress: (progress) => onProgress?.({ phase: "copying", ...progress }),
   });
@@ -55,7 +58,8 @@ export async function importFrom(
   options: ImportOptions,
 ): Promise<ImportReport> {
   const source = checkedSource(given);
-  if (typeof source === "string") await checkFile({ limits: DEFAULT_LIMITS }, source, options);
+  const listening = checkedImport(options);
+  if (typeof source === "string") await checkFile({ limits: DEFAULT_LIMITS }, source, listening);
   const chunks = typeof source === "string" ? createReadStream(source) : source;
   const outgoing = {
     ...addressOf("import"),
@@ -82,6 +86,7 @@ async function* streamed(
   name: "export" | "memories",
   query: object,
 ): AsyncGenerator<string, void, undefined> {
+  requireFields(query);
   const { method, path } = addressOf(name);
   const asked = queryOf(query as Record<string, unknown>);
   const full = asked === "" ? path : `${path}?${asked}`;

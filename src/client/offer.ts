@@ -87,13 +87,17 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     const { handle, envelope } = this.#form;
     const said = { handle, envelope: envelope.id, reason };
     const outcome = await this.#station.wire.call("declineOffer", said);
-    if (outcome.kind === "settled") return outcome;
+    if (outcome.kind === "settled") {
+      this.#station.hands?.letGo(handle);
+      return outcome;
+    }
     this.#form = { ...this.#form, envelope: outcome.envelope as Envelope };
     return { kind: "extended", envelope: this.envelope };
   }
 
   async release(): Promise<void> {
     await this.#station.wire.call("releaseOffer", { handle: this.handle });
+    this.#station.hands?.letGo(this.handle);
   }
 
   async #accepted(receipt: Receipt | undefined): Promise<Work<T>> {

@@ -24,10 +24,10 @@ export async function openRemoteHub(address: string, options: HubOptions): Promi
     throw otherWorkspace(workspace, who.workspace);
   }
   const ids = randomIds(systemClock);
-  const { leaseMs } = who;
+  const { leaseMs, agent: bound } = who;
   const tally = new TraceTally();
   const payloads = new PayloadTypes();
   const { known, sessionMs } = options;
-  const kept = { wire, payloads, ids, leaseMs, sessionMs, tally, known };
+  const kept = { wire, payloads, ids, bound, leaseMs, sessionMs, tally, known };
   return new RemoteHub(kept, { ...options, workspace: who.workspace });
 }

@@ -43,6 +43,7 @@ const SUBJECTS: Partial<Record<CallName, Subject>> = {
   known: memoryIn("memory"),
   note: memoryIn("note"),
   trace: { code: "invalid_memory", of: ({ steps }) => kept(steps) },
+  importMarkdown: { code: "invalid_input", of: ({ text }) => text, path: "document" },
   complete: RESULT,
   recordOnce: RESULT,
   resolveOnce: RESULT,

@@ -4,6 +4,7 @@ import type { PayloadTypes } from "../envelope/payload.ts";
 import type { HubOptions } from "../hub.ts";
 import type { Ids } from "../ids.ts";
 import type { AgentInfo } from "../memory/agents.ts";
+import type { Hands } from "./hands.ts";
 import type { RemoteTraces, TraceTally } from "./traces.ts";
 import type { Wire } from "./wire.ts";
 
@@ -13,6 +14,8 @@ export interface Base {
   /** Schemas of payloads are functions: they are kept here, and what is sent is held against them here. */
   readonly payloads: PayloadTypes;
   readonly ids: Ids;
+  /** The one agent that the token is of, if it is of one. */
+  readonly bound: string | undefined;
   readonly leaseMs: number;
   /** How long a session may be silent, where that is said. */
   readonly sessionMs: HubOptions["sessionMs"];
@@ -26,4 +29,6 @@ export interface Station extends Base {
   readonly info: AgentInfo;
   readonly lease: LeaseKind;
   readonly traces: RemoteTraces;
+  /** Undefined for a session that may be at work elsewhere too. */
+  readonly hands: Hands | undefined;
 }

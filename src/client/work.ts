@@ -80,6 +80,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     this.#leaseUntil = form.delivery.leaseUntil;
     this.#newest = form.envelope.id;
     this.#conflicts = form.conflicts;
+    station.hands?.hold(form.handle);
     station.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
     if (station.lease === "session") return;
     const beat = Math.min(station.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
@@ -474,6 +475,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   #end(): void {
     this.#settled = true;
+    this.#station.hands?.letGo(this.handle);
     clearInterval(this.#heartbeat);
     this.#listening?.abort();
     this.#station.wire.connection.closing.removeEventListener("abort", this.#onClosing);

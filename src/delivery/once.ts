@@ -61,6 +61,21 @@ export async function recordOnce(
   await record(workspace, { by, name: keyOf(key), result, basedOn: 1 });
 }
 
+/** The same by a door, where anybody may come with any key: it is for whoever began it to say. */
+export async function recordBegun(
+  workspace: Workspace,
+  by: string,
+  key: string,
+  result: unknown,
+): Promise<void> {
+  const name = keyOf(key);
+  const effect = entryValue<Effect>(await workspace.store.findEntry(workspace.name, ONCE, name));
+  if (effect === undefined || (effect.state === "begun" && effect.by !== by)) {
+    throw notBegun(name, effect?.by);
+  }
+  await recordOnce(workspace, by, name, result);
+}
+
 const keyOf = (key: unknown): string =>
   parseOr(Name, key, { code: "invalid_input", what: "The key", prefix: "key" });
 
@@ -117,6 +132,20 @@ async function record(
   const put = await workspace.store.putEntry(workspace.name, { kind: ONCE, name, value, basedOn });
   if (put.kind === "changed") throw recorded(name);
 }
+
+const notBegun = (name: string, by: string | undefined): BatonError =>
+  new BatonError("not_permitted", {
+    message:
+      by === undefined
+        ? `Nobody has begun "${name}".`
+        : `"${name}" was begun by "${by}", who says what came of it.`,
+    path: "key",
+    hint:
+      by === undefined
+        ? "Say that it begins before it does."
+        : "Where that one cannot any more: look at the world, and say it with resolve().",
+    details: { key: name, ...(by === undefined ? {} : { by }) },
+  });
 
 function recorded(name: string): BatonError {
   return new BatonError("id_conflict", {

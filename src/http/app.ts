@@ -62,6 +62,8 @@ export interface App {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
+  /** Told of what can only be a bug of ours. */
+  readonly report: (bug: unknown) => void;
   /** Steps that are the same for all: who is it, may it do this, how often. */
   admit(request: Request, needs: Operation<CallName>["access"]): Promise<Caller>;
   actingFor(
@@ -106,6 +108,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     sessions,
     metrics,
     closing: closing.signal,
+    report,
     async admit(request, needs) {
       const caller = await callerOf(request, hub, options.open ?? false).catch((error: unknown) => {
         strangers.take("");
@@ -113,6 +116,9 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       });
       limiter.take(caller.id);
       requireAccess(caller, needs);
+      const { agent, bound } = caller;
+      // Whoever names another than its token's agent is refused, also where nobody would act.
+      if (bound !== undefined && agent !== bound) await app.actingFor(request, caller).agent();
       return caller;
     },
     actingFor(request, caller, { tell = () => {}, key } = {}) {
@@ -127,7 +133,9 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
         key,
         named: caller.agent,
         agent,
-        reader: async () => (caller.agent === undefined ? inWorkspace : agent()),
+        // A branch is read by an agent, or not at all: never the trunk in its place.
+        reader: async () =>
+          caller.agent === undefined && branch === undefined ? inWorkspace : agent(),
         get signal() {
           return AbortSignal.any([request.signal, closing.signal]);
         },
@@ -184,7 +192,8 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     };
     if (key === undefined) return respond(await run());
     const who = JSON.stringify([caller.workspace, caller.id, caller.agent]);
-    const same = { caller: who, key, request: JSON.stringify([name, input]) };
+    const asked = [name, input, request.headers.get(HEADERS.branch)];
+    const same = { caller: who, key, request: JSON.stringify(asked) };
     return respond(await replies.once(same, run));
   };
 
@@ -207,10 +216,11 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       try {
         checkCaller(request, guard);
       } catch (error) {
-        return safe(respond(problemReply(told(error, report))), {});
+        return safe(await app.answered("refused", request, () => Promise.reject(error)), {});
       }
       const sharing = sharingHeaders(request, guard);
       if (request.method === "OPTIONS") return safe(preflight(request, guard), sharing);
+      if (request.method === "HEAD") return safe(await withoutBody(app.hono, request), sharing);
       return safe(await app.hono.fetch(request), sharing);
     },
     close: () => closing.abort(),
@@ -244,6 +254,13 @@ function safe(response: Response, sharing: Readonly<Record<string, string>>): Re
   return response;
 }
 
+/** As GET answers, and nothing that streams is left open. */
+async function withoutBody(hono: Hono, request: Request): Promise<Response> {
+  const whole = await hono.fetch(new Request(request, { method: "GET" }));
+  await whole.body?.cancel();
+  return new Response(null, { status: whole.status, headers: whole.headers });
+}
+
 const LINES = "application/x-ndjson";
 
 const wantsLines = (request: Request): boolean =>
@@ -256,10 +273,10 @@ function lines(
   caller: Caller,
   run: (acting: Acting) => Promise<unknown>,
 ): Response {
-  const told: string[] = [];
+  const said: string[] = [];
   let wake = Promise.withResolvers<void>();
   const say = (line: object): void => {
-    told.push(`${JSON.stringify(line)}\n`);
+    said.push(`${JSON.stringify(line)}\n`);
     wake.resolve();
   };
   let over = false;
@@ -267,7 +284,7 @@ function lines(
   run(acting)
     .then(
       (answer) => say({ answer: answer ?? null }),
-      (error: unknown) => say({ problem: problemOf(toldPlainly(error)) }),
+      (error: unknown) => say({ problem: problemOf(told(error, app.report)) }),
     )
     .finally(() => {
       over = true;
@@ -275,19 +292,15 @@ function lines(
     });
   async function* pieces(): AsyncGenerator<string, void, undefined> {
     for (;;) {
-      yield told.splice(0).join("");
-      if (over && told.length === 0) return;
+      yield said.splice(0).join("");
+      if (over && said.length === 0) return;
       await wake.promise;
       wake = Promise.withResolvers<void>();
     }
   }
-  return new Response(
-    bodyOf(pieces(), () => {}),
-    { headers: { "content-type": LINES } },
-  );
+  const body = bodyOf(pieces(), { onError: (error) => told(error, app.report) });
+  return new Response(body, { headers: { "content-type": LINES } });
 }
-
-const toldPlainly = (error: unknown): BatonError => told(error, () => {});
 
 /** Whether it is called in another way, or not at all. */
 function unknownCall(hono: Hono, request: Request): BatonError {

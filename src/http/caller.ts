@@ -29,7 +29,7 @@ export async function callerOf(request: Request, hub: LocalHub, open: Open): Pro
   const named = header(request, HEADERS.agent, "The agent");
   const token = tokenIn(request);
   if (token === undefined) {
-    if (open === false) throw unauthenticated("missing");
+    if (open === false || isForwarded(request)) throw unauthenticated("missing");
     const workspace = header(request, HEADERS.workspace, "The workspace") ?? hub.workspace;
     return { id: "open", workspace, access: open, agent: named, bound: undefined };
   }
@@ -39,6 +39,11 @@ export async function callerOf(request: Request, hub: LocalHub, open: Open): Pro
   const bound = bearer.agent === ANY_AGENT ? undefined : bearer.agent;
   return { id, workspace, access, agent: named ?? bound, bound };
 }
+
+/** Said by whatever stands between: then nobody knows that the caller is on this machine. */
+const FORWARDED = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] as const;
+
+const isForwarded = ({ headers }: Request): boolean => FORWARDED.some((name) => headers.has(name));
 
 function tokenIn(request: Request): string | undefined {
   const said = request.headers.get("authorization");

@@ -1,5 +1,6 @@
 /** A request's input: what stands in its address, its query and its body, put together. */
 import * as z from "zod";
+import { clip } from "../clip.ts";
 import { BatonError, isBatonError } from "../errors.ts";
 import { nearestNames } from "../nearest.ts";
 import { jsonIn } from "../wire/address.ts";
@@ -33,7 +34,7 @@ export async function decode(operation: Described, read: Read): Promise<Input> {
 }
 
 /** JSON where it is JSON, else the text; and always the text where only a text can be meant. */
-function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
+export function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
   const input = new Map<string, unknown>(); // A query can name __proto__ too.
   for (const [name, text] of query) {
     if (input.has(name)) throw twice(name);
@@ -99,15 +100,16 @@ export async function textOf(request: Request, most: number): Promise<string> {
     });
   }
   try {
-    if (said !== null) return await request.text(); // Node reads no more than was said.
+    // Node reads no more than was said.
+    if (said !== null) return UTF8.decode(await request.arrayBuffer());
     return await atMost(request.body, most);
   } catch (error) {
-    throw isBatonError(error) ? error : cutOff(error);
+    throw isBatonError(error) ? error : unreadable(error);
   }
 }
 
 async function atMost(body: ReadableStream<Uint8Array>, most: number): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: false });
+  const decoder = new TextDecoder("utf-8", { fatal: true }); // Keeps half a character for the next chunk.
   let text = "";
   let bytes = 0;
   for await (const chunk of body) {
@@ -116,6 +118,28 @@ async function atMost(body: ReadableStream<Uint8Array>, most: number): Promise<s
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
+}
+
+/** What a body is read by: bytes that are no text are refused rather than stored as something else. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+const unreadable = (error: unknown): BatonError =>
+  (error as NodeJS.ErrnoException).code === "ERR_ENCODING_INVALID_ENCODED_DATA"
+    ? new BatonError("invalid_input", {
+        message: "The body is no UTF-8.",
+        path: "body",
+        hint: "JSON is sent as UTF-8, whatever the text was written in.",
+        cause: error,
+      })
+    : cutOff(error);
+
+/** A body piece by piece, however long. */
+export async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    if (body !== null) yield* body;
+  } catch (error) {
+    throw cutOff(error);
+  }
 }
 
 /** Its sender has gone, or has broken off in the middle: no mistake of ours. */
@@ -142,14 +166,17 @@ const twice = (name: string): BatonError =>
     hint: "Give it once: in the path, the query or the body, as the reference says.",
   });
 
+/** Of a name that is said back. */
+const SHOWN = 100;
+
 function refuseUnknown(schema: z.ZodObject, input: Input): void {
   for (const name of Object.keys(input)) {
     if (Object.hasOwn(schema.shape, name)) continue;
     const known = Object.keys(schema.shape);
     const [near] = nearestNames(name, known);
     throw new BatonError("invalid_input", {
-      message: `There is no field "${name}" here.`,
-      path: name,
+      message: `There is no field "${clip(name, SHOWN)}" here.`,
+      path: clip(name, SHOWN),
       hint:
         near === undefined
           ? `Known fields: ${known.join(", ") || "none"}.`

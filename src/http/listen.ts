@@ -3,6 +3,7 @@
  * address takes tokens. Closing lets what is under way be answered, ends what waits, then closes the hub.
  */
 import type { Server } from "node:http";
+import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import { serve } from "@hono/node-server";
 import { BatonError } from "../errors.ts";
@@ -38,27 +39,31 @@ export interface Listening {
 export async function listen(hub: LocalHub, options: ListenOptions = {}): Promise<Listening> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, requireTokens = false, ...rest } = options;
   const isOpen = isLoopback(host) && !requireTokens;
-  const hosts = [...(rest.hosts ?? []), ...(isLoopback(host) ? [] : [host, hostname()])];
+  const hosts = [...(rest.hosts ?? []), host, ...(isLoopback(host) ? [] : [hostname()])];
   const app = httpHub(hub, {
     ...rest,
-    hosts: hosts.map((name) => name.toLowerCase()),
+    hosts: hosts.map((name) => inAddress(name).toLowerCase()),
     open: isOpen ? "coordinator" : false,
   });
   const { promise: bound, resolve, reject } = Promise.withResolvers<number>();
-  const server = serve(
-    {
-      fetch: app.fetch,
-      port,
-      hostname: host,
-      serverOptions: { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS },
-    },
-    (info) => resolve(info.port),
-  ) as Server;
-  server.once("error", (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
+  const refuse = (error: unknown) => cannotListen(error as NodeJS.ErrnoException, host, port);
+  const serving = {
+    fetch: app.fetch,
+    port,
+    hostname: host,
+    serverOptions: { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS },
+  };
+  let server: Server;
+  try {
+    server = serve(serving, (info) => resolve(info.port)) as Server;
+  } catch (error) {
+    throw refuse(error); // A port that is none.
+  }
+  server.once("error", (error) => reject(refuse(error)));
   const boundTo = await bound;
   let closed: Promise<void> | undefined;
   return {
-    address: `http://${host.includes(":") ? `[${host}]` : host}:${boundTo}`,
+    address: `http://${inAddress(host)}:${boundTo}`,
     port: boundTo,
     isOpen,
     close: () => (closed ??= end(server, app, hub)),
@@ -74,6 +79,9 @@ async function end(server: Server, app: { close(): void }, hub: LocalHub): Promi
   clearTimeout(late);
   await hub.close();
 }
+
+/** As it stands in an address, and so in the header that callers name the host by. */
+const inAddress = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
 
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

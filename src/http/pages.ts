@@ -1,10 +1,11 @@
 /** What the hub serves besides calls: health, metrics, its description, the schemas, and MCP. */
-import type { Access } from "../access/levels.ts";
-import { BatonError } from "../errors.ts";
+import { type Access, reaches } from "../access/levels.ts";
+import { BatonError, isBatonError } from "../errors.ts";
 import { mcpFetch } from "../mcp/http.ts";
 import { batonVersion } from "../version.ts";
 import { HEADERS } from "../wire/routes.ts";
 import type { App } from "./app.ts";
+import type { Caller } from "./caller.ts";
 import { frontPage } from "./front-page.ts";
 import { openApi } from "./openapi.ts";
 import { SCHEMA_NAMES, schemaOf } from "./published-schemas.ts";
@@ -45,7 +46,7 @@ export function pagesOf(app: App): void {
   page("/", async (request) => html(frontPage(new URL(request.url).origin)));
   page("/healthz", async () => Response.json({ status: "ok", version: batonVersion() }));
   page("/readyz", async () => {
-    await app.hub.books(); // Reads the store: throws when it cannot.
+    await app.hub.retention(); // Reads one row of the store: throws when it cannot.
     if (app.closing.aborted) throw closing();
     return Response.json({ status: "ready" });
   });
@@ -75,25 +76,39 @@ function mcpRoutes(app: App): void {
   const answer = mcpFetch(async (request) => {
     const caller = await app.admit(request, "agent");
     const { hub, agent } = app.actingFor(request, caller);
-    return { hub, agent: await agent() };
+    const registered = await agent().catch(async (error: unknown) => {
+      if (!mayRegister(error, request, caller)) throw error;
+      await hub.agent(caller.agent as string, { role: "agent" });
+      return agent();
+    });
+    return { hub, agent: registered };
   });
   app.closing.addEventListener("abort", () => void answer.close(), { once: true });
   const serve = (raw: Request, named: string | undefined) =>
     app.answered("mcp", raw, async (about) => {
       about.waits = true;
+      if (app.closing.aborted) throw closing();
       const request = forModel(raw, named);
-      about.caller = await app.admit(request, "agent");
-      const acting = app.actingFor(request, about.caller);
-      await acting.agent().catch(async (error: unknown) => {
-        const isNew = error instanceof BatonError && error.code === "unknown_agent";
-        if (!isNew || about.caller?.agent === undefined || acting.access === "agent") throw error;
-        await acting.hub.agent(about.caller.agent, { role: "agent" });
+      const caller = await app.admit(request, "agent");
+      about.caller = caller;
+      const acting = app.actingFor(request, caller);
+      // Refused here, with the words of every other call; registered once the request was understood.
+      await acting.agent().catch((error: unknown) => {
+        if (!mayRegister(error, request, caller)) throw error;
       });
       return answer(request);
     });
   app.hono.all("/mcp", (c) => serve(c.req.raw, undefined));
   app.hono.all("/mcp/:agent", (c) => serve(c.req.raw, c.req.param("agent")));
 }
+
+/** Whether it is an agent that nobody knows yet, and the caller may act as it and make it known. */
+const mayRegister = (error: unknown, { method }: Request, caller: Caller): boolean =>
+  isBatonError(error) &&
+  error.code === "unknown_agent" &&
+  method === "POST" &&
+  caller.bound === undefined &&
+  reaches(caller.access, "coordinator");
 
 /** As the agent that the path names; and a model thinks between two calls. */
 function forModel(request: Request, agent: string | undefined): Request {

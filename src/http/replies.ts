@@ -63,7 +63,7 @@ export class Replies {
   async #keep(name: string, kept: Kept): Promise<Reply> {
     try {
       const reply = await kept.reply;
-      if (mayChange(reply.status)) this.#drop(name);
+      if (mayChange(reply)) this.#drop(name);
       else if (this.#kept.get(name) === kept) {
         kept.bytes = reply.body.length;
         this.#bytes += kept.bytes;
@@ -93,7 +93,8 @@ export class Replies {
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64");
 
 /** Trying again may go better: such an answer is not kept. */
-const mayChange = (status: number): boolean => status >= 500 || status === 429 || status === 408;
+const mayChange = ({ status, headers }: Reply): boolean =>
+  status >= 500 || status === 408 || headers["retry-after"] !== undefined;
 
 const malformed = (): BatonError =>
   new BatonError("invalid_input", {

@@ -7,6 +7,7 @@ import { requireActing } from "../access/refusals.ts";
 import type { LocalAgent } from "../agent.ts";
 import { BatonError } from "../errors.ts";
 import type { LocalHub } from "../hub.ts";
+import { ownSession } from "../wire/own-session.ts";
 import { HEADERS } from "../wire/routes.ts";
 import type { Caller } from "./caller.ts";
 
@@ -79,7 +80,8 @@ export class Sessions {
     const { workspace, bound } = caller;
     // Who names no session is a person or a model, and thinks between two calls.
     const patience = silentMs ?? (instance === undefined ? THINKING_MS : undefined);
-    const agent = await this.hubOf(workspace).local(name, instance ?? UNNAMED, patience);
+    const session = ownSession(bound, instance ?? UNNAMED);
+    const agent = await this.hubOf(workspace).local(name, session, patience);
     requireActing({ agent: bound ?? ANY_AGENT }, agent.id); // Also by an alias: nobody acts as the hub.
     return branch === undefined ? agent : agent.onBranchOf(branch);
   }

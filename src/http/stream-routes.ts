@@ -2,11 +2,14 @@
 import * as z from "zod";
 import type { Access } from "../access/levels.ts";
 import { parseOr } from "../envelope/violations.ts";
-import type { KeepingQuery } from "../keeping/query.ts";
-import { jsonIn } from "../wire/address.ts";
+import { isBatonError } from "../errors.ts";
+import { type KeepingQuery, KeepingQuerySchema } from "../keeping/query.ts";
 import { STREAMS } from "../wire/routes.ts";
 import type { App } from "./app.ts";
-import { asEvents, bodyOf, eventsAfter, inboxOf } from "./streams.ts";
+import { piecesOf, queryIn } from "./decode.ts";
+import type { Acting } from "./operation.ts";
+import { told } from "./problem.ts";
+import { asEvents, bodyOf, eventsAfter, inboxOf, whileAdmitted } from "./streams.ts";
 
 /** The least access each takes. */
 export const STREAM_ACCESS: Readonly<Record<keyof typeof STREAMS, Access>> = {
@@ -23,56 +26,59 @@ const LINES = { "content-type": "application/x-ndjson" };
 const EventNumber = z.coerce.number().pipe(z.int().min(0));
 
 export function streamRoutes(app: App): void {
-  add(app, "events", async (request) => {
-    const { hub, signal } = await acting(app, request, "events");
+  add(app, "events", async (request, { hub, signal }) => {
     const after = lastSeen(request);
     await hub.events(after, 1); // Refused now rather than in the middle of the stream.
-    return stream(app, asEvents(eventsAfter(hub, after, signal)), EVENTS);
+    return live(app, request, "events", eventsAfter(hub, after, signal));
   });
-  add(app, "inbox", async (request) => {
-    const call = await acting(app, request, "inbox");
+  add(app, "inbox", async (request, call) => {
     const agent = await call.agent();
-    return stream(app, asEvents(inboxOf(agent, call.signal)), EVENTS);
+    return live(app, request, "inbox", inboxOf(agent, call.signal));
   });
-  add(app, "export", async (request) => {
-    const { hub } = await acting(app, request, "export");
-    return stream(app, await begun(hub.export()), LINES);
-  });
-  add(app, "memories", async (request) => {
-    const reader = await (await acting(app, request, "memories")).reader();
-    const query = Object.fromEntries(
-      [...new URL(request.url).searchParams].map(([name, text]) => [
-        name,
-        jsonIn(text)?.value ?? text,
-      ]),
-    );
+  add(app, "export", async (_, { hub }) => stream(app, await begun(hub.export()), LINES));
+  add(app, "memories", async (request, call) => {
+    const reader = await call.reader();
+    const query = queryIn(KeepingQuerySchema, new URL(request.url).searchParams);
     return stream(app, await begun(reader.exportMemories(query as KeepingQuery)), LINES);
   });
-  add(app, "import", async (request) => {
-    const { hub } = await acting(app, request, "import");
-    const report = await hub.import(request.body ?? []);
-    return Response.json(report);
-  });
+  add(app, "import", async (request, { hub }) =>
+    Response.json(await hub.import(piecesOf(request))),
+  );
 }
 
 function add(
   app: App,
   name: keyof typeof STREAMS,
-  run: (request: Request) => Promise<Response>,
+  run: (request: Request, acting: Acting) => Promise<Response>,
 ): void {
   const [method, path] = STREAMS[name].split(" ") as [string, string];
   app.hono.on(method, path, (c) =>
     app.answered(name, c.req.raw, async (about) => {
       about.waits = true;
-      return run(c.req.raw);
+      about.caller = await app.admit(c.req.raw, STREAM_ACCESS[name]);
+      return run(c.req.raw, app.actingFor(c.req.raw, about.caller));
     }),
   );
 }
 
-async function acting(app: App, request: Request, name: keyof typeof STREAMS) {
-  const caller = await app.admit(request, STREAM_ACCESS[name]);
-  return app.actingFor(request, caller);
+/** As events, for as long as the token they are read with is good. */
+function live(
+  app: App,
+  request: Request,
+  name: keyof typeof STREAMS,
+  messages: ReturnType<typeof eventsAfter>,
+): Response {
+  const isAdmitted = () =>
+    app.admit(request, STREAM_ACCESS[name]).then(
+      () => true,
+      (error: unknown) => !isShutOut(error),
+    );
+  return stream(app, asEvents(whileAdmitted(messages, isAdmitted)), EVENTS);
 }
+
+/** Anything else may be better in a moment. */
+const isShutOut = (error: unknown): boolean =>
+  isBatonError(error) && (error.code === "unauthenticated" || error.code === "forbidden");
 
 /** The number of the last event the reader has: from its header, or `after`. */
 function lastSeen(request: Request): number {
@@ -103,9 +109,10 @@ function stream(
 ): Response {
   let open = true;
   app.metrics.streamOpened();
-  const body = bodyOf(pieces, () => {
+  const onEnd = () => {
     if (open) app.metrics.streamClosed();
     open = false;
-  });
+  };
+  const body = bodyOf(pieces, { onEnd, onError: (error) => told(error, app.report) });
   return new Response(body, { headers });
 }

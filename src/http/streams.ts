@@ -14,6 +14,8 @@ const LOOK_MS = 500;
 const KEEP_ALIVE_MS = 15_000;
 /** How often an inbox is looked at although nobody woke us: a wake-up is only a hint. */
 const INBOX_LOOK_MS = 5_000;
+/** As long as what was read of a token is believed. */
+const ADMITTED_MS = 2_000;
 
 type Message = { readonly id?: string; readonly event: string; readonly data: unknown };
 
@@ -63,7 +65,7 @@ export async function* inboxOf(
       }
       told = now;
       yield undefined;
-      await Promise.race([wake.promise, pause(INBOX_LOOK_MS, signal)]);
+      await pause(INBOX_LOOK_MS, signal, wake.promise);
       wake = Promise.withResolvers<void>();
     }
   } finally {
@@ -71,8 +73,8 @@ export async function* inboxOf(
   }
 }
 
-/** Ends early, without an error, when the signal aborts. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Ends early, without an error, when the signal aborts or somebody wakes it. */
+function pause(ms: number, signal: AbortSignal, woken?: Promise<void>): Promise<void> {
   return new Promise((done) => {
     const end = () => {
       clearTimeout(timer);
@@ -81,8 +83,24 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     };
     const timer = setTimeout(end, ms);
     signal.addEventListener("abort", end, { once: true });
+    void woken?.then(end);
     if (signal.aborted) end();
   });
+}
+
+/** For as long as its reader is let in; asked again every few seconds. */
+export async function* whileAdmitted<T>(
+  messages: AsyncIterable<T>,
+  isAdmitted: () => Promise<boolean>,
+): AsyncGenerator<T, void, undefined> {
+  let askedAt = performance.now();
+  for await (const message of messages) {
+    if (performance.now() - askedAt >= ADMITTED_MS) {
+      if (!(await isAdmitted())) return;
+      askedAt = performance.now();
+    }
+    yield message;
+  }
 }
 
 /** Messages as server-sent events; with a comment when nothing was said for a while. */
@@ -105,27 +123,30 @@ function written({ id, event, data }: Message): string {
   return `${id === undefined ? "" : `id: ${id}\n`}${lines.join("\n")}\n\n`;
 }
 
-/** A body from pieces of text, as fast as they are read. */
+/** A body from pieces of text, as fast as they are read. What goes wrong in the middle is cut off, and told. */
 export function bodyOf(
   pieces: AsyncGenerator<string, unknown, undefined>,
-  onEnd: () => void,
+  { onEnd, onError }: { readonly onEnd?: () => void; readonly onError: (error: unknown) => Error },
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  let isLeft = false;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { value, done } = await pieces.next();
+        if (isLeft) return; // Its reader went while the piece was made.
         if (done === true) {
           controller.close();
-          onEnd();
+          onEnd?.();
         } else controller.enqueue(encoder.encode(value));
       } catch (error) {
-        onEnd();
-        throw error;
+        onEnd?.();
+        throw onError(error);
       }
     },
     async cancel() {
-      onEnd();
+      isLeft = true;
+      onEnd?.();
       await pieces.return(undefined);
     },
   });

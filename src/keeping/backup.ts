@@ -12,6 +12,9 @@ const BackupSchema = z.strictObject({ onProgress: listener<BackupProgress>() });
 
 export type BackupOptions = z.input<typeof BackupSchema>;
 
+export const checkedBackup = (options: BackupOptions): z.output<typeof BackupSchema> =>
+  checkedOptions(BackupSchema, options);
+
 export type BackupReport =
   | {
       /** The whole store, with every workspace in it, as it was verified in the copy. */
@@ -37,7 +40,7 @@ export async function backupTo(
   options: BackupOptions = {},
 ): Promise<BackupReport> {
   const file = checkedFile(given);
-  const { onProgress } = checkedOptions(BackupSchema, options);
+  const { onProgress } = checkedBackup(options);
   const outcome = await workspace.store.backup(file, onProgress);
   if (outcome.kind === "copied") {
     const { bytes, sha256, workspaces } = outcome;

@@ -130,8 +130,9 @@ export async function writeExport(
 /** An export that comes from elsewhere, passed on line by line; it must be whole when it ends. */
 export async function* relayLines(
   lines: AsyncIterable<string>,
-  { onProgress }: ExportOptions,
+  options: ExportOptions,
 ): AsyncGenerator<string, Summed, undefined> {
+  const { onProgress } = checkedOptions(ExportSchema, options);
   const hash = createHash("sha256");
   let counts: RowCounts | undefined;
   let last = "";

@@ -25,6 +25,9 @@ const ImportSchema = z.strictObject({
 
 export type ImportOptions = z.input<typeof ImportSchema>;
 
+export const checkedImport = (options: ImportOptions): z.output<typeof ImportSchema> =>
+  checkedOptions(ImportSchema, options);
+
 export interface ImportReport {
   /** `already_there`: the workspace has this very history, perhaps with more after it. */
   readonly kind: "imported" | "already_there";
@@ -47,7 +50,7 @@ export async function importExport(
   options: ImportOptions = {},
 ): Promise<ImportReport> {
   const source = checkedSource(given);
-  const { onProgress } = checkedOptions(ImportSchema, options);
+  const { onProgress } = checkedImport(options);
   if (typeof source === "string") await checkFile(workspace, source, { onProgress });
   const read = await openSource(workspace, source);
   try {

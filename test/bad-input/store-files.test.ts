@@ -242,8 +242,8 @@ describe("a folder that may not be written", () => {
 
 describe("an address no store serves", () => {
   it.each([
-    "https://hub.example.com",
-    "https://planner:s3cret@hub.example.com/x",
+    "ftp://hub.example.com",
+    "ftp://planner:s3cret@hub.example.com/x",
     "mysql://x",
     "sqlite:",
     "sqlite",
@@ -255,6 +255,15 @@ describe("an address no store serves", () => {
       code: "store_unsupported",
       path: "address",
       hint: /sqlite:/,
+    });
+    expect(JSON.stringify(error) + error.stack).not.toContain("s3cret");
+  });
+
+  it("of a hub holds no password: a token is said elsewhere", async () => {
+    const error = await refused(() => openHub("https://planner:s3cret@hub.example.com/x"), {
+      code: "invalid_input",
+      path: "address",
+      hint: /token/,
     });
     expect(JSON.stringify(error) + error.stack).not.toContain("s3cret");
   });

@@ -64,6 +64,9 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "counts the steps of a call of which one was refused: over HTTP the call counts as refused": [
     "builds on nothing that was quarantined, and keeps its order meanwhile",
   ],
+  "says numbers where names belong: in an address, 5 is a name": [
+    "answers no question about memories that means nothing",
+  ],
   "sets a limit of the hub's for what waits at the client": [
     "a full buffer refuses the newest step by its limit, and loses none of the others",
   ],

@@ -109,6 +109,15 @@ describe("an answer that got lost with the hub", { timeout: 60_000 }, () => {
     expect((await coder.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
   });
 
+  it("to accepting leaves nothing with a session that does not know of it [OPS-5]", async () => {
+    const { hub, planner, coder, lose } = await scene();
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    expect(await lose("POST /v1/inbox/accept", () => coder.accept())).toBeUndefined();
+    const work = await coder.accept({ wait: true });
+    expect(work).toMatchObject({ id: sent.id, attempt: 2 });
+    expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
+  });
+
   it("to completing says that it is completed [OPS-5]", async () => {
     const { hub, planner, coder, lose } = await scene();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });

@@ -1,15 +1,15 @@
 /** What is left out over HTTP is a test there is: a title that was changed does not leave a hole behind. */
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { NOT_OVER_HTTP } from "../behaviour/not-over-http.ts";
 
-const FOLDER = join(import.meta.dirname, "..", "behaviour");
+const TESTS = join(import.meta.dirname, "..");
 
 describe("what the behaviour tests leave out over HTTP", () => {
   it("are tests there are, each with its reason", () => {
-    const files = readdirSync(FOLDER).filter((name) => name.endsWith(".test.ts"));
-    const text = files.map((name) => readFileSync(join(FOLDER, name), "utf8")).join("\n");
+    const files = globSync("{bad-input,behaviour}/*.test.ts", { cwd: TESTS });
+    const text = files.map((name) => readFileSync(join(TESTS, name), "utf8")).join("\n");
     const titles = [...text.matchAll(/"((?:[^"\\]|\\.)+)",?\s/g)].map(([, title = ""]) => title);
     const known = titles.map((title) => patternOf(title.replaceAll("\\", "")));
     for (const [title, reason] of NOT_OVER_HTTP) {

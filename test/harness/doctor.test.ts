@@ -115,6 +115,24 @@ describe("baton doctor", () => {
   });
 });
 
+describe("what others wrote", () => {
+  it("is no failure: a server by hand, and a line that was cut off [OPS-8]", async () => {
+    const here = await project();
+    const baton = { command: "baton", args: ["mcp", "--as", "coder"] };
+    writeFileSync(join(here.folder, ".mcp.json"), JSON.stringify({ mcpServers: { baton } }));
+    const file = join(here.folder, ".baton", "hook-trouble.jsonl");
+    await here.claude("Stop", { session_id: "" });
+    writeFileSync(file, `${readFileSync(file, "utf8")}{"at": "20`);
+    const { code, of } = await examined(here);
+    expect(code).toBe(0);
+    expect(of("claude-code (project)")).toMatchObject({
+      status: "warn",
+      found: expect.stringContaining("without SessionStart"),
+    });
+    expect(of("hook troubles")?.found).toMatch(/^1; .*claude-code Stop/);
+  });
+});
+
 describe("baton catchup", () => {
   it("shows what an agent should know, within its budget, and takes nothing [OPS-8]", async () => {
     const here = await project();

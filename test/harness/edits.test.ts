@@ -109,6 +109,11 @@ describe("a TOML text", () => {
     "a = 1\n[a.b]",
     "a = yes",
     "a = 'x\ny'",
+    "a = { b = 1 }\n[a.c]",
+    "a = { b = 1 }\na.c = 2",
+    "a = [{ b = 1 }]\n[a.c]",
+    "a = []\n[a.c]",
+    "a = [{ b = 1 }]\n[[a]]",
   ])("is refused when it is broken, with the line: %j [OPS-8]", (text) => {
     expect(() => parseToml(`ok = 1\n${text}`)).toThrow(TomlError);
     expect(() => parseToml(`ok = 1\n${text}`)).toThrow(/^line [2-4]: /);
@@ -132,7 +137,9 @@ describe("a TOML text", () => {
     expect(withBlock(added, "f", header, values)).toBe(added);
     expect(withoutBlock(added, "f") ?? "").toBe(text);
     const followed = `${added}\n[later]\nk = 1\n`;
-    expect(withoutBlock(followed, "f")).toContain("[later]\nk = 1\n");
+    const rest = withoutBlock(followed, "f") ?? "";
+    expect(rest).toContain("[later]\nk = 1\n");
+    expect(parseToml(rest)).toEqual(parseToml(`${text}\n[later]\nk = 1\n`));
   });
 });
 
@@ -144,6 +151,34 @@ describe("a table of ours", () => {
     const added = withBlock(theirs, "f", header, { command: "node" });
     expect(tomlAt(parseToml(added), [...header, "env", "BATON_STORE"])).toBe("x");
     expect(withoutBlock(added, "f")).toBe(theirs);
+  });
+
+  it("has in it what a harness added there, which stays [OPS-8]", () => {
+    // Codex writes tables it makes before the comments at the end of the file.
+    const values = { command: "node", args: ["main.js", "mcp"] };
+    const trusted = '[projects."/home/ada/app"]\ntrust_level = "trusted"\n';
+    const added = withBlock("model = 'x'\n", "f", header, values);
+    const grown = added.replace("# <<< baton", `startup_timeout_sec = 20\n\n${trusted}# <<< baton`);
+    expect(withBlock(grown, "f", header, values)).toBe(grown);
+    const moved = withBlock(grown, "f", header, { ...values, command: "/new/node" });
+    expect(moved).toBe(grown.replace('"node"', '"/new/node"'));
+    expect(withoutBlock(grown, "f")).toBe(`model = 'x'\n\n${trusted}`);
+  });
+
+  it("stays where it is when others write behind it [OPS-8]", () => {
+    const followed = `${withBlock("a = 1\n", "f", header, { command: "node" })}\n[later]\nk = 1\n`;
+    expect(withBlock(followed, "f", header, { command: "node" })).toBe(followed);
+    expect(withBlock(followed, "f", header, { command: "bun" })).toBe(
+      followed.replace('"node"', '"bun"'),
+    );
+  });
+
+  it("goes without leaving half a line end behind [OPS-8]", () => {
+    const added = withBlock("a = 1\r\n", "f", header, { command: "node" });
+    expect(added.replaceAll("\r\n", "")).not.toContain("\n");
+    expect(withoutBlock(added, "f")).toBe("a = 1\r\n");
+    const mixed = withBlock("a = 1\n", "f", header, { command: "node" });
+    expect(withoutBlock(mixed.replaceAll("\n", "\r\n"), "f")).toBe("a = 1\r\n");
   });
 
   it.each([

@@ -1,7 +1,8 @@
 /** Hooks of harnesses: what the model is shown, what is captured, and that nothing ever stands in the way. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { exactly } from "../../src/context/tokens.ts";
 import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES, type Hub } from "../../src/index.ts";
@@ -105,6 +106,17 @@ describe("a session that starts", () => {
     const first = await here.claude("SessionStart", { source: undefined });
     const second = await here.claude("SessionStart", { source: undefined });
     expect([first.shown.includes("Do auth"), second.shown]).toEqual([true, ""]);
+  });
+
+  it("is told once there also when nothing waits, and of what comes later [OPS-8]", async () => {
+    const here = await project();
+    await using hub = await here.open();
+    const first = await here.claude("SessionStart", { source: undefined });
+    const second = await here.claude("SessionStart", { source: undefined });
+    expect([first.shown.includes("You are coder"), second.shown]).toEqual([true, ""]);
+    await handOver(hub, "auth");
+    const third = await here.claude("SessionStart", { source: undefined });
+    expect(third.shown).toContain("Do auth");
   });
 
   it("is shown no more than its budget, in whole items, and how many were left out [OPS-8]", async () => {
@@ -329,6 +341,19 @@ describe("what happens in a session", () => {
     expect(await tasks("other")).toEqual([undefined]);
   });
 
+  it("is traced also where a call only looks like one that accepted something [OPS-8]", async () => {
+    const here = await project();
+    await using hub = await here.open();
+    const lookalike = {
+      tool_name: "Bash",
+      tool_input: { command: "grep 'baton accept' notes.md" },
+      tool_response: "baton accept dlv_00000000-0000-7000-8000-000000000000",
+    };
+    expect(await here.hook("claude-code", "PostToolUse", lookalike)).toEqual(SILENT);
+    expect(await here.hook("cursor", "beforeSubmitPrompt", { prompt: "" })).toEqual(SILENT);
+    expect(await stepsOf(hub, "abc123")).toMatchObject([{ kind: "tool", name: "Bash" }]);
+  });
+
   it("has a subagent's last message, told or in its transcript [OPS-8]", async () => {
     const here = await project();
     await using hub = await here.open();
@@ -404,6 +429,42 @@ describe("before its context is compacted", () => {
     const [memory] = await hub.recent({ type: "checkpoint" });
     expect(memory?.content).toContain("12 passed");
   });
+
+  it("nor is one missing where the transcript cannot be read, or has parts nobody knows [OPS-8]", async () => {
+    const here = await project();
+    await using hub = await here.open();
+    await here.hook("codex", "PostToolUse");
+    const folder = tempFolder();
+    const odd = join(folder, "odd.jsonl");
+    writeFileSync(
+      odd,
+      [
+        '{"message": {"role": "user", "content": [null, 7, {"text": "Known"}]}}',
+        'null "role"',
+        '{"message": null, "payload": {"role": "user", "content": null}}',
+      ].join("\n"),
+    );
+    for (const transcript_path of [folder, odd]) {
+      expect(await here.hook("codex", "PreCompact", { transcript_path })).toEqual(SILENT);
+    }
+    const found = (await hub.recent({ type: "checkpoint" })).map(({ content }) => content);
+    expect(found).toHaveLength(2);
+    expect(found.every((content) => content.includes("12 passed"))).toBe(true);
+    expect(found.filter((content) => content.includes("Known"))).toHaveLength(1);
+  });
+
+  it("what is shortened has no part of a secret left at its end [OPS-6 OPS-8]", async () => {
+    const here = await project();
+    await using hub = await here.open();
+    const secret = `ghp_${sha256("a secret").slice(0, 36)}`;
+    const transcript_path = join(tempFolder(), "transcript.jsonl");
+    // Shortened in the middle of it, what is left is no token any more by its form.
+    writeFileSync(transcript_path, claudeLine("user", `${"word ".repeat(294)}${secret} and on`));
+    await here.hook("claude-code", "PreCompact", { transcript_path });
+    const [memory] = await hub.recent({ type: "checkpoint" });
+    expect(memory?.content).toContain("word word");
+    expect(memory?.content).not.toContain(secret.slice(0, 12));
+  });
 });
 
 describe("a hook in trouble", () => {
@@ -470,6 +531,22 @@ describe("a hook in trouble", () => {
     writeFileSync(join(here.folder, ".baton", "hub.db"), "no database".repeat(1_000));
     await quiet(here.claude("SessionStart"));
     expect(counted(here)).toHaveLength(1);
+  });
+
+  it("lets the session go on when its trouble cannot even be counted [OPS-8]", async () => {
+    const here = await project();
+    mkdirSync(join(here.folder, ".baton", "hook-trouble.jsonl"));
+    expect(await quiet(here.claude("Stop", { session_id: "" }))).toContain("session_id");
+  });
+
+  it("lets the session go on when a hub takes the call and does not answer [OPS-8]", async () => {
+    const silent = createServer((socket) => socket.on("error", () => {}).resume());
+    await new Promise<void>((ready) => silent.listen(0, "127.0.0.1", ready));
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const here = bareProject();
+    const store = ["--store", `http://127.0.0.1:${port}`];
+    expect(await quiet(here.claude("UserPromptSubmit", {}, store))).toContain("did not answer");
   });
 
   it("is told which event it does not know [OPS-8]", async () => {

@@ -13,7 +13,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeChanges } from "../../src/harness/setup/changes.ts";
 import { ERROR_CODES } from "../../src/index.ts";
+import { tempFolder } from "../behaviour/support.ts";
 import { ROOT } from "../support/run-script.ts";
 import { bareProject, git, type Project, run } from "./harness.ts";
 
@@ -160,6 +162,27 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     },
   );
 
+  it("keeps to a file that cannot be written as it was read, or must not be written [OPS-8]", async () => {
+    const here = bareProject();
+    const [name] = FILES[client].project;
+    const file = join(here.folder, name);
+    const latin = Buffer.from(client === "codex" ? "a = 'caf\xe9'\n" : '{"a": "caf\xe9"}', "latin1");
+    write(file, "");
+    writeFileSync(file, latin);
+    const unreadable = await here.baton("setup", client);
+    expect(unreadable.code).toBe(ERROR_CODES.file_unusable.exit);
+    expect(unreadable.stderr).toContain("UTF-8");
+    expect(readFileSync(file)).toEqual(latin);
+
+    write(file, client === "codex" ? "a = 1\n" : '{"a": 1}');
+    chmodSync(file, 0o444);
+    const before = filesIn(here.folder);
+    const locked = await here.baton("setup", client);
+    expect(locked.code).toBe(ERROR_CODES.file_unusable.exit);
+    expect(locked.stderr).toMatch(/read-only.*Nothing was changed/s);
+    expect(filesIn(here.folder)).toEqual(before);
+  });
+
   it("does not replace a server of that name that somebody else wrote [OPS-8]", async () => {
     const here = bareProject();
     const [name] = FILES[client].project;
@@ -193,6 +216,77 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     expect(lstatSync(hooks).isSymbolicLink()).toBe(true);
     expect(readFileSync(elsewhere, "utf8")).toContain(`hook ${client} SessionStart`);
     expect(readFileSync(server, "utf8")).toContain("baton");
+  });
+});
+
+describe("baton setup claude-code", () => {
+  it("reads a file that begins with a byte order mark, and keeps the mark [OPS-8]", async () => {
+    const here = bareProject();
+    const theirs = '\ufeff{\r\n\t"a": 1\r\n}\r\n';
+    write(join(here.folder, ".mcp.json"), theirs);
+    await ok(here, "setup", "claude-code");
+    const now = readFileSync(join(here.folder, ".mcp.json"), "utf8");
+    expect(now).toMatch(/^\ufeff\{\r\n\t"a": 1,\r\n\t"mcpServers"/);
+    await ok(here, "setup", "claude-code", "--undo");
+    expect(readFileSync(join(here.folder, ".mcp.json"), "utf8")).toBe(theirs);
+  });
+
+  it.each(["null", "[]", '"x"', '[{"name": "theirs"}]'])(
+    "does not put a server where there can be none: %s [OPS-8]",
+    async (servers) => {
+      const here = bareProject();
+      const theirs = `{"mcpServers": ${servers}}`;
+      write(join(here.folder, ".mcp.json"), theirs);
+      const { code, stderr } = await here.baton("setup", "claude-code");
+      expect(code).toBe(ERROR_CODES.file_unusable.exit);
+      expect(stderr).toContain("mcpServers");
+      await ok(here, "setup", "claude-code", "--undo");
+      expect(filesIn(here.folder)).toEqual({ ".mcp.json": theirs });
+    },
+  );
+
+  it("changes the one of two equal keys that counts, and takes it out of there [OPS-8]", async () => {
+    const here = bareProject();
+    const theirs = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {"command": "b"}}}';
+    write(join(here.folder, ".mcp.json"), theirs);
+    await ok(here, "setup", "claude-code");
+    const now = JSON.parse(readFileSync(join(here.folder, ".mcp.json"), "utf8"));
+    expect(Object.keys(now.mcpServers)).toEqual(["b", "baton"]);
+    await ok(here, "setup", "claude-code", "--undo");
+    expect(filesIn(here.folder)).toEqual({ ".mcp.json": theirs });
+  });
+
+  it("keeps a link a link, also where nothing is left of the file it leads to [OPS-8]", async () => {
+    const here = bareProject();
+    const link = join(here.folder, ".mcp.json");
+    symlinkSync(join(here.home, "mcp.json"), link);
+    await ok(here, "setup", "claude-code");
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(here.home, "mcp.json"), "utf8")).toContain("baton");
+    await ok(here, "setup", "claude-code", "--undo");
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(existsSync(join(here.home, "mcp.json"))).toBe(false);
+  });
+
+  it("tells what it changes, not what else stands in the files [OPS-8]", async () => {
+    const here = bareProject();
+    write(join(here.home, ".claude.json"), '{\n  "token": "theirs only",\n  "n": 1\n}\n');
+    const words = ["setup", "claude-code", "--scope", "user", "--json"];
+    const { changes } = JSON.parse(await ok(here, ...words));
+    expect(JSON.stringify(changes)).not.toContain("theirs only");
+    expect(changes[0]).toMatchObject({ file: join(here.home, ".claude.json"), what: "changed" });
+    expect(changes[0].lines).toContainEqual({ kind: "added", text: '  "mcpServers": {' });
+  });
+});
+
+describe("a change to somebody's file", () => {
+  it("is not made to what it was not worked out from [OPS-8]", () => {
+    const file = join(tempFolder(), "settings.json");
+    write(file, '{"theirs": 2}');
+    const change = { file, before: '{"theirs": 1}', after: '{"theirs": 1, "ours": 1}' };
+    expect(() => writeChanges([change])).toThrow(/changed meanwhile/);
+    expect(() => writeChanges([{ ...change, before: undefined }])).toThrow(/changed meanwhile/);
+    expect(readFileSync(file, "utf8")).toBe('{"theirs": 2}');
   });
 });
 
@@ -259,7 +353,13 @@ describe("what was set up", () => {
     const { stdio, http } = JSON.parse(await ok(here, "setup", "mcp", "--as", "coder", "--json"));
     const args = [ENTRY, "mcp", "--as", "coder"];
     expect(stdio).toEqual({ mcpServers: { baton: { command: process.execPath, args } } });
-    expect(http.mcpServers.baton.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    expect(http).toEqual({
+      mcpServers: { baton: { type: "http", url: "http://127.0.0.1:4747/mcp/coder" } },
+    });
+    const elsewhere = ["setup", "mcp", "--as", "coder", "--store", "https://hub.example/", "--json"];
+    expect(JSON.parse(await ok(here, ...elsewhere)).http.mcpServers.baton.url).toBe(
+      "https://hub.example/mcp/coder",
+    );
     expect(await ok(here, "setup", "mcp")).toContain('"mcpServers"');
     expect(filesIn(here.folder)).toEqual({});
   });

@@ -75,6 +75,7 @@ describe("a call made from its description", () => {
       const body: unknown = await response.json();
       expect([operation.name, response.status, body]).toEqual([operation.name, 200, body]);
       expect([operation.name, wrongIn(operation, body)]).toEqual([operation.name, []]);
+      expect(wrongIn(operation, "nothing of the kind")).not.toEqual([]);
     }
     expect(bugs).toEqual([]);
   });

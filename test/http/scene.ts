@@ -38,14 +38,15 @@ export interface Scene {
 /** Fields of a call that must be just so. */
 export type Facts = Readonly<Record<string, unknown>>;
 
-export async function sceneOn(hub: LocalHub): Promise<Scene> {
+/** `word` stands in all that is said, so that it can be found again. */
+export async function sceneOn(hub: LocalHub, word = "API"): Promise<Scene> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"] });
   await hub.agent(ACTOR, { role: "coordinator" });
   await hub.context.keepers(["coordinator"]);
   const ada = await hub.local(ACTOR, SESSION);
   const bob = await hub.local("bob", SESSION);
-  const known = await memories(ada);
-  const sent = await handoffs(ada, bob);
+  const known = await memories(ada, word);
+  const sent = await handoffs(ada, bob, word);
   await rules(hub, ada);
   const { info } = await hub.tokens.add({ agent: "bob", access: "reader", label: "laptop" });
   const ids = [...Object.values(known), ...Object.values(sent), info.id];
@@ -53,44 +54,46 @@ export async function sceneOn(hub: LocalHub): Promise<Scene> {
   return { hub, ...known, ...sent, token: info.id, must, ids };
 }
 
-async function memories(ada: LocalAgent) {
-  const old = await ada.remember({ content: "The API returns XML.", task: "api" });
+async function memories(ada: LocalAgent, word: string) {
+  const old = await ada.remember({ content: `The ${word} returns XML.`, task: "api" });
   const fact = await ada.remember({
-    content: "The API returns JSON, not XML.",
+    content: `The ${word} returns JSON, not XML.`,
     task: "api",
     tags: ["format"],
     relations: [{ kind: "supersedes", to: old.id }],
   });
-  const wrong = await ada.remember({ content: "The API runs on port 9." });
+  const wrong = await ada.remember({ content: `The ${word} runs on port 9.` });
   await ada.quarantine(wrong.id, "It never did.");
   await ada.pin(fact.id);
   await ada.trace({ kind: "tool", name: "curl", input: "/", output: { status: 200 }, task: "api" });
   const branch = await ada.branch("run-1/ada");
-  await branch.remember({ content: "On the branch it is YAML.", task: "api" });
+  await branch.remember({ content: `On the branch ${word} is YAML.`, task: "api" });
   await ada.beginOnce("begun");
   await ada.beginOnce("left");
   return { old: old.id, fact: fact.id, wrong: wrong.id };
 }
 
-async function handoffs(ada: LocalAgent, bob: LocalAgent) {
-  const toBob = (task: string) => ada.handoff({ to: "bob", task, intent: `Do ${task}.` });
+async function handoffs(ada: LocalAgent, bob: LocalAgent, word: string) {
+  const toBob = (task: string) =>
+    ada.handoff({ to: "bob", task, intent: `Do ${task} of ${word}.` });
   const toAda = (task: string, more: object = {}) =>
-    bob.handoff({ to: ACTOR, task, intent: `Do ${task}.`, ...more });
+    bob.handoff({ to: ACTOR, task, intent: `Do ${task} of ${word}.`, ...more });
   const open = await ada.handoff({
     to: "bob",
     task: "api",
-    intent: "Read the API.",
+    intent: `Read the ${word}.`,
     constraints: [{ rule: "Change no fixture.", level: "must" }],
   });
   const asked = await toBob("asked");
-  await (await took(bob, asked.id)).clarify("Which port?");
+  await (await took(bob, asked.id)).clarify(`Which port of ${word}?`);
   const dead = await toBob("dead");
   await (await took(bob, dead.id)).fail({ message: "There is none.", class: "permanent" });
+  await ada.accept({ task: "dead" }); // Its report: whoever has it decides.
   const done = await toBob("done");
-  await (await took(bob, done.id)).complete({ summary: "Done." });
+  await (await took(bob, done.id)).complete({ summary: `${word} is done.` });
   await ada.tasks.close("done", { reason: "It is done." });
   const finished = await toBob("finished");
-  await (await took(bob, finished.id)).complete({ summary: "Done." });
+  await (await took(bob, finished.id)).complete({ summary: `${word} is done.` });
   const approval = await toAda("approve", { expects: [{ name: "decision", type: "approval" }] });
   const question = await toAda("question");
   const claimed = await toAda("claimed");

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { FileChange } from "../../harness/setup/changes.ts";
+import type { DiffLine, FileChange } from "../../harness/setup/changes.ts";
 import type { Launch } from "../../harness/setup/launch.ts";
 import type { Client, Scope } from "../../harness/setup/plan.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
@@ -37,7 +37,7 @@ export const setup = command({
     if (client === "mcp") return sayConfiguration(launch, options);
     const { filesOf, planSetup, planUndo } = await import("../../harness/setup/plan.ts");
     const { placesFor } = await import("../../harness/setup/places.ts");
-    const { isChange, writeChange } = await import("../../harness/setup/changes.ts");
+    const { isChange, writeChanges } = await import("../../harness/setup/changes.ts");
     const { scope = "project", undo = false, "dry-run": isDry = false, json } = options;
     const files = filesOf(client as Client, scope as Scope, placesFor(process.cwd(), homes()));
     // All of them are worked out before the first is written: a broken file changes nothing.
@@ -47,10 +47,11 @@ export const setup = command({
     const changes = planned.filter(isChange);
     if (!isDry) {
       if (!undo && scope === "project") await register(launch, options);
-      for (const change of changes) writeChange(change);
+      writeChanges(changes);
     }
-    if (json) sayJson({ client, scope, undo, dryRun: isDry, changes });
-    else await sayChanges(changes, isDry);
+    const told = await toldOf(changes);
+    if (json) sayJson({ client, scope, undo, dryRun: isDry, changes: told });
+    else sayChanges(told, isDry);
     if (!(json || undo || isDry)) sayNext(client, launch, scope);
     return OK;
   },
@@ -99,15 +100,27 @@ async function register({ as }: Launch, { store, workspace }: Options): Promise<
   }
 }
 
-async function sayChanges(changes: readonly FileChange[], isDry: boolean): Promise<void> {
-  if (changes.length === 0) say("Nothing to change.");
+interface Told {
+  readonly file: string;
+  readonly what: "new" | "removed" | "changed";
+  readonly lines: readonly DiffLine[];
+}
+
+/** What comes and goes; what else stands in the files is nobody's business. */
+async function toldOf(changes: readonly FileChange[]): Promise<Told[]> {
   const { diffOf } = await import("../../harness/setup/changes.ts");
-  for (const change of changes) {
+  return changes.map((change) => {
     const { file, before, after } = change;
     const what = before === undefined ? "new" : after === undefined ? "removed" : "changed";
+    return { file, what, lines: diffOf(change) };
+  });
+}
+
+function sayChanges(changes: readonly Told[], isDry: boolean): void {
+  if (changes.length === 0) say("Nothing to change.");
+  for (const { file, what, lines } of changes) {
     say(`${bold(file)}${dim(`  ${isDry ? "would be " : ""}${what}`)}`);
-    if (!isDry) continue;
-    for (const { kind, text } of diffOf(change)) {
+    for (const { kind, text } of isDry ? lines : []) {
       say(kind === "added" ? good(`+ ${printable(text)}`) : bad(`- ${printable(text)}`));
     }
   }
@@ -125,13 +138,14 @@ function sayNext(client: string, { as }: Launch, scope: string): void {
   say(dim(`Give it work: baton handoff send --to ${as} …   Look after it: baton doctor`));
 }
 
-async function sayConfiguration(launch: Launch, { json, undo }: Options): Promise<number> {
+async function sayConfiguration(launch: Launch, { json, undo, store }: Options): Promise<number> {
   if (undo) throw mistake("--undo", "baton setup mcp writes nothing.", "Leave --undo out.");
   const { mcpArguments } = await import("../../harness/setup/launch.ts");
   const stdio = { command: launch.node, args: mcpArguments(launch) };
   const { DEFAULT_HOST, DEFAULT_PORT } = await import("../../http/listen.ts");
-  const url = `http://${DEFAULT_HOST}:${DEFAULT_PORT}/mcp`;
-  const http = { type: "http", url, headers: { Authorization: "Bearer <token>" } };
+  const hub = store !== undefined && /^https?:/i.test(store) ? store : undefined;
+  const address = (hub ?? `http://${DEFAULT_HOST}:${DEFAULT_PORT}`).replace(/\/+$/, "");
+  const http = { type: "http", url: `${address}/mcp/${encodeURIComponent(launch.as)}` };
   const [forStdio, forHttp] = [stdio, http].map((baton) => ({ mcpServers: { baton } }));
   if (json) {
     sayJson({ stdio: forStdio, http: forHttp });
@@ -140,9 +154,8 @@ async function sayConfiguration(launch: Launch, { json, undo }: Options): Promis
   say("A client that starts its servers itself (most do):");
   sayJson(forStdio);
   say();
-  say(
-    "A client that connects to a running hub (baton start); the token where the hub asks for one:",
-  );
+  say("A client that connects to a running hub (baton start):");
   sayJson(forHttp);
+  say('Where the hub asks for a token: "headers": { "Authorization": "Bearer <token>" } besides.');
   return OK;
 }

@@ -1,5 +1,6 @@
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
+import { mistake } from "../mistake.ts";
 import { openLocal } from "../store.ts";
 import { bold, dim, say } from "../terminal.ts";
 
@@ -34,10 +35,11 @@ export const start = command({
   },
 
   async run({ options }) {
+    const rate = positive("--rate-limit", options["rate-limit"]);
+    const bodyBytes = positive("--body-limit", options["body-limit"]);
     const hub = await openLocal(options);
     const { listen } = await import("../../http/listen.ts");
     const { logAnswer, logBug } = await import("../request-log.ts");
-    const rate = options["rate-limit"];
     const listening = await listen(hub, {
       ...(options.port === undefined ? {} : { port: options.port }),
       ...(options.host === undefined ? {} : { host: options.host }),
@@ -45,7 +47,7 @@ export const start = command({
       hosts: options["allow-host"] ?? [],
       origins: options["allow-origin"] ?? [],
       ...(rate === undefined ? {} : { rate: { perSecond: rate, burst: 2 * rate } }),
-      ...(options["body-limit"] === undefined ? {} : { bodyBytes: options["body-limit"] }),
+      ...(bodyBytes === undefined ? {} : { bodyBytes }),
       ...(options.log ? { onAnswer: logAnswer } : {}),
       onBug: logBug,
     }).catch(async (error: unknown) => {
@@ -57,16 +59,26 @@ export const start = command({
       const { address, port, isOpen, store, workspace } = told;
       say(JSON.stringify({ address, port, isOpen, store, workspace, pid: process.pid }));
     } else welcome(told);
-    if (options.demo) {
-      const { tell } = await import("../demo/story.ts");
-      await tell(options);
+    const asked = stopped();
+    try {
+      if (options.demo) {
+        const { tell } = await import("../demo/story.ts");
+        await Promise.race([tell(options), asked]);
+      }
+      await asked;
+      if (!options.json) say(dim("Closing: what is under way is answered first."));
+    } finally {
+      await listening.close();
     }
-    await stopped();
-    if (!options.json) say(dim("Closing: what is under way is answered first."));
-    await listening.close();
     return OK;
   },
 });
+
+function positive(option: string, value: number | undefined): number | undefined {
+  if (value === undefined || value > 0) return value;
+  const message = `${option} is ${value}, which lets nothing through.`;
+  throw mistake(option, message, "Write a number above 0, or leave it out.");
+}
 
 interface Told {
   readonly address: string;

@@ -1,19 +1,24 @@
 /**
  * Changes to files of others: worked out first, all of them, then written, each in one step. A file
- * keeps its mode, and a link stays a link to it. What would be done can be shown as lines that come
- * and go.
+ * keeps its mode, and a link stays a link to it. A file that is read-only, or that somebody changed
+ * meanwhile, is left alone. What would be done can be shown as lines that come and go.
  */
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
+import { BatonError } from "../../errors.ts";
 import { fileFailure, stageFile } from "../../staged-file.ts";
 
 export interface FileChange {
@@ -24,35 +29,92 @@ export interface FileChange {
   readonly after: string | undefined;
 }
 
+/** Only of a file whose every byte can be written back. */
 export function textOf(file: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  let bytes: Buffer;
   try {
-    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+    bytes = readFileSync(file);
   } catch (error) {
     throw fileFailure(error, file);
   }
+  const text = bytes.toString("utf8");
+  if (!Buffer.from(text).equals(bytes)) throw unusable(file, "it is not in UTF-8");
+  return text;
+}
+
+export function unusable(file: string, why: string, cause?: unknown): BatonError {
+  return new BatonError("file_unusable", {
+    message: `${file} cannot be read: ${why}. Nothing was changed.`,
+    path: file,
+    hint: "Mend it, or move it away, then try again.",
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 export const isChange = ({ before, after }: FileChange): boolean => before !== after;
 
-export function writeChange({ file, after }: FileChange): void {
-  const target = existsSync(file) ? realpathSync(file) : file;
-  if (after === undefined) {
-    rmSync(target, { force: true });
-    return;
+/** None of them is written unless all of them can be. */
+export function writeChanges(changes: readonly FileChange[]): void {
+  for (const { file, before } of changes) {
+    if (textOf(file) !== before) throw changedMeanwhile(file);
+    refuseReadOnly(file);
   }
-  mkdirSync(dirname(target), { recursive: true });
-  const mode = existsSync(target) ? statSync(target).mode : undefined;
-  const staged = stageFile(target, { replace: true });
+  for (const change of changes) writeChange(change);
+}
+
+function writeChange({ file, after }: FileChange): void {
   try {
-    writeFileSync(staged.path, after);
-    if (mode !== undefined) chmodSync(staged.path, mode & 0o7777);
-    staged.place();
+    const target = targetOf(file);
+    if (after === undefined) {
+      rmSync(target, { force: true });
+      return;
+    }
+    mkdirSync(dirname(target), { recursive: true });
+    const mode = existsSync(target) ? statSync(target).mode : undefined;
+    const staged = stageFile(target, { replace: true });
+    try {
+      // Before there is anything in it to read.
+      if (mode !== undefined) chmodSync(staged.path, mode & 0o7777);
+      writeFileSync(staged.path, after);
+      staged.place();
+    } finally {
+      staged.discard();
+    }
   } catch (error) {
     throw fileFailure(error, file);
-  } finally {
-    staged.discard();
   }
 }
+
+/** Where a link leads, be there something or not. */
+function targetOf(file: string): string {
+  if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file;
+  if (existsSync(file)) return realpathSync(file);
+  return resolve(realpathSync(dirname(file)), readlinkSync(file));
+}
+
+/** Its owner does not want it changed; replacing it would do so all the same. */
+function refuseReadOnly(file: string): void {
+  if (!existsSync(file)) return;
+  try {
+    accessSync(file, constants.W_OK);
+    if ((statSync(file).mode & 0o222) !== 0) return;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw fileFailure(error, file);
+  }
+  throw new BatonError("file_unusable", {
+    message: `${file} is read-only. Nothing was changed.`,
+    path: file,
+    hint: "Make it writable, or add by hand what --dry-run shows.",
+  });
+}
+
+const changedMeanwhile = (file: string): BatonError =>
+  new BatonError("document_stale", {
+    message: `${file} was changed meanwhile. Nothing was changed by this command.`,
+    path: file,
+    hint: "Run the command again: it works from what the file says now.",
+  });
 
 export interface DiffLine {
   readonly kind: "added" | "removed";

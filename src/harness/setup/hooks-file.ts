@@ -3,6 +3,7 @@
  * event a list of groups, each with a list of commands. Ours are known by their command line, wherever
  * they stand; everybody else's are left alone.
  */
+import { unusable } from "./changes.ts";
 import {
   isObject,
   type Json,
@@ -11,7 +12,6 @@ import {
   parseJson,
   removeAt,
   setAt,
-  unusable,
   valueAt,
 } from "./json-edit.ts";
 import { isHookCommand } from "./launch.ts";

@@ -4,7 +4,7 @@
  * refused before anything is changed.
  */
 import { isDeepStrictEqual } from "node:util";
-import { BatonError } from "../../errors.ts";
+import { unusable } from "./changes.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -13,12 +13,15 @@ export interface JsonObject {
 /** Keys of objects and indexes of lists, from the root. */
 export type JsonPath = readonly (string | number)[];
 
+/** Some editors begin a file with it; it stays where it is. */
+const BYTE_ORDER_MARK = /^\ufeff/;
+
 /** Undefined for a file that is not there, or is empty. */
 export function parseJson(text: string | undefined, file: string): JsonObject {
   if (text === undefined || text.trim() === "") return {};
   let parsed: Json;
   try {
-    parsed = JSON.parse(text) as Json;
+    parsed = JSON.parse(text.replace(BYTE_ORDER_MARK, "")) as Json;
   } catch (error) {
     throw unusable(file, (error as Error).message, error);
   }
@@ -192,12 +195,3 @@ const nested = (path: JsonPath, value: Json): Json =>
     (inner, key) => (typeof key === "number" ? [inner] : { [key]: inner }),
     value,
   );
-
-export function unusable(file: string, why: string, cause?: unknown): BatonError {
-  return new BatonError("file_unusable", {
-    message: `${file} cannot be read: ${why}. Nothing was changed.`,
-    path: file,
-    hint: "Mend it, or move it away, then try again.",
-    ...(cause === undefined ? {} : { cause }),
-  });
-}

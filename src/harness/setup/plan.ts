@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { BatonError } from "../../errors.ts";
-import { type FileChange, textOf } from "./changes.ts";
+import { type FileChange, textOf, unusable } from "./changes.ts";
 import { type WantedHook, withHooks, withoutHooks } from "./hooks-file.ts";
 import { isObject, type Json, parseJson, removeAt, setAt, valueAt } from "./json-edit.ts";
 import { hookCommand, isServer, type Launch, mcpArguments } from "./launch.ts";
@@ -112,7 +112,10 @@ function withServer(
   file: string,
   { command, args }: { readonly command: string; readonly args: readonly string[] },
 ): string {
-  const there = valueAt(parseJson(text, file), PATH);
+  const root = parseJson(text, file);
+  const servers = root["mcpServers"];
+  if (servers !== undefined && !isObject(servers)) throw unusable(file, '"mcpServers" is no object');
+  const there = valueAt(root, PATH);
   if (there === undefined) return setAt(text, PATH, { type: "stdio", command, args });
   if (!isOurs(there)) throw taken(file);
   return setAt(setAt(text, [...PATH, "command"], command), [...PATH, "args"], args);

@@ -3,12 +3,14 @@
  * Putting it there and taking it out again leaves every other byte as it was.
  */
 import { BatonError } from "../../errors.ts";
-import { unusable } from "./json-edit.ts";
+import { unusable } from "./changes.ts";
 import { parseToml, type Toml, TomlError, TomlTable, tomlAt } from "./toml.ts";
 
 const FIRST = "# >>> baton: written by baton setup codex, taken out by --undo";
 const LAST = "# <<< baton";
-const BLOCK = /(?:^|\n)# >>> baton[^\n]*\n(?:[^\n]*\n)*?# <<< baton(?:\r?\n|$)/;
+/** The line end before it; our table; tables that others wrote between the marks; the line end behind. */
+const BLOCK =
+  /(^|\r?\n)(# >>> baton[^\n]*\n\[[^\n]*\n(?:[^\n]*\n)*?)((?:(?:\r?\n)?\[[^\n]*\n(?:[^\n]*\n)*?)?)# <<< baton(\r?\n|$)/;
 
 export function readToml(text: string | undefined, file: string): TomlTable {
   try {
@@ -19,7 +21,7 @@ export function readToml(text: string | undefined, file: string): TomlTable {
   }
 }
 
-/** With a table of strings and lists of strings, in place of the block there may be. */
+/** With a table of strings and lists of strings: in the block there may be, else in a new one at the end. */
 export function withBlock(
   text: string | undefined,
   file: string,
@@ -28,16 +30,30 @@ export function withBlock(
 ): string {
   const rest = withoutBlock(text, file) ?? "";
   if (isTaken(tomlAt(readToml(rest, file), header))) throw taken(file, header);
-  const lines = [
-    FIRST,
-    `[${header.join(".")}]`,
-    ...Object.entries(values).map(([key, value]) => `${key} = ${tomlText(value)}`),
-    LAST,
-  ].join("\n");
-  const added =
-    rest === "" ? `${lines}\n` : rest.endsWith("\n") ? `${rest}\n${lines}\n` : `${rest}\n${lines}`;
-  readToml(added, file); // Ours is no reason for the harness not to start.
-  return added;
+  const pairs = Object.entries(values).map(([key, value]) => [key, tomlText(value)] as const);
+  const changed =
+    BLOCK.exec(text ?? "") === null
+      ? rest + newBlock(rest, [`[${header.join(".")}]`, ...pairs.map((pair) => pair.join(" = "))])
+      : pairs.reduce(withValue, text ?? "");
+  readToml(changed, file); // Ours is no reason for the harness not to start.
+  return changed;
+}
+
+/** As the lines before it end; a file whose last line does not end gets none that does. */
+function newBlock(rest: string, table: readonly string[]): string {
+  const eol = rest.includes("\r\n") ? "\r\n" : "\n";
+  const lines = [FIRST, ...table, LAST].join(eol);
+  if (rest === "") return `${lines}${eol}`;
+  return rest.endsWith("\n") ? `${eol}${lines}${eol}` : `${eol}${lines}`;
+}
+
+/** Its owner may have added to our table: only the line with this key is another. */
+function withValue(text: string, [key, value]: readonly [string, string]): string {
+  const line = new RegExp(`^${key} *=[^\\r\\n]*`, "m");
+  return text.replace(BLOCK, (block, before: string, ours: string) => {
+    const now = ours.replace(line, () => `${key} = ${value}`);
+    return before + now + block.slice(before.length + ours.length);
+  });
 }
 
 /** A table of theirs within ours, such as its environment, is no hindrance. */
@@ -45,11 +61,19 @@ const isTaken = (there: Toml | undefined): boolean =>
   there !== undefined &&
   !(there instanceof TomlTable && !there.isDefined && !there.values.has("command"));
 
-/** Undefined: nothing is left. */
+/** Undefined: nothing is left. Tables that a harness wrote between our marks are not ours, and stay. */
 export function withoutBlock(text: string | undefined, file: string): string | undefined {
   readToml(text, file);
-  if (text === undefined || !BLOCK.test(text)) return text;
-  return text.replace(BLOCK, "") || undefined;
+  const found = BLOCK.exec(text ?? "");
+  if (text === undefined || found === null) return text;
+  const [block, eol = "", , theirs = ""] = found;
+  const before = text.slice(0, found.index);
+  const behind = theirs + text.slice(found.index + block.length);
+  // The last line of theirs had no end until something came behind it.
+  const isJoined = /[^\n]$/.test(before) && /^[^\r\n]/.test(behind);
+  const rest = `${before}${isJoined ? eol : ""}${behind}`;
+  readToml(rest, file);
+  return rest || undefined;
 }
 
 const tomlText = (value: string | readonly string[]): string =>

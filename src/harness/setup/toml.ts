@@ -13,6 +13,8 @@ export class TomlTable {
   readonly values = new Map<string, Toml>();
   /** Named by a header of its own: another header may not name it again. */
   isDefined = false;
+  /** Written as a value: nothing can be added to it. */
+  isWhole = false;
 }
 
 /** With the line it happened on. */
@@ -46,6 +48,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
+/** Of tables with headers of their own: a list that was written as a value is whole. */
+const isOpenList = (there: Toml): boolean => {
+  const last = Array.isArray(there) ? (there as readonly Toml[]).at(-1) : undefined;
+  return last instanceof TomlTable && !last.isWhole;
+};
+
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -73,7 +81,7 @@ class Reader {
     const key = keys.at(-1) as string;
     const there = parent.values.get(key);
     if (closing === "]]") {
-      if (there !== undefined && !Array.isArray(there))
+      if (there !== undefined && !isOpenList(there))
         throw this.#wrong(`"${key}" is no list of tables`);
       const table = new TomlTable();
       parent.values.set(key, [...((there as readonly Toml[] | undefined) ?? []), table]);
@@ -103,8 +111,8 @@ class Reader {
     return keys.reduce((holder, key) => {
       const there = holder.values.get(key);
       const inner = Array.isArray(there) ? there.at(-1) : there;
-      if (inner instanceof TomlTable) return inner;
-      if (inner !== undefined) throw this.#wrong(`"${key}" is no table`);
+      if (inner instanceof TomlTable && !inner.isWhole) return inner;
+      if (there !== undefined) throw this.#wrong(`"${key}" is no table that can be added to`);
       const made = new TomlTable();
       holder.values.set(key, made);
       return made;
@@ -160,6 +168,7 @@ class Reader {
       this.#need("}");
       break;
     }
+    table.isWhole = true;
     return table;
   }
 

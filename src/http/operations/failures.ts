@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { FailuresQuerySchema } from "../../coordination/failures/list.ts";
 import { DeliveryId, Name } from "../../envelope/schema.ts";
+import { BatonError } from "../../errors.ts";
 import type { Operations } from "../operation.ts";
 import { requireReport } from "../own.ts";
 import {
@@ -46,9 +47,15 @@ export const failuresOperations = {
     output: DecisionAnswerForm,
     async run(acting, { id, decision, handle }) {
       const agent = await acting.agent();
-      if (handle !== undefined) return agent.failures.decide(await agent.held(handle), decision);
-      await requireReport(acting, id);
-      return agent.failures.decide(id, decision);
+      if (handle === undefined) {
+        await requireReport(acting, id);
+        return agent.failures.decide(id, decision);
+      }
+      const report = await agent.held(handle);
+      if (report.id !== id && (await agent.failures.show(id)).report !== report.id) {
+        throw anothersReport(id);
+      }
+      return agent.failures.decide(report, decision);
     },
   },
   failureRules: {
@@ -86,3 +93,10 @@ export const failuresOperations = {
   | "setFailureRule"
   | "dropFailureRule"
 >;
+
+const anothersReport = (id: string): BatonError =>
+  new BatonError("invalid_input", {
+    message: `The handle is not of the report about ${id}.`,
+    path: "handle",
+    hint: "Give the handle of that report, or decide without one.",
+  });

@@ -14,8 +14,8 @@ import {
   Name,
   Slug,
 } from "../../envelope/schema.ts";
-import { newsOf } from "../news.ts";
 import { keyed } from "../keyed.ts";
+import { newsOf } from "../news.ts";
 import type { Acting, Operations } from "../operation.ts";
 import {
   DeliveryForm,

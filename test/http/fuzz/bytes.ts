@@ -6,8 +6,12 @@ export interface Raw {
   readonly kind: string;
   readonly bytes: Buffer;
   /** True: the sender goes away in the middle. */
-  readonly leaves?: boolean;
+  readonly leaves: boolean;
+  /** True: by chance it may be a good request after all. */
+  readonly mayBeGood: boolean;
 }
+
+const MAY_BE_GOOD = ["a broken letter", "no UTF-8"];
 
 const GOOD = '{"memories":[{"content":"It must not be stored."}]}';
 
@@ -136,7 +140,7 @@ export function rawRequest(random: Random): Raw {
   const kinds = Object.keys(KINDS);
   const kind = kinds[random.below(kinds.length)] as string;
   const bytes = (KINDS[kind] as (random: Random) => Buffer)(random);
-  return { kind, bytes, leaves: random.chance(0.5) };
+  return { kind, bytes, leaves: random.chance(0.5), mayBeGood: MAY_BE_GOOD.includes(kind) };
 }
 
 /** How long a sender stays that has nothing more to say. */

@@ -1,0 +1,330 @@
+/**
+ * Who may do what, for everything there is: every operation, stream and page, with every access, in its
+ * own workspace and in another, with tokens in every state. What is expected comes from the table that the
+ * routes are made of; what is compared is whether the hub lets the caller in.
+ */
+import { describe, expect, it } from "vitest";
+import { ACCESS_LEVELS, type Access, reaches } from "../../src/access/levels.ts";
+import type { Answered } from "../../src/http/app.ts";
+import { OPERATIONS } from "../../src/http/operations.ts";
+import { PAGES } from "../../src/http/pages.ts";
+import { STREAM_ACCESS } from "../../src/http/stream-routes.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import type { CallName } from "../../src/wire/calls.ts";
+import { askedBy, type Described, describedOperations, saidIn } from "./fuzz/described.ts";
+import { ACTOR, factsOf, type Scene, sceneOn } from "./scene.ts";
+import { as, bearing, type Served, served } from "./support.ts";
+
+const OURS = "KESTREL";
+const THEIRS = "HERON";
+
+/** What is decided about a failure comes first: other calls settle it. */
+const described = describedOperations().sort(
+  (a, b) => Number(b.name === "decideFailure") - Number(a.name === "decideFailure"),
+);
+
+const neededBy = (name: string): Access =>
+  Object.hasOwn(OPERATIONS, name)
+    ? OPERATIONS[name as CallName].access
+    : STREAM_ACCESS[name as keyof typeof STREAM_ACCESS];
+
+/** As its description says, on what is there. */
+function callOf(operation: Described, scene: Scene): [path: string, init: RequestInit] {
+  const facts = factsOf(scene)[operation.name as CallName] ?? {};
+  const { method, path, body } = askedBy(operation, saidIn(operation, facts, { texts: scene.ids }));
+  const type = body === undefined ? {} : { "content-type": "application/json" };
+  return [path, { method, headers: type, ...(body === undefined ? {} : { body }) }];
+}
+
+type Outcome = "let in" | "unauthenticated" | "forbidden";
+
+interface Told {
+  readonly outcome: Outcome;
+  readonly text: string;
+}
+
+/** Everything the hub has said to anybody, to look for what must not be in it. */
+class Stage {
+  readonly said: string[] = [];
+  readonly #served: Served;
+
+  constructor(at: Served) {
+    this.#served = at;
+  }
+
+  async call(
+    [path, init]: [path: string, init: RequestInit],
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Told> {
+    const gone = new AbortController();
+    const all = { ...(init.headers as Record<string, string>), ...headers };
+    const response = await this.#served.fetch(path, { ...init, headers: all, signal: gone.signal });
+    const text = await textOf(response);
+    gone.abort(); // A stream would go on.
+    this.said.push(`${JSON.stringify([...response.headers])} ${text}`);
+    return { outcome: outcomeOf(response.status, text), text };
+  }
+}
+
+/** The first piece of what streams; all of anything else. */
+async function textOf(response: Response): Promise<string> {
+  if (response.headers.get("content-type") !== "text/event-stream") return response.text();
+  const reader = response.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  await reader?.cancel();
+  return new TextDecoder().decode(value);
+}
+
+/**
+ * A rule of the team (`not_permitted`) is not the door's. Strangers beyond the first hundred are turned
+ * away as too many: they are let in no more than the others.
+ */
+function outcomeOf(status: number, text: string): Outcome {
+  if (status === 401 || status === 429) return "unauthenticated";
+  return status === 403 && text.includes('"code":"forbidden"') ? "forbidden" : "let in";
+}
+
+interface World extends Served {
+  readonly stage: Stage;
+  readonly ours: Scene;
+  readonly theirs: Scene;
+  readonly answers: Answered[];
+  /** Of our workspace, by access; all of them agent ada's. */
+  readonly tokens: Readonly<Record<Access, string>>;
+  readonly foreign: Readonly<Record<Access, string>>;
+  /** Tokens that open nothing. */
+  readonly bad: Readonly<Record<string, string>>;
+}
+
+async function world(open: Access | false = false): Promise<World> {
+  const clock = new VirtualClock();
+  const answers: Answered[] = [];
+  const at = await served({ open, hub: { clock }, onAnswer: (answer) => answers.push(answer) });
+  const { hub } = at;
+  const beside = hub.beside("theirs");
+  await hub.agent("dan", { role: "executor" });
+  const dans = await hub.tokens.add({ agent: "dan", access: "agent" });
+  const old = await hub.tokens.add({ agent: "dan", access: "agent", expiresInMs: 1_000 });
+  clock.advance(2_000);
+  const ours = await sceneOn(hub, OURS);
+  const theirs = await sceneOn(beside, THEIRS);
+  const issue = async (of: typeof hub): Promise<Record<Access, string>> => {
+    const issued = ACCESS_LEVELS.map(async (access) => {
+      const { token } = await of.tokens.add({ agent: ACTOR, access });
+      return [access, token] as const;
+    });
+    return Object.fromEntries(await Promise.all(issued)) as Record<Access, string>;
+  };
+  const tokens = await issue(hub);
+  const revoked = await hub.tokens.add({ agent: ACTOR, access: "admin" });
+  await hub.tokens.revoke(revoked.info.id);
+  await hub.agent("dan", { status: "disabled" });
+  const last = tokens.admin.at(-1) === "A" ? "B" : "A";
+  return {
+    ...{ ...at, stage: new Stage(at), ours, theirs, answers, tokens, foreign: await issue(beside) },
+    bad: {
+      expired: old.token,
+      revoked: revoked.token,
+      "of a disabled agent": dans.token,
+      malformed: `${tokens.admin.slice(0, -1)}${last}`,
+      "cut short": tokens.admin.slice(0, 40),
+      "made up": `baton_${"A".repeat(tokens.admin.length - 6)}`,
+    },
+  };
+}
+
+/** What was expected of each call, and what came of it, for a readable difference. */
+type Rows = Record<string, Outcome>;
+
+async function outcomes(
+  calls: readonly Described[],
+  call: (operation: Described) => Promise<Told>,
+): Promise<Rows> {
+  const rows: Rows = {};
+  for (const operation of calls) rows[operation.name] = (await call(operation)).outcome;
+  return rows;
+}
+
+const expected = (has: Access | undefined): Rows =>
+  Object.fromEntries(
+    described.map(({ name }) => {
+      if (has === undefined) return [name, "unauthenticated"];
+      return [name, reaches(has, neededBy(name)) ? "let in" : "forbidden"];
+    }),
+  );
+
+describe("access", () => {
+  it.each(ACCESS_LEVELS)("of a token with %s is what each operation takes [OPS-5]", async (has) => {
+    const { stage, ours, tokens, bugs } = await world();
+    const rows = await outcomes(described, (operation) =>
+      stage.call(callOf(operation, ours), bearing(tokens[has])),
+    );
+    expect(rows).toEqual(expected(has));
+    expect(bugs).toEqual([]);
+  });
+
+  it("of nobody is nothing, where tokens are asked for [OPS-5]", async () => {
+    const { stage, ours } = await world();
+    const rows = await outcomes(described, (operation) =>
+      stage.call(callOf(operation, ours), as(ACTOR)),
+    );
+    expect(rows).toEqual(expected(undefined));
+  });
+
+  it("of nobody is a coordinator's, where the hub is open to this machine [OPS-5]", async () => {
+    const { stage, ours } = await world("coordinator");
+    const rows = await outcomes(described, (operation) =>
+      stage.call(callOf(operation, ours), as(ACTOR)),
+    );
+    expect(rows).toEqual(expected("coordinator"));
+  });
+
+  it.each(["expired", "revoked", "of a disabled agent", "malformed", "cut short", "made up"])(
+    "is refused everywhere with a token that is %s, also where the hub is open [OPS-5]",
+    async (state) => {
+      const { stage, ours, bad } = await world("coordinator");
+      const rows = await outcomes(described, (operation) =>
+        stage.call(callOf(operation, ours), bearing(bad[state] ?? "")),
+      );
+      expect(rows).toEqual(expected(undefined));
+    },
+  );
+
+  it("is the agent's of the token: who names another is refused everywhere [OPS-5]", async () => {
+    const { stage, ours, tokens } = await world();
+    const rows = await outcomes(described, (operation) =>
+      stage.call(callOf(operation, ours), { ...bearing(tokens.admin), ...as("bob") }),
+    );
+    expect(new Set(Object.values(rows))).toEqual(new Set(["forbidden"]));
+  });
+
+  it.each(["cancelDelivery", "cancelTask", "answer", "redrive", "discard", "decideFailure"])(
+    "of an agent to %s is for its own; a coordinator's for anybody's [OPS-5]",
+    async (name) => {
+      const { stage, ours, hub } = await world();
+      const call = callOf(described.find((each) => each.name === name) as Described, ours);
+      const bobs = async (access: Access) => (await hub.tokens.add({ agent: "bob", access })).token;
+      expect((await stage.call(call, bearing(await bobs("agent")))).outcome).toBe("forbidden");
+      expect((await stage.call(call, bearing(await bobs("coordinator")))).outcome).toBe("let in");
+    },
+  );
+
+  it("by no name is that of the hub itself [OPS-5]", async () => {
+    const { stage, ours, hub } = await world();
+    const { token } = await hub.tokens.add({ agent: "*", access: "admin" });
+    const told = await stage.call(
+      callOf(described.find(({ name }) => name === "remember") as Described, ours),
+      { ...bearing(token), ...as("baton") },
+    );
+    expect(told.outcome).toBe("forbidden");
+  });
+});
+
+describe("a workspace", () => {
+  it("shows nothing to tokens of another: not by its own calls, nor by ids [OPS-5]", async () => {
+    const { stage, ours, theirs, foreign } = await world();
+    for (const operation of described) {
+      for (const scene of [theirs, ours]) {
+        const headers = { ...bearing(foreign.admin), "baton-workspace": "default" };
+        const { text } = await stage.call(callOf(operation, scene), headers);
+        expect([operation.name, text.includes(OURS)]).toEqual([operation.name, false]);
+      }
+    }
+    // It would have been seen: their own word was.
+    expect(stage.said.filter((text) => text.includes(THEIRS)).length).toBeGreaterThan(20);
+  });
+
+  it("is as it was after all that others tried on it [OPS-5]", async () => {
+    const { hub, stage, ours, foreign } = await world();
+    const before = [await hub.books(), await hub.events(0), await hub.recent({ limit: 100 })];
+    for (const operation of described) {
+      await stage.call(callOf(operation, ours), bearing(foreign.admin));
+    }
+    expect([await hub.books(), await hub.events(0), await hub.recent({ limit: 100 })]).toEqual(
+      before,
+    );
+  });
+});
+
+describe("pages", () => {
+  const paths = Object.entries(PAGES).map(
+    ([path, needs]) => [path.replace(":name", "envelope.json"), needs] as const,
+  );
+
+  it.each(paths)("%s is for %s [OPS-5]", async (path, needs) => {
+    const { stage, tokens, bad } = await world();
+    const isForAll = needs === "anybody";
+    const look = async (headers: Record<string, string>) =>
+      (await stage.call([path, {}], headers)).outcome;
+    expect(await look({})).toBe(isForAll ? "let in" : "unauthenticated");
+    expect(await look(bearing(bad["revoked"] ?? ""))).toBe(isForAll ? "let in" : "unauthenticated");
+    expect(await look(bearing(tokens.reader))).toBe("let in");
+    for (const text of stage.said) expect(text).not.toMatch(new RegExp(`${OURS}|${THEIRS}`));
+  });
+
+  it("of MCP take an agent's access [OPS-5]", async () => {
+    const { stage, tokens, bad } = await world();
+    const call: [string, RequestInit] = [
+      "/mcp",
+      {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+      },
+    ];
+    const outcome = async (headers: Record<string, string>, path = "/mcp") =>
+      (await stage.call([path, call[1]], headers)).outcome;
+    expect(await outcome({})).toBe("unauthenticated");
+    expect(await outcome({}, "/mcp/ada")).toBe("unauthenticated");
+    expect(await outcome(bearing(bad["expired"] ?? ""))).toBe("unauthenticated");
+    expect(await outcome(bearing(tokens.reader))).toBe("forbidden");
+    expect(await outcome(bearing(tokens.agent), "/mcp/bob")).toBe("forbidden");
+    expect(await outcome(bearing(tokens.agent))).toBe("let in");
+  });
+});
+
+describe("a token", () => {
+  it("is in no answer, no header, no error and no line of the log [OPS-5]", async () => {
+    const { stage, ours, tokens, foreign, bad, answers, bugs } = await world();
+    const all = [...Object.values(tokens), ...Object.values(foreign), ...Object.values(bad)];
+    for (const token of all) {
+      for (const operation of described.slice(0, 8)) {
+        await stage.call(callOf(operation, ours), bearing(token));
+      }
+    }
+    for (const operation of described) {
+      await stage.call(callOf(operation, ours), bearing(tokens.admin));
+    }
+    const texts = [...stage.said, JSON.stringify(answers), JSON.stringify(bugs)];
+    for (const token of all) {
+      const secret = token.slice(30, 60);
+      expect(texts.filter((text) => text.includes(token) || text.includes(secret))).toEqual([]);
+    }
+    expect(answers.length).toBeGreaterThan(described.length);
+  });
+
+  it("is not taken from an address [OPS-5]", async () => {
+    const { stage, tokens } = await world();
+    for (const name of ["token", "access_token", "authorization", "bearer"]) {
+      const { outcome } = await stage.call([`/v1/agents?${name}=${tokens.admin}`, {}], {});
+      expect(outcome).toBe("unauthenticated");
+    }
+  });
+
+  it("that is none is refused, a hundred at once, then turned away for a while [OPS-5]", async () => {
+    const { fetch, bad } = await world();
+    const statuses = new Set<number>();
+    for (let tries = 0; tries < 100; tries++) {
+      statuses.add((await fetch("/v1/books", { headers: bearing(bad["made up"] ?? "") })).status);
+    }
+    expect(statuses).toEqual(new Set([401]));
+    const many = Array.from({ length: 300 }, () =>
+      fetch("/v1/books", { headers: bearing(bad["made up"] ?? "") }),
+    );
+    const refused = (await Promise.all(many)).find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+});

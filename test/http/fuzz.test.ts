@@ -1,0 +1,27 @@
+/** Calls that nobody should make, on a real hub over a real socket. At length: `npm run fuzz`. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { tempFolder } from "../behaviour/support.ts";
+import { chosenSeed } from "../support/random.ts";
+import { fuzz } from "./fuzz/run.ts";
+import { listened } from "./support.ts";
+
+const REQUESTS = 3_000;
+
+describe("fuzzed calls", () => {
+  it("are answered without a 500, and what is refused stores nothing [OPS-7]", {
+    timeout: 120_000,
+  }, async () => {
+    const seed = chosenSeed();
+    console.log(`fuzz seed ${seed}: npm run fuzz -- --requests ${REQUESTS} --seed ${seed}`);
+    const file = join(tempFolder(), "hub.db");
+    const { hub, listening, bugs } = await listened(`sqlite:${file}`);
+    const report = await fuzz({ hub, port: listening.port, file, requests: REQUESTS, seed });
+    expect(report.violations).toEqual([]);
+    expect(bugs).toEqual([]);
+    expect(report.requests).toBe(REQUESTS);
+    // Not all of them were turned away at the door.
+    expect(report.byStatus["200"]).toBeGreaterThan(0);
+    expect(report.byStatus["400"]).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,132 @@
+/** What the door takes: by host and origin, how much at a time, how often. On a real socket. */
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { freshAddress } from "../behaviour/support.ts";
+import { sendRaw } from "./fuzz/bytes.ts";
+import { describedOperations } from "./fuzz/described.ts";
+import { as, json, listened, posting, served } from "./support.ts";
+
+/** `fetch` chooses its own Host and Origin; a page in a browser cannot, whoever attacks it can. */
+function statusOf(
+  port: number,
+  headers: Readonly<Record<string, string>>,
+  { method = "GET", path = "/v1/agents" } = {},
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host: "127.0.0.1", port, method, path, headers }, (incoming) => {
+      let body = "";
+      incoming.setEncoding("utf8").on("data", (piece: string) => {
+        body += piece;
+      });
+      incoming.on("end", () =>
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body }),
+      );
+    });
+    outgoing.once("error", reject).end();
+  });
+}
+
+describe("the door", () => {
+  it("answers to no other name: a name that leads here tomorrow gets nothing [OPS-5]", async () => {
+    const { listening, hub } = await listened(freshAddress("memory"));
+    await hub.agent("kestrel", { role: "bird" });
+    const { port } = listening;
+    for (const { method, path } of describedOperations()) {
+      const call = { method, path: path.replace(/\{\w+\}/g, "x") };
+      const { status, body } = await statusOf(port, { host: `evil.example:${port}` }, call);
+      expect([path, status, body.includes("kestrel")]).toEqual([path, 403, false]);
+    }
+    expect((await statusOf(port, { host: `localhost:${port}` })).status).toBe(200);
+  });
+
+  it.each(["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil.example"])(
+    "takes nothing from a page of %s, and tells it nothing [OPS-5]",
+    async (origin) => {
+      const { listening } = await listened(freshAddress("memory"));
+      for (const path of ["/v1/agents", "/healthz", "/mcp", "/openapi.json"]) {
+        const { status, headers } = await statusOf(listening.port, { origin }, { path });
+        expect([path, status]).toEqual([path, 403]);
+        expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual(
+          [],
+        );
+      }
+      const asking = { origin, "access-control-request-method": "POST" };
+      const preflight = await statusOf(listening.port, asking, { method: "OPTIONS" });
+      expect(Object.keys(preflight.headers).join()).not.toContain("access-control");
+    },
+  );
+
+  it("says on every answer that nothing of it is kept, framed or guessed at [OPS-5]", async () => {
+    const { fetch } = await served({ open: "coordinator" });
+    for (const path of ["/", "/v1/agents", "/v1/nowhere", "/healthz", "/reference"]) {
+      const { headers } = await fetch(path);
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+    }
+  });
+});
+
+describe("a body", () => {
+  const most = 1_000;
+  const large = { memories: [{ content: "x".repeat(2 * most) }] };
+
+  it("that is too long is refused by what it says of its length [OPS-5]", async () => {
+    const { listening, hub } = await listened(freshAddress("memory"), { bodyBytes: most });
+    await hub.agent("ada", { role: "planner" });
+    const address = `${listening.address}/v1/memories`;
+    const response = await fetch(address, posting(large, as("ada")));
+    expect([response.status, await response.json()]).toMatchObject([
+      413,
+      { code: "limit_exceeded", details: { limit: "bodyBytes", max: most } },
+    ]);
+    expect(await hub.recent()).toEqual([]);
+  });
+
+  it("that does not say how long it is, is read no further than it may be [OPS-5]", async () => {
+    const { listening, hub } = await listened(freshAddress("memory"), { bodyBytes: most });
+    await hub.agent("ada", { role: "planner" });
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode(" ".repeat(100))),
+    });
+    const init = { method: "POST", headers: { ...json, ...as("ada") }, body, duplex: "half" };
+    const outcome = await fetch(`${listening.address}/v1/memories`, init as RequestInit).then(
+      ({ status }) => status,
+      () => 413, // Hung up on while it was still sending.
+    );
+    expect(outcome).toBe(413);
+    expect(await hub.recent()).toEqual([]);
+  });
+
+  it("that breaks off stores nothing, and is no mistake of the hub's [OPS-7]", async () => {
+    const { listening, hub, bugs } = await listened(freshAddress("memory"));
+    await hub.agent("ada", { role: "planner" });
+    const head = "POST /v1/memories HTTP/1.1\r\nhost: 127.0.0.1\r\nbaton-agent: ada\r\n";
+    const cut = `${head}content-type: application/json\r\ncontent-length: 500\r\n\r\n{"memories":[{"content":"x"}]}`;
+    const bytes = Buffer.from(cut);
+    await sendRaw(listening.port, { kind: "cut", bytes, leaves: true, mayBeGood: false });
+    expect((await fetch(`${listening.address}/v1/books`)).status).toBe(200);
+    expect(await hub.recent()).toEqual([]);
+    expect(bugs).toEqual([]);
+  });
+});
+
+describe("how often", () => {
+  it("is bounded for each caller: 429, and when to come back [OPS-5]", async () => {
+    const { fetch, hub } = await served({
+      open: "coordinator",
+      rate: { perSecond: 0.001, burst: 3 },
+    });
+    await hub.agent("ada", { role: "planner" });
+    const { token } = await hub.tokens.add({ agent: "ada", access: "reader" });
+    const statuses: number[] = [];
+    for (let calls = 0; calls < 4; calls++) statuses.push((await fetch("/v1/agents")).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    const refused = await fetch("/v1/agents");
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ code: "rate_limited", retryable: true });
+    const other = await fetch("/v1/agents", { headers: { authorization: `Bearer ${token}` } });
+    expect(other.status).toBe(200);
+    expect((await fetch("/healthz")).status).toBe(200);
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * A second terminal beside `npm start`: the program of docs/MCP.md, word for word but for the port, run
+ * by itself in a folder that has the official client, against a hub that is a process of its own.
+ */
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import { tempFolder } from "../behaviour/support.ts";
+import { startChild } from "../support/child.ts";
+import { ROOT } from "../support/run-script.ts";
+import { startHub } from "../support/start-hub.ts";
+
+/** Where a hub listens that was started as the page says. */
+const USUAL = "http://127.0.0.1:4747";
+
+it("the page's program catches up, remembers, recalls, hands off, accepts and completes [OPS-7]", {
+  timeout: 60_000,
+}, async () => {
+  const folder = tempFolder();
+  const hub = await startHub(`sqlite:${join(folder, "hub.db")}`);
+  onTestFinished(() => hub[Symbol.asyncDispose]());
+  const page = readFileSync(join(ROOT, "docs", "MCP.md"), "utf8");
+  const [, program = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
+  expect(program).toContain(USUAL);
+  const file = join(folder, "second-terminal.ts");
+  writeFileSync(file, program.replaceAll(USUAL, hub.address));
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+
+  const lines: string[] = [];
+  const { ended } = startChild(pathToFileURL(file), [], (line) => lines.push(line));
+  const { code, stderr } = await ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const said = lines.join("\n");
+  const calls = lines.flatMap((line) => /^(\w+) \{/.exec(line)?.[1] ?? []);
+  expect(calls, said).toEqual([
+    "catch_up",
+    "remember",
+    "recall",
+    "hand_off",
+    "accept",
+    "update",
+    "wait",
+  ]);
+  expect(said).not.toContain("refused");
+  expect(said).toContain("«Old phones use the v1 token; keep accepting it.»");
+  expect(said).toContain("status: 'ended'");
+  expect(said).toContain("state: 'completed'");
+  expect(said).toContain("«Extracted; old phones still log in.»");
+});
