@@ -8,6 +8,8 @@
  *   context                  what composing a receiver's view costs, and where the time goes
  *   shared                   what reading the shared context costs, with a long history behind it
  *   startup                  what starting the command line and its hooks takes, against Node itself
+ *   http                     what HTTP adds to an operation, and what many connections leave of the rate
+ *   http-load                a thousand clients on one hub for a minute
  *   driver                   drivers for PostgreSQL
  */
 import { runContext } from "./context/main.ts";
@@ -15,6 +17,8 @@ import { runDelivery } from "./delivery/main.ts";
 import { runDriver } from "./driver.ts";
 import { runFoundation } from "./foundation.ts";
 import { runGrowth } from "./growth.ts";
+import { runHttpLoad } from "./http/load.ts";
+import { runHttp } from "./http/main.ts";
 import { runRecall } from "./recall/main.ts";
 import { runShared } from "./shared/main.ts";
 import { runStartup } from "./startup/main.ts";
@@ -29,5 +33,7 @@ else if (at >= 0 && only === "recall") await runRecall(args);
 else if (at >= 0 && only === "context") await runContext(args);
 else if (at >= 0 && only === "shared") await runShared(args);
 else if (at >= 0 && only === "startup") await runStartup(args);
+else if (at >= 0 && only === "http") await runHttp(args);
+else if (at >= 0 && only === "http-load") await runHttpLoad(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
 else await runFoundation(args);

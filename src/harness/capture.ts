@@ -4,7 +4,7 @@ import type { Hub } from "../hub.ts";
 import type { TraceStep } from "../memory/trace.ts";
 import { bounded } from "./bounded.ts";
 import type { HookEvent, HookInput } from "./events.ts";
-import { heldNow, taskOf } from "./session.ts";
+import { deliveryOf, heldNow, taskOf } from "./session.ts";
 import { lastMessage } from "./transcript.ts";
 
 /** Not those of a start or a compaction, which leave other records. */
@@ -74,7 +74,7 @@ async function acceptedBy(
   const isAccepting = /baton\w*[_.]accept$/.test(name) || /\bbaton\b.*\baccept\b/.test(called);
   const id = isAccepting ? DELIVERY.exec(answered)?.[0] : undefined;
   if (id === undefined) return [];
-  const { delivery } = await hub.delivery(id);
-  if (delivery.holder !== agent.id || delivery.state !== "accepted") return [];
+  const delivery = await deliveryOf(hub, id);
+  if (delivery?.holder !== agent.id || delivery.state !== "accepted") return [];
   return [heldNow(delivery.id, delivery.task)];
 }

@@ -5,6 +5,7 @@
  */
 import type { Agent } from "../agent.ts";
 import { clip } from "../clip.ts";
+import { withoutSecrets } from "../envelope/secrets-within.ts";
 import { isBatonError } from "../errors.ts";
 import type { Hub } from "../hub.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
@@ -46,7 +47,11 @@ const ofRole = (messages: readonly Message[], wanted: Message["role"]): string[]
   messages
     .filter(({ role }) => role === wanted)
     .slice(-MESSAGES)
-    .map(({ text }) => clip(text.toWellFormed().replaceAll("\0", "\ufffd"), MESSAGE_LENGTH));
+    .map(({ text }) => {
+      // Before it is shortened: half a secret is not known by its form.
+      const { value } = withoutSecrets(text.toWellFormed().replaceAll("\0", "\ufffd"));
+      return clip(value, MESSAGE_LENGTH);
+    });
 
 const section = (title: string, texts: readonly string[]): string[] =>
   texts.length === 0 ? [] : ["", `${title}:`, ...texts.map((text) => `- ${text}`)];

@@ -68,7 +68,7 @@ function whatHappened(kind: EventKind, told: Told): HookEvent {
     case "start":
       return { kind, source: told.text("source") };
     case "prompt":
-      return { kind, prompt: told.needed("prompt") };
+      return { kind, prompt: told.text("prompt") ?? "" }; // It may be a picture only.
     case "tool-begins":
       return { kind, ...callIn(told) };
     case "tool-ends": {

@@ -56,11 +56,12 @@ async function done(hub: Hub, agent: Agent, hook: Hook): Promise<Done> {
       const [waiting, told] = await Promise.all([waitingFor(agent), toldBefore(agent)]);
       const news = newsOf(waiting, told);
       // Fired at every model call: the session has been told already.
-      const isAgain = event.source === undefined && told.size > 0;
+      const isAgain = event.source === undefined && told !== undefined;
       const text = isAgain
         ? await newsText(agent, news, tokens)
         : await startText(agent, waiting, tokens);
-      return { text, steps: toldNow(news) };
+      // Once it is said that nothing waits, it is said.
+      return { text, steps: news.length > 0 || told === undefined ? [toldNow(news)] : [] };
     }
     case "prompt": {
       const [waiting, told, steps] = await Promise.all([
@@ -70,7 +71,7 @@ async function done(hub: Hub, agent: Agent, hook: Hook): Promise<Done> {
       ]);
       const news = newsOf(waiting, told);
       const text = await newsText(agent, news, tokens);
-      return { text, steps: [...steps, ...toldNow(news)] };
+      return { text, steps: news.length === 0 ? steps : [...steps, toldNow(news)] };
     }
     case "tool-begins":
     case "tool-ends":
@@ -107,8 +108,8 @@ const waitingFor = (agent: Agent) => agent.waiting({ limit: LOOKED_AT });
 /** Ready to be taken, and not told of in this session in this form. */
 const newsOf = (
   waiting: Awaited<ReturnType<typeof waitingFor>>,
-  told: ReadonlyMap<string, string>,
+  told: ReadonlyMap<string, string> | undefined,
 ) =>
   waiting.filter(
-    ({ delivery: { id, state, envelope } }) => state === "ready" && told.get(id) !== envelope,
+    ({ delivery: { id, state, envelope } }) => state === "ready" && told?.get(id) !== envelope,
   );

@@ -25,7 +25,8 @@ export async function startText(
 ): Promise<string> {
   const { count } = roughTokenizer; // No hook waits for a table to be loaded.
   const head = [FENCE_NOTICE, HOW].join("\n");
-  const musts = whole(await ledgerLines(agent, waiting), tokens * LEDGER_SHARE, count);
+  const most = Math.min(tokens, DEFAULT_TOKENS) * LEDGER_SHARE;
+  const musts = whole(await ledgerLines(agent, waiting), most, count);
   const before = [head, ...musts].join("\n");
   const room = Math.max(1, tokens - count(before) - 2);
   return fitting(room, async (most) => `${before}\n\n${await caughtUp(agent, waiting, most)}`);

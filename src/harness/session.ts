@@ -16,18 +16,19 @@ const HELD = "held";
 /** So many steps back it is looked for. */
 const LOOKED_AT = 100;
 
-/** The envelope of each delivery that the session was told of. */
-export async function toldBefore(agent: Agent): Promise<ReadonlyMap<string, string>> {
+/** The envelope of each delivery that the session was told of; undefined where it was told nothing. */
+export async function toldBefore(agent: Agent): Promise<ReadonlyMap<string, string> | undefined> {
   const steps = await stepsWith(agent, TOLD, LOOKED_AT);
+  if (steps.length === 0) return undefined;
   return new Map(steps.flatMap((step) => inputOf(step) as [string, string][]));
 }
 
 /** To be traced: these were told. A later envelope of the same delivery is news again. */
-export function toldNow(waiting: readonly Waiting[]): TraceStep[] {
-  if (waiting.length === 0) return [];
-  const told = waiting.map(({ delivery }) => [delivery.id, delivery.envelope]);
-  return [{ kind: "told", tags: [TOLD], input: told }];
-}
+export const toldNow = (waiting: readonly Waiting[]): TraceStep => ({
+  kind: "told",
+  tags: [TOLD],
+  input: waiting.map(({ delivery }) => [delivery.id, delivery.envelope]),
+});
 
 /** To be traced: this session has accepted a delivery. */
 export const heldNow = (delivery: string, task: string): TraceStep => ({
@@ -41,9 +42,22 @@ export const heldNow = (delivery: string, task: string): TraceStep => ({
 export async function taskOf(hub: Hub, agent: Agent): Promise<string | undefined> {
   const [step] = await stepsWith(agent, HELD, 1);
   if (step === undefined) return undefined;
-  const { delivery } = await hub.delivery(String(inputOf(step)));
-  const isHeld = delivery.holder === agent.id && delivery.settledAt === 0;
+  const delivery = await deliveryOf(hub, String(inputOf(step)));
+  const isHeld = delivery?.holder === agent.id && delivery.settledAt === 0;
   return isHeld ? delivery.task : undefined;
+}
+
+/** What has the form of an id need not be one. */
+export async function deliveryOf(
+  hub: Hub,
+  id: string,
+): Promise<Waiting["delivery"] | undefined> {
+  try {
+    return (await hub.delivery(id)).delivery;
+  } catch (error) {
+    if (isBatonError(error) && error.code === "unknown_delivery") return undefined;
+    throw error;
+  }
 }
 
 const inputOf = ({ data }: Memory): unknown => (data as unknown as TraceData).input;

@@ -22,17 +22,20 @@ export function lastMessage(file: string | undefined): string | undefined {
   return lastMessages(file).findLast(({ role }) => role === "assistant")?.text;
 }
 
-/** Begins with a line break, or with what is left of a line. */
+/** Nothing of one that is not there yet or cannot be read: the trace does instead. */
 function tailOf(file: string | undefined): string {
   if (file === undefined) return "";
-  let handle: number;
   try {
-    handle = openSync(file, "r");
+    return readTail(file);
   } catch (error) {
-    // A session without a transcript yet is an ordinary one.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    if (error instanceof Error && "syscall" in error) return "";
     throw error;
   }
+}
+
+/** Begins with a line break, or with what is left of a line. */
+function readTail(file: string): string {
+  const handle = openSync(file, "r");
   try {
     const { size } = fstatSync(handle);
     const length = Math.min(size, TAIL_BYTES);
@@ -45,7 +48,6 @@ function tailOf(file: string | undefined): string {
 }
 
 interface Part {
-  readonly type?: unknown;
   readonly text?: unknown;
 }
 
@@ -58,8 +60,8 @@ interface Line {
 function messageIn(line: string): Message[] {
   const { role, content } = said(line) ?? {};
   if (role !== "user" && role !== "assistant") return [];
-  const parts = Array.isArray(content) ? (content as readonly Part[]) : [{ text: content }];
-  const texts = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+  const parts = Array.isArray(content) ? (content as readonly (Part | null)[]) : [{ text: content }];
+  const texts = parts.flatMap((part) => (typeof part?.text === "string" ? [part.text] : []));
   const text = texts.join("\n").trim();
   return text === "" ? [] : [{ role, text }];
 }
@@ -67,8 +69,8 @@ function messageIn(line: string): Message[] {
 function said(line: string): Line["message"] {
   if (!line.includes('"role"')) return undefined;
   try {
-    const { message, payload } = JSON.parse(line) as Line;
-    return message ?? payload;
+    const read = JSON.parse(line) as Line | null;
+    return read?.message ?? read?.payload ?? undefined;
   } catch (error) {
     // The harness may be in the middle of writing the last line.
     if (error instanceof SyntaxError) return undefined;

@@ -20,17 +20,13 @@ const MOST_BYTES = 64 * 1024;
 
 const fileBeside = (store: string): string => join(dirname(store), "hook-trouble.jsonl");
 
-/** Nothing is counted where there is no store: no folder is made for it. */
+/** Nothing is counted where there is no store, or where nothing can be written: the session goes on. */
 export function countTrouble(
   store: string,
   trouble: Omit<Trouble, "at" | "code" | "message">,
   error: unknown,
 ): void {
   if (!existsSync(dirname(store))) return;
-  const file = fileBeside(store);
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) {
-    renameSync(file, `${file}.1`);
-  }
   const code = error instanceof BatonError ? error.code : "bug";
   const line: Trouble = {
     at: new Date().toISOString(),
@@ -38,19 +34,35 @@ export function countTrouble(
     code,
     message: sentence(error),
   };
-  appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  try {
+    append(fileBeside(store), `${JSON.stringify(line)}\n`);
+  } catch (failure) {
+    if (!(failure instanceof Error && "syscall" in failure)) throw failure;
+  }
+}
+
+function append(file: string, line: string): void {
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) {
+    renameSync(file, `${file}.1`);
+  }
+  appendFileSync(file, line, { mode: 0o600 });
 }
 
 /** On one line. */
 export const sentence = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").trim();
 
-/** Oldest first. */
+/** Oldest first. A hook that is killed leaves part of a line: it is passed over. */
 export function troubles(store: string): readonly Trouble[] {
   const file = fileBeside(store);
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as Trouble);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];
+  const lines = readFileSync(file, "utf8").split("\n");
+  return lines.flatMap((line) => {
+    try {
+      return [JSON.parse(line) as Trouble];
+    } catch (error) {
+      if (error instanceof SyntaxError) return [];
+      throw error;
+    }
+  });
 }

@@ -24,7 +24,7 @@ export async function decode(operation: Described, read: Read): Promise<Input> {
   const given =
     request.method === "GET" || request.method === "DELETE"
       ? queryIn(operation.input, new URL(request.url).searchParams)
-      : objectIn(await textOf(request, read.bodyBytes));
+      : await bodyIn(request, read.bodyBytes);
   for (const name of Object.keys(params)) {
     if (Object.hasOwn(given, name)) throw twice(name);
   }
@@ -63,6 +63,11 @@ function isTextOnly(schema: z.ZodObject, name: string): boolean {
 const isText = ({ type, anyOf }: z.core.JSONSchema.BaseSchema): boolean =>
   anyOf === undefined ? type === "string" : anyOf.every(isText);
 
+/** The object that a body is; none where there is no body. */
+export async function bodyIn(request: Request, most: number): Promise<Input> {
+  return objectIn(await textOf(request, most));
+}
+
 function objectIn(text: string): Input {
   if (text === "") return {};
   const value = parsed(text);
@@ -88,7 +93,7 @@ function parsed(text: string): unknown {
 }
 
 /** The body as text, never more than may be: what is longer is refused before it is read. */
-export async function textOf(request: Request, most: number): Promise<string> {
+async function textOf(request: Request, most: number): Promise<string> {
   const said = request.headers.get("content-length");
   if (said !== null && Number(said) > most) throw tooLong(most);
   if (request.body === null) return "";

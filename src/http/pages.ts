@@ -6,6 +6,7 @@ import { batonVersion } from "../version.ts";
 import { HEADERS } from "../wire/routes.ts";
 import type { App } from "./app.ts";
 import type { Caller } from "./caller.ts";
+import { bodyIn } from "./decode.ts";
 import { frontPage } from "./front-page.ts";
 import { openApi } from "./openapi.ts";
 import { SCHEMA_NAMES, schemaOf } from "./published-schemas.ts";
@@ -18,6 +19,9 @@ const HTML = {
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
 };
 const PLAIN = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+
+/** Of an agent that nobody knows yet: it says hello. */
+const FIRST_CALL_BYTES = 64 * 1024;
 
 /** Pages that show nothing of the store need no token; the others take this access. */
 export const PAGES: Readonly<Record<string, Access | "anybody">> = {
@@ -76,12 +80,7 @@ function mcpRoutes(app: App): void {
   const answer = mcpFetch(async (request) => {
     const caller = await app.admit(request, "agent");
     const { hub, agent } = app.actingFor(request, caller);
-    const registered = await agent().catch(async (error: unknown) => {
-      if (!mayRegister(error, request, caller)) throw error;
-      await hub.agent(caller.agent as string, { role: "agent" });
-      return agent();
-    });
-    return { hub, agent: registered };
+    return { hub, agent: await agent() };
   });
   app.closing.addEventListener("abort", () => void answer.close(), { once: true });
   const serve = (raw: Request, named: string | undefined) =>
@@ -92,9 +91,10 @@ function mcpRoutes(app: App): void {
       const caller = await app.admit(request, "agent");
       about.caller = caller;
       const acting = app.actingFor(request, caller);
-      // Refused here, with the words of every other call; registered once the request was understood.
-      await acting.agent().catch((error: unknown) => {
+      await acting.agent().catch(async (error: unknown) => {
         if (!mayRegister(error, request, caller)) throw error;
+        await bodyIn(request.clone(), FIRST_CALL_BYTES); // What is no call makes nobody known.
+        await acting.hub.agent(caller.agent as string, { role: "agent" });
       });
       return answer(request);
     });

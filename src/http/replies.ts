@@ -94,7 +94,7 @@ const digest = (text: string): string => createHash("sha256").update(text).diges
 
 /** Trying again may go better: such an answer is not kept. */
 const mayChange = ({ status, headers }: Reply): boolean =>
-  status >= 500 || status === 408 || headers["retry-after"] !== undefined;
+  status >= 500 || status === 429 || status === 408 || "retry-after" in headers;
 
 const malformed = (): BatonError =>
   new BatonError("invalid_input", {

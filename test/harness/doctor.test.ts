@@ -121,7 +121,7 @@ describe("what others wrote", () => {
     const baton = { command: "baton", args: ["mcp", "--as", "coder"] };
     writeFileSync(join(here.folder, ".mcp.json"), JSON.stringify({ mcpServers: { baton } }));
     const file = join(here.folder, ".baton", "hook-trouble.jsonl");
-    await here.claude("Stop", { session_id: "" });
+    await here.baton("hook", "claude-code", "Stop", "--as", "coder");
     writeFileSync(file, `${readFileSync(file, "utf8")}{"at": "20`);
     const { code, of } = await examined(here);
     expect(code).toBe(0);

@@ -341,7 +341,7 @@ describe("what happens in a session", () => {
     expect(await tasks("other")).toEqual([undefined]);
   });
 
-  it("is traced also where a call only looks like one that accepted something [OPS-8]", async () => {
+  it("is traced also where a call only looks like one that accepted something, or a prompt has no words [OPS-8]", async () => {
     const here = await project();
     await using hub = await here.open();
     const lookalike = {
@@ -350,8 +350,12 @@ describe("what happens in a session", () => {
       tool_response: "baton accept dlv_00000000-0000-7000-8000-000000000000",
     };
     expect(await here.hook("claude-code", "PostToolUse", lookalike)).toEqual(SILENT);
-    expect(await here.hook("cursor", "beforeSubmitPrompt", { prompt: "" })).toEqual(SILENT);
-    expect(await stepsOf(hub, "abc123")).toMatchObject([{ kind: "tool", name: "Bash" }]);
+    const picture = { prompt: "" };
+    expect(await here.hook("claude-code", "UserPromptSubmit", picture)).toEqual(SILENT);
+    expect(await stepsOf(hub, "abc123")).toMatchObject([
+      { kind: "tool", name: "Bash" },
+      { kind: "prompt", input: "" },
+    ]);
   });
 
   it("has a subagent's last message, told or in its transcript [OPS-8]", async () => {
@@ -534,9 +538,9 @@ describe("a hook in trouble", () => {
   });
 
   it("lets the session go on when its trouble cannot even be counted [OPS-8]", async () => {
-    const here = await project();
-    mkdirSync(join(here.folder, ".baton", "hook-trouble.jsonl"));
-    expect(await quiet(here.claude("Stop", { session_id: "" }))).toContain("session_id");
+    const { home, folder: cwd } = await project();
+    mkdirSync(join(cwd, ".baton", "hook-trouble.jsonl"));
+    await quiet(run(["hook", "claude-code", "Stop", "--as", "coder"], { home, cwd }));
   });
 
   it("lets the session go on when a hub takes the call and does not answer [OPS-8]", async () => {

@@ -48,6 +48,15 @@ describe("replies", () => {
     expect(runs()).toBe(2);
   });
 
+  it("does not keep an answer that says when to try again [OPS-7]", async () => {
+    const replies = new Replies();
+    const paused = { ...reply("", 409), headers: { "retry-after": "1" } };
+    const { run, runs } = counting(async () => paused);
+    await replies.once(asked, run);
+    await replies.once(asked, run);
+    expect(runs()).toBe(2);
+  });
+
   it.each([500, 503, 429, 408])(
     "does not keep an answer of %i: another try may go better",
     async (status) => {

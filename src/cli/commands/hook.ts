@@ -1,3 +1,4 @@
+import { BatonError } from "../../errors.ts";
 import type { Hook } from "../../harness/hook.ts";
 import { HARNESSES, type Harness } from "../../harness/names.ts";
 import { command, STORE_OPTIONS } from "../command.ts";
@@ -6,6 +7,8 @@ import { say } from "../terminal.ts";
 
 /** A harness waits for its hook: who has to wait for the store this long does without. */
 const BUSY_MS = 2_000;
+/** Whatever it waits for: before the harness loses patience. */
+const ALL_MS = 5_000;
 /** More than any harness tells a hook; beyond it nothing is read. */
 const INPUT_BYTES = 64 * 1024 * 1024;
 
@@ -39,7 +42,8 @@ export const hook = command({
       file = fileOf(store);
       // Before all that a hub brings along: a hook of the user's runs in every project.
       if (file !== undefined && !existsSync(file)) throw storeMissing(file);
-      await answer({ ...choice, store }, { ...asked, input });
+      const answered = answer({ ...choice, store }, { ...asked, input });
+      await (strict ? answered : inTime(answered));
       return OK;
     } catch (error) {
       if (strict) throw error;
@@ -47,6 +51,7 @@ export const hook = command({
       const { countTrouble, sentence } = await import("../../harness/trouble.ts");
       process.stderr.write(`baton hook ${harness} ${event}: ${sentence(error)}\n`);
       if (file !== undefined) countTrouble(file, { harness, event }, error);
+      if (error instanceof TooLate) process.exit(OK); // Nobody waits for what is under way.
       return OK;
     }
   },
@@ -68,6 +73,26 @@ async function answer(
     : { limits: { busyMs: BUSY_MS } };
   await using hub = await openStore(choice, { create: false, ...patience });
   await answerHook(hub, { ...asked, tokens: asked.tokens ?? DEFAULT_TOKENS }, say);
+}
+
+class TooLate extends BatonError {
+  constructor() {
+    super("store_busy", {
+      message: `The store did not answer within ${ALL_MS / 1_000} seconds.`,
+      hint: "Look whether the hub is well: baton doctor",
+    });
+  }
+}
+
+/** A hub can take a call and leave it unanswered. */
+async function inTime(answered: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new TooLate()), ALL_MS);
+  try {
+    await Promise.race([answered, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function standardInput(): Promise<string> {

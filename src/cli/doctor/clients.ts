@@ -58,7 +58,8 @@ function judged(
       `Set it up again: ${again}`,
     );
   }
-  const agent = agentOf(found) ?? "";
+  const agent = agentOf(found);
+  if (agent === undefined) return ok(check, `MCP server and ${found.hooks.size} hooks`);
   if (agents !== undefined && !agents.has(agent)) {
     const mend = `Register it (baton agent add ${agent} --role agent), or start a session: it does.`;
     return warn(check, `acts as ${agent}, whom nobody registered here`, mend);

@@ -1,4 +1,5 @@
 /** What is set up for a harness now: what `baton doctor` looks at. Changes nothing. */
+import { isAbsolute } from "node:path";
 import { textOf } from "./changes.ts";
 import { hooksIn } from "./hooks-file.ts";
 import { isObject, type Json, parseJson, valueAt } from "./json-edit.ts";
@@ -22,10 +23,10 @@ export function foundSetup(client: Client, files: Files): Found {
   };
 }
 
-/** Programs and entries that must be there for any of it to start. */
+/** Programs and entries that must be there for any of it to start; not those that are looked up by name. */
 export function startedFiles({ server, hooks }: Found): readonly string[] {
   const started = [...(server ?? []).slice(0, 2), ...[...hooks.values()].flatMap(startedBy)];
-  return [...new Set(started)];
+  return [...new Set(started)].filter((file) => isAbsolute(file));
 }
 
 /** The agent it was set up for. */

@@ -1,0 +1,71 @@
+/**
+ * One connection, one request at a time, with as little work as can be: what is measured is the hub, and a
+ * client that does more takes the other half of a small machine's time.
+ */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export class Line implements Disposable {
+  readonly #socket: Socket;
+  readonly #head: string;
+  #said = "";
+  #waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
+
+  private constructor(socket: Socket, headers: Readonly<Record<string, string>>) {
+    this.#socket = socket.setNoDelay(true);
+    const named = Object.entries({ host: "127.0.0.1", ...headers });
+    this.#head = named.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.setEncoding("latin1").on("data", (piece: string) => this.#hear(piece));
+    socket.on("error", (error) => this.#waiting?.reject(error));
+    socket.on("close", () => this.#waiting?.reject(new Error("the hub hung up")));
+  }
+
+  static async open(port: number, headers: Readonly<Record<string, string>>): Promise<Line> {
+    const socket = connect({ port, host: "127.0.0.1" });
+    await once(socket, "connect");
+    return new Line(socket, headers);
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.#send(`GET ${path} HTTP/1.1\r\n${this.#head}\r\n`);
+  }
+
+  post(path: string, value: unknown): Promise<Answer> {
+    const body = JSON.stringify(value);
+    const about = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
+    return this.#send(`POST ${path} HTTP/1.1\r\n${this.#head}${about}\r\n\r\n${body}`);
+  }
+
+  #send(text: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#socket.write(text);
+    });
+  }
+
+  #hear(piece: string): void {
+    this.#said += piece;
+    const end = this.#said.indexOf("\r\n\r\n");
+    if (end < 0) return;
+    const head = this.#said.slice(0, end);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);
+    if (Number.isNaN(length)) throw new Error(`an answer without a length: ${head}`);
+    if (this.#said.length < end + 4 + length) return;
+    const answer = {
+      status: Number(this.#said.slice(9, 12)),
+      body: this.#said.slice(end + 4, end + 4 + length),
+    };
+    this.#said = "";
+    this.#waiting?.resolve(answer);
+  }
+
+  [Symbol.dispose](): void {
+    this.#waiting = undefined;
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,95 @@
+/** Callers that go away in the middle of something: nothing is lost, left open, or called a bug. */
+import { describe, expect, it, vi } from "vitest";
+import { freshAddress } from "../behaviour/support.ts";
+import { as, type Listened, listened, posting, served } from "./support.ts";
+
+const WAIT = { timeout: 20_000 };
+
+const openStreams = async (metrics: Response): Promise<string | undefined> =>
+  /baton_http_streams_open (\d+)/.exec(await metrics.text())?.[1];
+
+const onFile = (options: Parameters<typeof listened>[1] = {}): Promise<Listened> =>
+  listened(freshAddress("sqlite"), options);
+
+describe("a caller that only asks for the head", () => {
+  it.each(["/v1/events/stream", "/v1/inbox/stream", "/v1/export", "/v1/memories-export"])(
+    "of %s leaves no stream open",
+    async (path) => {
+      const { fetch, hub, bugs } = await served({ store: "sqlite", open: "admin" });
+      await (await hub.agent("ada", {})).remember({ content: "Something." });
+      const head = await fetch(path, { method: "HEAD", headers: as("ada") });
+      expect(head.status).toBe(200);
+      expect(await head.text()).toBe("");
+      expect(await openStreams(await fetch("/metrics"))).toBe("0");
+      expect(bugs).toEqual([]);
+    },
+  );
+
+  it("is told the same as one that asks for all of it", async () => {
+    const { fetch } = await served({ open: "coordinator" });
+    for (const path of ["/v1/agents?what=1", "/v1/nothing", "/v1/agents"]) {
+      const [head, whole] = [await fetch(path, { method: "HEAD" }), await fetch(path)];
+      expect([path, head.status]).toEqual([path, whole.status]);
+      expect(head.headers.get("content-type")).toBe(whole.headers.get("content-type"));
+    }
+  });
+});
+
+describe("a caller that goes away", () => {
+  it("while it waits for work gets none: it goes to the next, as the first try [DLV-6]", async () => {
+    const { hub, listening, bugs } = await onFile();
+    const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
+    const gone = new AbortController();
+    const waiting = fetch(`${listening.address}/v1/inbox/accept`, {
+      ...posting({ waitMs: 25_000 }, as("ben", "gone")),
+      signal: gone.signal,
+    }).catch((error: Error) => error.name);
+    await vi.waitFor(async () => {
+      const metrics = await (await fetch(`${listening.address}/metrics`)).text();
+      expect(metrics).toContain("baton_http_requests_under_way 2"); // The wait, and this.
+    }, WAIT);
+    gone.abort();
+    expect(await waiting).toBe("AbortError");
+    await ada.handoff({ to: "ben", intent: "Look at it" });
+    const work = await ben.accept({ wait: true });
+    expect((await hub.delivery(work?.id ?? "")).delivery).toMatchObject({
+      state: "accepted",
+      attempt: 1,
+      instance: ben.instance,
+    });
+    expect(bugs).toEqual([]);
+  });
+
+  it("while it listens leaves no stream open", async () => {
+    const { hub, listening } = await onFile();
+    await hub.agent("ada", {});
+    for (const path of ["/v1/events/stream", "/v1/inbox/stream"]) {
+      const gone = new AbortController();
+      const { signal } = gone;
+      const response = await fetch(`${listening.address}${path}`, { headers: as("ada"), signal });
+      expect(response.status).toBe(200);
+      gone.abort();
+      await vi.waitFor(async () => {
+        expect(await openStreams(await fetch(`${listening.address}/metrics`))).toBe("0");
+      }, WAIT);
+    }
+  });
+
+  it("in the middle of an import has imported nothing, and that is no bug", async () => {
+    const source = await served({ store: "sqlite" });
+    await (await source.hub.agent("ada", {})).remember({ content: "Something." });
+    const lines = await Array.fromAsync(source.hub.export());
+    const { fetch, hub, bugs } = await served({ store: "sqlite", open: "admin" });
+    async function* broken() {
+      yield* lines.slice(0, -1).map((line) => Buffer.from(line));
+      throw new Error("the connection was reset");
+    }
+    const body = ReadableStream.from(broken());
+    const response = await fetch("/v1/import", { method: "POST", body, duplex: "half" } as object);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "invalid_input", path: "body" });
+    expect(await hub.agents()).toEqual([]);
+    expect(await hub.recent()).toEqual([]);
+    expect(bugs).toEqual([]);
+  });
+});

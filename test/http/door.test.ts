@@ -1,0 +1,73 @@
+/** The door itself: the addresses it answers to, what it reads, what it says of who came. */
+import { describe, expect, it } from "vitest";
+import type { Answered } from "../../src/http/app.ts";
+import { listen } from "../../src/http/listen.ts";
+import { openLocalHub } from "../../src/open-hub.ts";
+import { freshAddress } from "../behaviour/support.ts";
+import { as, json, listened, served } from "./support.ts";
+
+describe("the address that a hub prints", () => {
+  it.each(["127.0.0.1", "127.0.0.2", "::1", "localhost"])(
+    "is one that it answers to: on %s [OPS-5]",
+    async (host) => {
+      const { listening } = await listened(freshAddress("memory"), { host });
+      expect(listening.isOpen).toBe(true);
+      expect((await fetch(`${listening.address}/v1/agents`)).status).toBe(200);
+    },
+  );
+
+  it.each([99_999, -1])("has a port that there is, or the hub says so: %i", async (port) => {
+    await using hub = await openLocalHub(freshAddress("memory"), {});
+    await expect(listen(hub, { port })).rejects.toMatchObject({ code: "cannot_listen" });
+  });
+});
+
+describe("a body", () => {
+  it.each(["with its length", "in chunks"])(
+    "that is no UTF-8 is refused, not stored as something else: %s",
+    async (how) => {
+      const { hub, listening } = await listened(freshAddress("memory"));
+      const ada = await hub.agent("ada", {});
+      const latin1 = Buffer.from('{"memories":[{"content":"Größe"}]}', "latin1");
+      const body = how === "in chunks" ? new Blob([latin1]).stream() : latin1;
+      const response = await fetch(`${listening.address}/v1/memories`, {
+        method: "POST",
+        headers: { ...json, ...as("ada") },
+        body,
+        duplex: "half",
+      } as RequestInit);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: "invalid_input", path: "body" });
+      expect(await ada.recent()).toEqual([]);
+    },
+  );
+});
+
+describe("an export of memories", () => {
+  it("takes its query as every call does: a text may look like a number", async () => {
+    const { fetch, hub } = await served({ open: "coordinator" });
+    const ada = await hub.agent("ada", {});
+    await ada.remember({ content: "Of the task.", task: "42" });
+    await ada.remember({ content: "Of another.", task: "43" });
+    const text = await (await fetch("/v1/memories-export?task=42")).text();
+    expect(text).toContain("Of the task.");
+    expect(text).not.toContain("Of another.");
+    const twice = await fetch("/v1/memories-export?task=42&task=43");
+    expect(await twice.json()).toMatchObject({ code: "invalid_input", path: "task" });
+  });
+});
+
+describe("the log", () => {
+  it("has everybody who came, also whom it turned away, and who listens [OPS-5]", async () => {
+    const log: Answered[] = [];
+    const { fetch, http } = await served({ open: "coordinator", onAnswer: (it) => log.push(it) });
+    await fetch("/v1/agents");
+    await (await fetch("/v1/events/stream")).body?.cancel();
+    await http.fetch(new Request("http://evil.example/v1/agents"));
+    expect(log.map(({ operation, status, caller }) => [operation, status, caller])).toEqual([
+      ["listAgents", 200, "open"],
+      ["events", 200, "open"],
+      ["refused", 403, ""],
+    ]);
+  });
+});

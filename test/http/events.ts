@@ -1,0 +1,49 @@
+/** Server-sent events, read as a client reads them. */
+
+export interface Heard {
+  readonly id: string | undefined;
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** One after the other, until the hub ends the stream. Returning from it hangs up. */
+export async function* heardFrom(response: Response): AsyncGenerator<Heard, void, undefined> {
+  let rest = "";
+  for await (const piece of (response.body as ReadableStream<Uint8Array>).pipeThrough(
+    new TextDecoderStream(),
+  )) {
+    const messages = (rest + piece).split("\n\n");
+    rest = messages.pop() ?? "";
+    for (const message of messages) {
+      const heard = read(message);
+      if (heard !== undefined) yield heard;
+    }
+  }
+}
+
+/** Undefined for a comment. */
+function read(message: string): Heard | undefined {
+  const fields = new Map(
+    message.split("\n").map((line) => {
+      const at = line.indexOf(": ");
+      return [line.slice(0, at), line.slice(at + 2)] as const;
+    }),
+  );
+  const event = fields.get("event");
+  if (event === undefined) return undefined;
+  return { id: fields.get("id"), event, data: JSON.parse(fields.get("data") ?? "null") };
+}
+
+/** The next so many. */
+export async function take(
+  heard: AsyncGenerator<Heard, void, undefined>,
+  count: number,
+): Promise<Heard[]> {
+  const taken: Heard[] = [];
+  while (taken.length < count) {
+    const { value, done } = await heard.next();
+    if (done === true) throw new Error(`the stream ended after ${taken.length} of ${count}`);
+    taken.push(value);
+  }
+  return taken;
+}

@@ -1,0 +1,173 @@
+/** Nobody is taken for somebody else: by a session's name, a key, a handle, a header or an address. */
+import { describe, expect, it } from "vitest";
+import type { Access } from "../../src/access/levels.ts";
+import { openHub } from "../../src/index.ts";
+import { as, bearing, json, posting, type Served, served } from "./support.ts";
+
+interface Team extends Served {
+  tokenOf(agent: string, access?: Access): Promise<Record<string, string>>;
+}
+
+async function team(): Promise<Team> {
+  const hub = await served();
+  for (const name of ["ada", "ben"]) await hub.hub.agent(name, { role: "coder" });
+  const tokenOf = async (agent: string, access: Access = "agent") =>
+    bearing((await hub.hub.tokens.add({ agent, access })).token);
+  return { ...hub, tokenOf };
+}
+
+const remembering = (scope: string, headers: Record<string, string>) =>
+  posting({ memories: [{ content: "The staging box is called heron.", scope }] }, headers);
+
+const codeOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { code: string }).code;
+
+describe("a session", () => {
+  it.each([
+    ["that another names too", { "baton-session": "s-1" }],
+    ["without a name", {}],
+    ["named as it is kept", { "baton-session": "ada s-1" }],
+  ])("of a token's agent keeps its own to itself: one %s [OPS-5 MEM-11]", async (_, named) => {
+    const { fetch, tokenOf } = await team();
+    const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
+    const own = { ...ada, ...("baton-session" in named ? { "baton-session": "s-1" } : {}) };
+    const [{ id }] = await (await fetch("/v1/memories", remembering("session", own))).json();
+    const read = (headers: Record<string, string>) => fetch(`/v1/memories/${id}`, { headers });
+    expect((await read(own)).status).toBe(200);
+    const others = { ...ben, ...named };
+    expect(await codeOf(await read(others))).toBe("unknown_memory");
+    const recent = await fetch("/v1/memories", { headers: others });
+    expect(JSON.stringify(await recent.json())).not.toContain("heron");
+    const recalled = await fetch("/v1/recall", posting({ question: "staging box" }, others));
+    expect(JSON.stringify(await recalled.json())).not.toContain("heron");
+    const asked = posting({ query: "select content from memories" }, others);
+    expect(JSON.stringify(await (await fetch("/v1/sql", asked)).json())).not.toContain("heron");
+  });
+
+  it("is the same at both ends of the wire [OPS-5 MEM-11]", async () => {
+    const { http, hub, tokenOf } = await team();
+    const { authorization = "" } = await tokenOf("ada");
+    const token = authorization.slice("Bearer ".length);
+    await using remote = await openHub("http://127.0.0.1", { token, fetch: http.fetch });
+    const ada = await remote.agent("ada", undefined, { instance: "s-1" });
+    const { id, instance } = await ada.remember({ content: "Mine.", scope: "session" });
+    expect(instance).toBe(ada.instance);
+    expect((await ada.recent({ session: ada.instance })).map((memory) => memory.id)).toEqual([id]);
+    await (await hub.agent("ben")).handoff({ to: "ada", intent: "Look at it" });
+    const work = await ada.accept();
+    expect((await hub.delivery(work?.id ?? "")).delivery.instance).toBe(ada.instance);
+    expect(await work?.complete({ summary: "Looked" })).toMatchObject({ kind: "settled" });
+  });
+});
+
+describe("an effect that must not happen twice", () => {
+  it("is recorded by whoever began it, and by nobody else [OPS-5]", async () => {
+    const { fetch, tokenOf } = await team();
+    const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
+    const say = (what: string, body: object, who: Record<string, string>) =>
+      fetch(`/v1/once/${what}`, posting({ key: "pay", ...body }, who));
+    expect(await (await say("begin", {}, ada)).json()).toEqual({ kind: "begun" });
+    expect(await codeOf(await say("record", { result: "forged" }, ben))).toBe("not_permitted");
+    expect((await say("record", { result: "paid" }, ada)).status).toBe(200);
+    const again = await (await say("begin", {}, ben)).json();
+    expect(again).toEqual({ kind: "done", result: "paid", again: true });
+  });
+
+  it("is not recorded before it was begun", async () => {
+    const { fetch, tokenOf } = await team();
+    const record = posting({ key: "pay", result: 1 }, await tokenOf("ada"));
+    expect(await codeOf(await fetch("/v1/once/record", record))).toBe("not_permitted");
+  });
+});
+
+describe("MCP", () => {
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    },
+  };
+  const accept = "application/json, text/event-stream";
+  const names = async ({ hub }: Served) => (await hub.agents()).map(({ id }) => id);
+
+  it("makes nobody known whom the token cannot act as [OPS-5]", async () => {
+    const hub = await team();
+    const ada = await hub.tokenOf("ada", "coordinator");
+    const response = await hub.fetch("/mcp/zoe", posting(initialize, { ...ada, accept }));
+    expect(response.status).toBe(404);
+    expect(await names(hub)).not.toContain("zoe");
+  });
+
+  it("makes nobody known by a call that it does not understand [OPS-5]", async () => {
+    const hub = await served({ open: "coordinator" });
+    await hub.fetch("/mcp/zoe", { headers: { accept } });
+    await hub.fetch("/mcp/zoe", { method: "POST", headers: { ...json, accept }, body: "{" });
+    await hub.fetch("/mcp/zoe", { method: "POST", headers: { accept }, body: "a=b" });
+    expect(await names(hub)).not.toContain("zoe");
+    const response = await hub.fetch("/mcp/zoe", posting(initialize, { accept }));
+    expect(response.status).toBe(200);
+    expect(await names(hub)).toContain("zoe");
+    expect(hub.bugs).toEqual([]);
+  });
+});
+
+describe("a hub that is open to its own machine", () => {
+  it.each(["x-forwarded-for", "forwarded", "via", "x-real-ip", "x-forwarded-host"])(
+    "is not open to what a proxy brings: %s [OPS-5]",
+    async (header) => {
+      const { fetch, hub } = await served({ open: "coordinator" });
+      await hub.agent("ada", {});
+      const headers = { [header]: "203.0.113.7" };
+      const response = await fetch("/v1/agents", { headers });
+      expect(response.status).toBe(401);
+      expect(await response.json()).toMatchObject({ details: { why: "missing" } });
+      const { token } = await hub.tokens.add({ agent: "ada", access: "reader" });
+      const withToken = await fetch("/v1/agents", { headers: { ...headers, ...bearing(token) } });
+      expect(withToken.status).toBe(200);
+    },
+  );
+});
+
+describe("a branch that a call names", () => {
+  it("is not taken for the trunk where no agent is named", async () => {
+    const { fetch, hub } = await served({ open: "coordinator" });
+    const ada = await hub.agent("ada", {});
+    await ada.remember({ content: "On the trunk." });
+    await ada.branch("try");
+    const named = { "baton-branch": "try" };
+    const response = await fetch("/v1/memories", { headers: named });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "invalid_input", path: "baton-agent" });
+    expect((await fetch("/v1/memories", { headers: { ...named, ...as("ada") } })).status).toBe(200);
+  });
+
+  it("is a part of what is asked under an idempotency key [OPS-7]", async () => {
+    const { fetch, hub } = await served({ open: "coordinator" });
+    await (await hub.agent("ada", {})).branch("try");
+    const keyed = { ...as("ada"), "idempotency-key": "k-1" };
+    const first = await fetch("/v1/memories", remembering("team", keyed));
+    expect(first.status).toBe(200);
+    const other = remembering("team", { ...keyed, "baton-branch": "try" });
+    expect(await codeOf(await fetch("/v1/memories", other))).toBe("idempotency_conflict");
+  });
+});
+
+describe("a stream", () => {
+  it.each(["/v1/events/stream", "/v1/inbox/stream"])(
+    "%s ends when its token is revoked [OPS-5]",
+    async (path) => {
+      const { fetch, hub } = await team();
+      const { token, info } = await hub.tokens.add({ agent: "ada", access: "agent" });
+      const response = await fetch(path, { headers: bearing(token) });
+      expect(response.status).toBe(200);
+      await hub.tokens.revoke(info.id);
+      expect(await response.text()).toContain(": baton");
+      expect((await fetch(path, { headers: bearing(token) })).status).toBe(401);
+    },
+    30_000,
+  );
+});

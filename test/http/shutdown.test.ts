@@ -1,0 +1,72 @@
+/** A hub in a process of its own, asked to stop: what is under way is answered, what waits ends, exit 0. */
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { open, tempFolder } from "../behaviour/support.ts";
+import { startChild } from "../support/child.ts";
+import { heardFrom, take } from "./events.ts";
+import { as, posting } from "./support.ts";
+
+const MAIN = new URL("../../src/cli/main.ts", import.meta.url);
+
+async function started(store: string) {
+  const said = Promise.withResolvers<string>();
+  const child = startChild(MAIN, ["start", "--port", "0", "--json", "--store", store], (line) =>
+    said.resolve(line),
+  );
+  onTestFinished(async () => {
+    child.kill();
+    await child.ended;
+  });
+  void child.ended.then(({ stderr }) => said.reject(new Error(`it ended: ${stderr}`)));
+  const { address } = JSON.parse(await said.promise) as { address: string };
+  return { child, address };
+}
+
+describe("a hub that is asked to stop", () => {
+  it("answers what is under way, ends what waits, keeps all it said yes to, exits with 0 [OPS-7]", async () => {
+    const store = `sqlite:${join(tempFolder(), "hub.db")}`;
+    const seed = await open(store);
+    for (const name of ["ada", "bob", "cleo"]) await seed.agent(name, { role: "executor" });
+    await seed.close();
+    const { child, address } = await started(store);
+    const call = (path: string, body: unknown, agent: string) =>
+      fetch(`${address}${path}`, posting(body, as(agent)));
+
+    const events = heardFrom(await fetch(`${address}/v1/events/stream`));
+    const polls = [
+      call("/v1/inbox/claim", { waitMs: 25_000 }, "cleo"),
+      call("/v1/inbox/accept", { waitMs: 25_000 }, "cleo"),
+    ];
+    const draft = (task: string) => ({ draft: { to: "bob", task, intent: "Do it." } });
+    const first = await call("/v1/handoffs", draft("first"), "ada");
+    expect(first.status).toBe(200);
+    await take(events, 1);
+    const held = (await (await call("/v1/inbox/accept", {}, "bob")).json()) as {
+      work: { delivery: { id: string } };
+    };
+
+    const under = Array.from({ length: 50 }, (_, n) =>
+      call("/v1/handoffs", draft(`task-${n}`), "ada").then(
+        async (response) =>
+          response.status === 200 ? ((await response.json()) as object) : undefined,
+        () => undefined, // Came too late: it was never said yes to.
+      ),
+    );
+    child.signal("SIGTERM");
+    const sent = (await Promise.all(under)).filter((each) => each !== undefined);
+    const answers = await Promise.all(polls.map(async (poll) => (await poll).json()));
+    expect(answers).toEqual([{ offer: null }, { work: null }]);
+    for await (const _ of events); // It ends.
+    expect(await child.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
+
+    const after = await open(store);
+    const stored = await after.events(0, 1_000);
+    expect(stored.filter(({ kind }) => kind === "sent").length).toBeGreaterThanOrEqual(
+      sent.length + 1,
+    );
+    // The work is its session's, not the process's: it goes on at the next hub.
+    expect((await after.delivery(held.work.delivery.id)).delivery.state).toBe("accepted");
+    expect((await after.books()).byState.claimed).toBe(0);
+    expect((await after.verify()).problems).toEqual([]);
+  });
+});

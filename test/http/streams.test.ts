@@ -1,0 +1,121 @@
+/** What streams: events that are resumed where a reader left, and an inbox that wakes. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { LocalHub } from "../../src/hub.ts";
+import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
+import { heardFrom, take } from "./events.ts";
+import { as, listened } from "./support.ts";
+
+const numbers = async (hub: LocalHub): Promise<string[]> =>
+  (await hub.events(0, 1_000)).map(({ number }) => String(number));
+
+async function handOver(hub: Pick<LocalHub, "agent">, count: number): Promise<void> {
+  const ada = await hub.agent("ada", { role: "planner" });
+  for (let n = 0; n < count; n++) {
+    await ada.handoff({ to: "bob", task: `task-${Math.random()}`, intent: "Do it." });
+  }
+}
+
+describe("the events of a workspace", () => {
+  it("go on after the hub was restarted where the reader was: none missing, none twice [OPS-7]", async () => {
+    const address = `sqlite:${join(tempFolder(), "hub.db")}`;
+    const first = await listened(address);
+    await first.hub.agent("bob", { role: "executor" });
+    await handOver(first.hub, 5);
+    const before = heardFrom(await fetch(`${first.listening.address}/v1/events/stream`));
+    const heard = await take(before, 3); // Leaves in the middle of what there is.
+    await before.return();
+    await first.listening.close();
+
+    const meanwhile = await open(address); // Somebody else writes while no hub is served.
+    await handOver(meanwhile, 3);
+    await meanwhile.close();
+
+    const second = await listened(address);
+    const headers = { "last-event-id": heard.at(-1)?.id ?? "" };
+    const after = heardFrom(
+      await fetch(`${second.listening.address}/v1/events/stream`, { headers }),
+    );
+    await handOver(second.hub, 2);
+    const all = await numbers(second.hub);
+    heard.push(...(await take(after, all.length - heard.length)));
+    expect(heard.map(({ id }) => id)).toEqual(all);
+    expect(heard.map(({ event }) => event)).toEqual(
+      (await second.hub.events(0, 1_000)).map(({ kind }) => kind),
+    );
+    await after.return();
+  });
+
+  it("end with the hub, without an error, and resume at any number [OPS-7]", async () => {
+    const { hub, listening } = await listened(freshAddress("sqlite"));
+    await hub.agent("bob", { role: "executor" });
+    await handOver(hub, 4);
+    const all = await numbers(hub);
+    const from = heardFrom(await fetch(`${listening.address}/v1/events/stream?after=${all[1]}`));
+    expect((await take(from, all.length - 2)).map(({ id }) => id)).toEqual(all.slice(2));
+    const ended = from.next();
+    await listening.close();
+    expect(await ended).toEqual({ value: undefined, done: true });
+  });
+
+  it.each(["-1", "x", "1.5", "1e999"])("cannot be resumed at %j", async (id) => {
+    const { listening } = await listened(freshAddress("memory"));
+    const headers = { "last-event-id": id };
+    const response = await fetch(`${listening.address}/v1/events/stream`, { headers });
+    expect(response.status).toBe(400);
+  });
+});
+
+describe("an inbox over HTTP", () => {
+  it("tells of what waits, then of each handoff as it arrives; looking claims nothing [DLV-13]", async () => {
+    const { hub, listening } = await listened(freshAddress("sqlite"));
+    const bob = await hub.agent("bob", { role: "executor" });
+    await handOver(hub, 1);
+    const inbox = heardFrom(
+      await fetch(`${listening.address}/v1/inbox/stream`, { headers: as("bob") }),
+    );
+    const [waiting] = await take(inbox, 1);
+    const arrives = take(inbox, 2);
+    await handOver(hub, 2);
+    const deliveries = [waiting, ...(await arrives)].map((each) => each?.id);
+    const known = await bob.waiting();
+    expect(deliveries).toEqual(known.map(({ delivery }) => delivery.id));
+    expect(known.map(({ delivery }) => delivery.state)).toEqual(["ready", "ready", "ready"]);
+    await inbox.return();
+  });
+
+  it("wakes a long poll: the offer is there as soon as the handoff is [DLV-13]", async () => {
+    const { hub, listening } = await listened(freshAddress("sqlite"));
+    await hub.agent("bob", { role: "executor" });
+    const polling = fetch(`${listening.address}/v1/inbox/claim`, {
+      method: "POST",
+      headers: { ...as("bob"), "content-type": "application/json" },
+      body: JSON.stringify({ waitMs: 20_000 }),
+    });
+    await handOver(hub, 1);
+    const { offer } = (await (await polling).json()) as { offer: { envelope: { intent: string } } };
+    expect(offer.envelope.intent).toBe("Do it.");
+  });
+
+  it("gives back what it claimed for a caller that has gone, and no try is counted [DLV-13]", async () => {
+    const { hub, listening } = await listened(freshAddress("sqlite"));
+    const bob = await hub.agent("bob", { role: "executor" });
+    const gone = new AbortController();
+    const polling = fetch(`${listening.address}/v1/inbox/claim`, {
+      method: "POST",
+      headers: { ...as("bob"), "content-type": "application/json" },
+      body: JSON.stringify({ waitMs: 20_000 }),
+      signal: gone.signal,
+    });
+    gone.abort();
+    await expect(polling).rejects.toThrow();
+    await handOver(hub, 1);
+    for (;;) {
+      const [{ delivery } = { delivery: undefined }] = await bob.waiting();
+      if (delivery?.state === "ready") {
+        expect(delivery.attempt).toBe(0);
+        return;
+      }
+    }
+  });
+});
