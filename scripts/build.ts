@@ -1,6 +1,6 @@
 /**
- * `npm run build`: a fresh dist/ with the compiled sources, the JSON Schemas, the word vectors, and the
- * example that `baton demo team` plays.
+ * `npm run build`: a fresh dist/ with the sources' types, the sources in a few files (bundle.ts), the JSON
+ * Schemas, the word vectors, and the example that `baton demo team` plays.
  */
 
 import { copyFileSync, rmSync } from "node:fs";
@@ -14,7 +14,8 @@ export const BUILD: Readonly<Record<string, Step>> = {
     rmSync(join(ROOT, "dist"), { recursive: true, force: true });
     return 0;
   },
-  compile: tool("tsc", "-p", "tsconfig.build.json"),
+  types: tool("tsc", "-p", "tsconfig.build.json", "--emitDeclarationOnly"),
+  bundle: script("scripts/bundle.ts"),
   schemas: script("scripts/write-schemas.ts"),
   // The vectors, and whose they are.
   "word vectors": async () => {

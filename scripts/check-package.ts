@@ -1,11 +1,11 @@
 /** `npm run check:package`: builds and packs the package, then looks at it as its users will. */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUILD, WORD_VECTORS } from "./build.ts";
-import { quietTool, ROOT, runSteps } from "./tools.ts";
+import { quietTool, ROOT, runSteps, type Step } from "./tools.ts";
 
 type Targets = string | { readonly [condition: string]: Targets };
 
@@ -19,6 +19,8 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const folder = mkdtempSync(join(tmpdir(), "baton-package-"));
 const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`);
+const unpacked = join(folder, "package");
+const store = `sqlite:${join(folder, "hub.db")}`;
 let packed: ReadonlySet<string> = new Set();
 
 try {
@@ -28,17 +30,26 @@ try {
       packed = pack();
       return 0;
     },
-    "every target of bin and exports is in the package": async () => {
-      const missing = filesOf([manifest.bin, manifest.exports]).filter((file) => !packed.has(file));
-      for (const file of missing) console.error(`missing from the package: ${file}`);
-      return missing.length === 0 ? 0 : 1;
+    "every target of bin and exports is in the package": has(() =>
+      filesOf([manifest.bin, manifest.exports]),
+    ),
+    "every file that is started by its path is in the package": has(startedFiles),
+    "the word vectors are in the package": has(() =>
+      WORD_VECTORS.map((file) => `dist/meaning/${file}`),
+    ),
+    unpack: async () => {
+      unpack();
+      return 0;
     },
-    "the word vectors are in the package": async () => {
-      const missing = WORD_VECTORS.filter((file) => !packed.has(`dist/meaning/${file}`));
-      for (const file of missing) console.error(`missing from the package: ${file}`);
-      return missing.length === 0 ? 0 : 1;
+    "the package plays the team's exercise": does(playsTheExercise),
+    "its threads and processes answer": does(threadsAnswer),
+    "a hook is answered": does(answersAHook),
+    "a program uses it": async () => {
+      const program = join(unpacked, "use-package.ts"); // Inside, where "batonpass" is the package.
+      copyFileSync(join(ROOT, "scripts/use-package.ts"), program);
+      execFileSync(process.execPath, [program], { stdio: "inherit" });
+      return 0;
     },
-    "the package plays the team's exercise": async () => (playsTheExercise() ? 0 : 1),
     publint: quietTool("publint", "run", tarball, "--strict"),
     "are the types wrong": quietTool(
       "attw",
@@ -63,18 +74,66 @@ function pack(): ReadonlySet<string> {
   return new Set(result.files.map((file) => file.path));
 }
 
+function has(files: () => readonly string[]): Step {
+  return async () => {
+    const missing = files().filter((file) => !packed.has(file));
+    for (const file of missing) console.error(`missing from the package: ${file}`);
+    return missing.length === 0 ? 0 : 1;
+  };
+}
+
+function does(check: () => boolean): Step {
+  return async () => (check() ? 0 : 1);
+}
+
+/** knip takes a source that nobody imports for unused, unless it is named there. */
+function startedFiles(): readonly string[] {
+  const { entry } = JSON.parse(readFileSync(join(ROOT, "knip.json"), "utf8")) as {
+    readonly entry: readonly string[];
+  };
+  const sources = entry.filter((file) => file.startsWith("src/"));
+  return sources.map((file) => file.replace(/^src\//, "dist/").replace(/\.ts$/, ".js"));
+}
+
 /**
- * Unpacked beside the dependencies, its command line plays the example it came with, on Node alone:
- * whatever it needs of sources or development tools would be missing.
+ * Beside the dependencies, and run on Node alone: whatever it needs of sources or development tools would
+ * be missing.
  */
-function playsTheExercise(): boolean {
+function unpack(): void {
   execFileSync("tar", ["-xzf", tarball, "-C", folder]);
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"), "junction");
-  const baton = join(folder, "package", "dist", "cli", "main.js");
-  const args = [baton, "demo", "team", "--json", "--store", `sqlite:${join(folder, "hub.db")}`];
-  const said = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-  const { messages } = JSON.parse(said) as { readonly messages: readonly unknown[] };
-  return messages.length > 0;
+}
+
+function baton(words: readonly string[], input = ""): string {
+  const args = [join(unpacked, "dist/cli/main.js"), ...words, "--store", store];
+  return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", input });
+}
+
+/** How many of them a command finds. */
+function found(what: string, ...words: string[]): number {
+  const said = JSON.parse(baton([...words, "--json"])) as Record<string, readonly unknown[]>;
+  return said[what]?.length ?? Number.NaN;
+}
+
+/** With the example that it came with. */
+function playsTheExercise(): boolean {
+  return found("messages", "demo", "team") > 0;
+}
+
+/** The executor that is killed, the searcher, the housekeeper, the process that runs SQL. */
+function threadsAnswer(): boolean {
+  return (
+    baton(["demo"]).includes("attempt 2") &&
+    found("hits", "recall", "validateToken") > 0 &&
+    found("problems", "verify") === 0 &&
+    found("rows", "sql", "select 1 as one") === 1
+  );
+}
+
+function answersAHook(): boolean {
+  const said = { session_id: "check", cwd: folder, source: "startup" };
+  const hook = ["hook", "claude-code", "SessionStart", "--strict"];
+  return baton(hook, JSON.stringify(said)).includes("additionalContext");
 }
 
 function filesOf(targets: readonly Targets[]): string[] {

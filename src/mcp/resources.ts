@@ -9,6 +9,7 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
+import { quoted } from "../context/fence.ts";
 import { type BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
 import { toolErrorOf } from "./failure.ts";
 import { handoffText, readRecord } from "./records.ts";
@@ -109,8 +110,8 @@ async function openHandoffs({ agent }: Connection) {
   return open.map(({ delivery: { id, task, sender, state } }) => ({
     uri: `baton://handoff/${id}`,
     name: id,
-    title: `${task}, from ${sender}`,
-    description: `The handoff of ${task} from ${sender}: ${state}.`,
+    title: `${quoted(task)}, from ${sender}`,
+    description: `The handoff of ${quoted(task)} from ${sender}: ${state}.`,
   }));
 }
 

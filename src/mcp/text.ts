@@ -43,7 +43,10 @@ export function waitingText({ delivery, envelope }: Waiting): string {
 }
 
 /** Where a handoff stands, and what came of it. */
-export function standingText({ delivery, envelope, ...shown }: Shown): string {
+export const standingText = (shown: Shown): string => standingParts(shown).join("\n");
+
+/** The first says where it stands; the others can be left out. */
+export function standingParts({ delivery, envelope, ...shown }: Shown): string[] {
   const { id, task, sender, state, holder, attempt, maxAttempts, sentAt } = delivery;
   const has = state === "accepted" || state === "claimed" ? ` by ${holder}` : "";
   const tried = attempt > 1 ? `, attempt ${attempt} of ${maxAttempts}` : "";
@@ -53,7 +56,7 @@ export function standingText({ delivery, envelope, ...shown }: Shown): string {
     ...(shown.result === undefined ? [] : resultLines(shown.result)),
     ...(shown.reason === undefined ? [] : [`Reason: ${quoted(shown.reason)}`]),
     ...(shown.question === undefined ? [] : [`Asks: ${quoted(shown.question)}`]),
-  ].join("\n");
+  ];
 }
 
 function resultLines(result: NonNullable<Shown["result"]>): string[] {

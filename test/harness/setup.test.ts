@@ -166,7 +166,10 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     const here = bareProject();
     const [name] = FILES[client].project;
     const file = join(here.folder, name);
-    const latin = Buffer.from(client === "codex" ? "a = 'caf\xe9'\n" : '{"a": "caf\xe9"}', "latin1");
+    const latin = Buffer.from(
+      client === "codex" ? "a = 'caf\xe9'\n" : '{"a": "caf\xe9"}',
+      "latin1",
+    );
     write(file, "");
     writeFileSync(file, latin);
     const unreadable = await here.baton("setup", client);
@@ -268,6 +271,18 @@ describe("baton setup claude-code", () => {
     expect(existsSync(join(here.home, "mcp.json"))).toBe(false);
   });
 
+  it.each(["project", "user"])(
+    "refuses a name that no agent can have, for this %s [OPS-8]",
+    async (scope) => {
+      const here = bareProject();
+      const words = ["setup", "claude-code", "--scope", scope, "--as", "a b"];
+      const { code, stderr } = await here.baton(...words);
+      expect(code).toBe(ERROR_CODES.invalid_input.exit);
+      expect(stderr).toContain("--as");
+      expect([filesIn(here.folder), filesIn(here.home)]).toEqual([{}, {}]);
+    },
+  );
+
   it("tells what it changes, not what else stands in the files [OPS-8]", async () => {
     const here = bareProject();
     write(join(here.home, ".claude.json"), '{\n  "token": "theirs only",\n  "n": 1\n}\n');
@@ -356,7 +371,15 @@ describe("what was set up", () => {
     expect(http).toEqual({
       mcpServers: { baton: { type: "http", url: "http://127.0.0.1:4747/mcp/coder" } },
     });
-    const elsewhere = ["setup", "mcp", "--as", "coder", "--store", "https://hub.example/", "--json"];
+    const elsewhere = [
+      "setup",
+      "mcp",
+      "--as",
+      "coder",
+      "--store",
+      "https://hub.example/",
+      "--json",
+    ];
     expect(JSON.parse(await ok(here, ...elsewhere)).http.mcpServers.baton.url).toBe(
       "https://hub.example/mcp/coder",
     );

@@ -31,7 +31,8 @@ describe("a session", () => {
     const { fetch, tokenOf } = await team();
     const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
     const own = { ...ada, ...("baton-session" in named ? { "baton-session": "s-1" } : {}) };
-    const [{ id }] = await (await fetch("/v1/memories", remembering("session", own))).json();
+    const remembered = await fetch("/v1/memories", remembering("session", own));
+    const [{ id }] = (await remembered.json()) as [{ id: string }];
     const read = (headers: Record<string, string>) => fetch(`/v1/memories/${id}`, { headers });
     expect((await read(own)).status).toBe(200);
     const others = { ...ben, ...named };
@@ -170,4 +171,32 @@ describe("a stream", () => {
     },
     30_000,
   );
+});
+
+describe("a decision about a failure", () => {
+  it("is not made by the handle of another's report", async () => {
+    const { fetch, hub } = await served({ open: "coordinator" });
+    const policy = { attempts: 1 };
+    const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
+    const cleo = await hub.agent("cleo", { role: "coordinator" });
+    const failed: string[] = [];
+    for (const intent of ["Build it", "Ship it"]) {
+      const { each } = await ada.handoff({ to: "ben", intent, policy });
+      const work = await ben.accept();
+      await work?.fail({ message: "No", class: "permanent" });
+      failed.push(each[0]?.id ?? "");
+    }
+    const report = await cleo.accept();
+    const about = report?.envelope.failure?.delivery;
+    const other = failed.find((id) => id !== about);
+    const body = { handle: report?.handle, decision: { decision: "abort", reason: "Not needed" } };
+    const decide = (id: string | undefined) =>
+      fetch(`/v1/failures/${id}/decide`, posting(body, as("cleo", cleo.instance)));
+    expect(await (await decide(other)).json()).toMatchObject({
+      code: "invalid_input",
+      path: "handle",
+    });
+    expect((await cleo.failures.list({ undecided: true })).length).toBe(2);
+    expect(await (await decide(about)).json()).toMatchObject({ kind: "decided" });
+  });
 });

@@ -131,6 +131,7 @@ describe.each(CASES)(
       const { resources } = await ben.listResources();
       const uris = resources.map(({ uri }) => uri);
       expect(uris).toEqual(["baton://inbox", "baton://context", `baton://handoff/${handoff}`]);
+      expect(resources.at(-1)).toMatchObject({ title: "«ci», from ada" });
       const { resourceTemplates } = await ben.listResourceTemplates();
       const { prompts } = await ben.listPrompts();
       for (const each of [...resources, ...resourceTemplates, ...prompts]) {

@@ -34,6 +34,7 @@ export const setup = command({
 
   async run({ args: [client = ""], options }) {
     const launch = launchOf(client, options);
+    await checkName(launch);
     if (client === "mcp") return sayConfiguration(launch, options);
     const { filesOf, planSetup, planUndo } = await import("../../harness/setup/plan.ts");
     const { placesFor } = await import("../../harness/setup/places.ts");
@@ -70,6 +71,15 @@ function launchOf(client: string, { as, store, workspace }: Options): Launch {
       ...(workspace === undefined ? [] : ["--workspace", workspace]),
     ],
   };
+}
+
+/** A name that is none would make every hook fail, and quietly. */
+async function checkName({ as }: Launch): Promise<void> {
+  const [{ AgentName }, { parseOr }] = await Promise.all([
+    import("../../envelope/schema.ts"),
+    import("../../envelope/violations.ts"),
+  ]);
+  parseOr(AgentName, as, { code: "invalid_input", what: "The agent", prefix: "--as" });
 }
 
 /** As it can stand in a file: absolute, and without a password. */

@@ -9,6 +9,7 @@ import { notAcceptable } from "../../delivery/not-acceptable.ts";
 import type { Work } from "../../delivery/work.ts";
 import { type BatonError, isBatonError } from "../../errors.ts";
 import { toolErrorOf } from "../failure.ts";
+import { meterOf } from "../fit.ts";
 import { conflictLines, warningLines } from "../text.ts";
 import {
   ADDS,
@@ -75,12 +76,12 @@ export const accept = tool({
       if (args.handoff !== undefined) throw await whyNot(connection, args.handoff);
       return { text: nothing(agent), status: "nothing" as const };
     }
+    const told = await beginning(connection, work, args);
     if (signal.aborted) {
       await work.release(); // Nobody hears the answer.
       return { text: "", status: "nothing" as const };
     }
     held.keep(work);
-    const told = await beginning(connection, work, args);
     const { handle, id, task, attempt, leaseUntil, envelope } = work;
     return {
       text: told.text,
@@ -140,10 +141,10 @@ async function beginning(
     ...warningLines(await work.warnings()),
     ...conflictLines(work.conflicts),
   ];
+  const { count } = await meterOf(connection.agent);
+  const room = Math.max(1, max_tokens - count(`${head.join("\n")}\n`));
   const body =
-    much === "concise"
-      ? await inBrief(connection, work)
-      : await inFull(connection, work, max_tokens);
+    much === "concise" ? await inBrief(connection, work) : await inFull(connection, work, room);
   return { text: [...head, body.text].join("\n"), omitted: body.omitted };
 }
 

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { quoted } from "../../context/fence.ts";
 import { handleOf } from "../../delivery/resume.ts";
 import type { Waiting } from "../../delivery/waiting.ts";
+import { BatonError, isBatonError } from "../../errors.ts";
 import { meterOf } from "../fit.ts";
 import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
 
@@ -47,17 +48,14 @@ export const catchUp = tool({
     const open = await agent.waiting(about);
     const held = open.filter((each) => isHeldBy(agent, each));
     const head = held.map(heldLine);
-    const meter = await meterOf(agent);
-    const caughtUp = await agent.catchUp({
-      ...about,
-      limit: CONSIDERED[much],
-      tokens: Math.max(1, max_tokens - meter.count(head.join("\n"))),
-    });
-    const left = caughtUp.omitted.length;
-    const foot =
-      left === 0
-        ? []
-        : [`(For what was left out: recall it, read it, or ask with more max_tokens.)`];
+    const { count } = await meterOf(agent);
+    const taken = count([...head, "", MORE].join("\n"));
+    const caughtUp = await agent
+      .catchUp({ ...about, limit: CONSIDERED[much], tokens: Math.max(1, max_tokens - taken) })
+      .catch((error: unknown) => {
+        throw withRoomFor(taken, error);
+      });
+    const foot = caughtUp.omitted.length === 0 ? [] : [MORE];
     return {
       text: [...head, caughtUp.text, ...foot].join("\n"),
       agent: agent.id,
@@ -80,6 +78,16 @@ export const catchUp = tool({
     };
   },
 });
+
+const MORE = "(For what was left out: recall it, read it, or ask with more max_tokens.)";
+
+/** A refusal says what to ask with: that is for all of the text. */
+function withRoomFor(taken: number, error: unknown): unknown {
+  if (!isBatonError(error) || error.details["limit"] !== "tokens") return error;
+  const { code, message, path, hint, details } = error;
+  const actual = Number(details["actual"]) + taken;
+  return new BatonError(code, { message, path, hint, details: { ...details, actual } });
+}
 
 /** Of this session: what another session of the same agent holds is not this one's. */
 function isHeldBy(

@@ -1,5 +1,6 @@
 /** `remember`: one thing that others, or this agent later, should know. */
 import * as z from "zod";
+import { atLevel } from "../../context/detail.ts";
 import { MEMORY_TYPES, RELATION_KINDS } from "../../memory/record.ts";
 import { memoryText, secretLines } from "../text.ts";
 import { ADDS, Text, taskName, tool } from "../tool.ts";
@@ -63,7 +64,7 @@ export const remember = tool({
       { known: mode },
     );
     const told = known.map(({ memory, verdict }) =>
-      memoryText(memory, memory.content, [
+      memoryText(memory, atLevel(memory, "summary"), [
         verdict === "same" ? "This says the same." : "This speaks against it.",
       ]),
     );

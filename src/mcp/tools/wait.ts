@@ -8,8 +8,9 @@ import { quoted } from "../../context/fence.ts";
 import type { Asked } from "../../delivery/ask.ts";
 import type { Shown } from "../../delivery/show.ts";
 import type { Waiting } from "../../delivery/waiting.ts";
-import { standingText, waitingText } from "../text.ts";
-import { type Connection, handoffId, READS, Text, taskName, tool } from "../tool.ts";
+import { fitted, meterOf } from "../fit.ts";
+import { standingParts, waitingText } from "../text.ts";
+import { type Connection, handoffId, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
 import { MOST_SECONDS } from "./accept.ts";
 
 /** How often it is looked for something to do. */
@@ -44,28 +45,38 @@ export const wait = tool({
       .describe("Of a handoff: until somebody has it, or until it is over."),
     task: taskName("Without a handoff: only work of this task.").optional(),
     seconds: z.int().min(0).max(MOST_SECONDS).default(30).describe("How long at most."),
+    max_tokens: maxTokens(4_000),
   }),
   output,
   annotations: READS,
 
-  run({ handoff, until, task, seconds }, connection, signal) {
+  async run({ handoff, until, task, seconds, max_tokens }, connection, signal) {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+    const meter = await meterOf(connection.agent);
+    /** As many of the texts as there is room for. */
+    const fit = (texts: readonly string[], more: string): string => {
+      const items = texts.map((text, i) => ({ id: `${i}`, text }));
+      return fitted({ items, none: "", more }, meter, max_tokens).text;
+    };
     return handoff === undefined
-      ? forWork(connection, task, patience)
-      : forOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal });
+      ? forWork(connection, { task, patience, fit })
+      : forOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, fit });
   },
 });
+
+type Fit = (texts: readonly string[], more: string) => string;
 
 interface Outcome {
   readonly handoff: string;
   readonly until: "accepted" | "ended";
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  readonly fit: Fit;
 }
 
 async function forOutcome(
   { hub }: Connection,
-  { handoff, until, timeoutMs, signal }: Outcome,
+  { handoff, until, timeoutMs, signal, fit }: Outcome,
 ): Promise<Answer> {
   const isNews = (state: State): boolean => {
     const status = statusOf(state);
@@ -76,9 +87,9 @@ async function forOutcome(
   }
   const shown = await hub.delivery(handoff);
   const { state } = shown.delivery;
-  const standing = standingText(shown);
+  const again = isNews(state) ? [] : ["Nothing new: wait again, or go on."];
   return {
-    text: isNews(state) ? standing : `${standing}\nNothing new: wait again, or go on.`,
+    text: fit([...standingParts(shown), ...again], `Read ${handoff} with more max_tokens.`),
     status: isNews(state) ? statusOf(state) : "nothing",
     handoff,
     state,
@@ -107,8 +118,7 @@ function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
 /** Looks until there is something, or patience ends: at least once. */
 async function forWork(
   { agent, hub }: Connection,
-  task: string | undefined,
-  patience: AbortSignal,
+  { task, patience, fit }: { task: string | undefined; patience: AbortSignal; fit: Fit },
 ): Promise<Answer> {
   const about = task === undefined ? {} : { task };
   for (;;) {
@@ -118,7 +128,7 @@ async function forWork(
       agent.questions(),
     ]);
     const ready = open.filter(isReady);
-    if (ready.length > 0 || asked.length > 0) return found(ready, asked);
+    if (ready.length > 0 || asked.length > 0) return found(ready, asked, fit);
     if (patience.aborted) {
       const text = "Nothing waits for you yet: wait again, or go on.";
       return { text, status: "nothing", waiting: [], questions: [] };
@@ -137,17 +147,20 @@ async function untilNextLook(patience: AbortSignal): Promise<void> {
   }
 }
 
-function found(ready: readonly Waiting[], asked: readonly Asked[]): Answer {
+function found(ready: readonly Waiting[], asked: readonly Asked[], fit: Fit): Answer {
   const [first] = ready;
   const questions = asked.map(
     ({ delivery, question }) =>
       `- ${delivery.holder || delivery.receiver} asks about ${delivery.id}: ${quoted(question)}`,
   );
   return {
-    text: [
-      ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(waitingText)]),
-      ...(questions.length === 0 ? [] : ["To answer:", ...questions]),
-    ].join("\n"),
+    text: fit(
+      [
+        ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(waitingText)]),
+        ...(questions.length === 0 ? [] : ["To answer:", ...questions]),
+      ],
+      "They are named beside this text: read or accept them by their ids.",
+    ),
     status: first === undefined ? "question" : "work",
     ...(first === undefined ? {} : { handoff: first.delivery.id, state: first.delivery.state }),
     waiting: ready.map(({ delivery }) => delivery.id),

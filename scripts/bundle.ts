@@ -1,0 +1,115 @@
+/**
+ * `npm run build`, its sources: compiled and put together, because a harness starts `baton hook` for every
+ * call of a tool, and most of that start was finding and opening 470 small files. What is published for
+ * people (the package's entries) and what is started by its path (threads, processes) stays a file where its
+ * source is; the rest goes into a few chunks that all of them share, so that there is one copy of everything.
+ * What is imported when it is needed still is. Nothing is minified: stack traces are read.
+ */
+import { copyFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { type Plugin, rolldown } from "rolldown";
+import { ROOT } from "./tools.ts";
+
+const SOURCES = join(ROOT, "src");
+const DIST = join(ROOT, "dist");
+
+/** What package.json names. */
+const PUBLISHED = ["index", "testing/index", "testing/store-contract", "cli/main"];
+/** Threads and processes of a store: they start without the hub, and load nothing of it. */
+const BESIDE_THE_HUB = [
+  "store/sql/process",
+  "store/sql/watchdog-thread",
+  "store/sqlite/holds-process",
+  "store/sqlite/housekeeper-thread",
+  "store/sqlite/searcher-thread",
+];
+const ENTRIES = [...PUBLISHED, ...BESIDE_THE_HUB, "cli/demo/doomed-executor"];
+
+const sourceOf = (entry: string): string => join(SOURCES, `${entry}.ts`);
+const besideTheHub = new Set(BESIDE_THE_HUB.map(sourceOf));
+
+/**
+ * Each with all it imports, but for what an earlier one has: what starts early must not wait for what
+ * starts later. `baton --version` needs the first two, a thread the first and the third.
+ */
+const CHUNKS = [
+  { name: "base", test: /[\\/]src[\\/](errors|nearest|version)\.ts$/ },
+  { name: "command", test: /[\\/]src[\\/]cli[\\/](run|dispatch|failure|command|terminal)\.ts$/ },
+  { name: importedBesideTheHub, debugName: "store" },
+  { name: "hub", test: /[\\/]src[\\/]open-hub\.ts$/ },
+];
+
+interface Graph {
+  getModuleInfo(id: string): { readonly importers: readonly string[] } | null;
+}
+
+function importedBesideTheHub(id: string, graph: Graph): string | null {
+  const importers = graph.getModuleInfo(id)?.importers ?? [];
+  return importers.some((importer) => besideTheHub.has(importer)) ? "store" : null;
+}
+
+/** Stands for a place in dist/ until it is known from where it is looked for. */
+const IN_DIST = "in-dist:";
+
+/** Whatever chunk a source comes into: its `import.meta` means the place it would have had of its own. */
+const ownPlaces: Plugin = {
+  name: "own places",
+  transform(code, id) {
+    if (!(id.startsWith(SOURCES) && code.includes("import.meta."))) return null;
+    const place = slashed(relative(SOURCES, id)).replace(/\.ts$/, ".js");
+    const moved = code.replaceAll(/\bimport\.meta\.(\w+)/g, (_, name: string) => meta(name, place));
+    return { code: moved, map: null }; // Line by line as it was.
+  },
+  renderChunk(code, { fileName }) {
+    if (!code.includes(`"${IN_DIST}`)) return null;
+    const here = dirname(fileName);
+    const found = code.replaceAll(new RegExp(`"${IN_DIST}([^"]+)"`, "g"), (_, place: string) =>
+      JSON.stringify(slashed(relative(here, place))),
+    );
+    return { code: found, map: null };
+  },
+};
+
+function meta(name: string, place: string): string {
+  const url = `new URL("${IN_DIST}${place}", import.meta.url)`;
+  const path = (of: string) => `process.getBuiltinModule("node:url").fileURLToPath(${of})`;
+  switch (name) {
+    case "url":
+      return `${url}.href`;
+    case "filename":
+      return path(url);
+    case "dirname":
+      return path(`new URL(".", ${url})`);
+    case "main":
+      return `(process.argv[1] === ${path(url)})`;
+    default:
+      throw new Error(`${place} asks for import.meta.${name}: say here what it means in a chunk`);
+  }
+}
+
+function slashed(path: string): string {
+  return path.replaceAll(sep, "/");
+}
+
+await using bundle = await rolldown({
+  input: Object.fromEntries(ENTRIES.map((entry) => [entry, sourceOf(entry)])),
+  platform: "node",
+  // zod goes in: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this
+  // copy; a schema of the user's is called by the Standard Schema interface, whosever it is.
+  external: (id) => /^[\w@]/.test(id) && !/^zod($|\/)/.test(id),
+  plugins: [ownPlaces],
+  checks: { ineffectiveDynamicImport: false }, // One part needs at once what another can wait for.
+  onLog(level, log) {
+    if (level === "warn") throw new Error(log.message);
+  },
+});
+await bundle.write({
+  dir: DIST,
+  format: "esm",
+  chunkFileNames: "chunks/[name]-[hash].js",
+  codeSplitting: { groups: CHUNKS },
+  minify: false,
+  minifyInternalExports: false,
+  sourcemap: true,
+});
+copyFileSync(join(ROOT, "node_modules/zod/LICENSE"), join(DIST, "chunks/zod-LICENSE"));
