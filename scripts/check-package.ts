@@ -55,7 +55,8 @@ try {
       "attw",
       tarball,
       "--profile=esm-only",
-      "--exclude-entrypoints=./schemas/envelope.json", // data: it has no types
+      "--exclude-entrypoints", // data: it has no types
+      ...Object.keys(manifest.exports).filter((name) => name.startsWith("./schemas/")),
     ),
   });
 } finally {

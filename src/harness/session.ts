@@ -48,10 +48,7 @@ export async function taskOf(hub: Hub, agent: Agent): Promise<string | undefined
 }
 
 /** What has the form of an id need not be one. */
-export async function deliveryOf(
-  hub: Hub,
-  id: string,
-): Promise<Waiting["delivery"] | undefined> {
+export async function deliveryOf(hub: Hub, id: string): Promise<Waiting["delivery"] | undefined> {
   try {
     return (await hub.delivery(id)).delivery;
   } catch (error) {

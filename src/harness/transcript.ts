@@ -60,7 +60,9 @@ interface Line {
 function messageIn(line: string): Message[] {
   const { role, content } = said(line) ?? {};
   if (role !== "user" && role !== "assistant") return [];
-  const parts = Array.isArray(content) ? (content as readonly (Part | null)[]) : [{ text: content }];
+  const parts = Array.isArray(content)
+    ? (content as readonly (Part | null)[])
+    : [{ text: content }];
   const texts = parts.flatMap((part) => (typeof part?.text === "string" ? [part.text] : []));
   const text = texts.join("\n").trim();
   return text === "" ? [] : [{ role, text }];

@@ -280,7 +280,9 @@ describe("the envelope's JSON Schema", () => {
     }
     expect(read("envelope.json")).toEqual(envelopeJsonSchema(ENVELOPE_VERSION));
     const { exports, files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    expect(exports["./schemas/envelope.json"]).toBe("./dist/schemas/envelope.json");
+    for (const name of [...names, "envelope.json"]) {
+      expect(exports[`./schemas/${name}`]).toBe(`./dist/schemas/${name}`);
+    }
     expect(files).toContain("dist");
   });
 });

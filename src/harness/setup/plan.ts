@@ -114,7 +114,8 @@ function withServer(
 ): string {
   const root = parseJson(text, file);
   const servers = root["mcpServers"];
-  if (servers !== undefined && !isObject(servers)) throw unusable(file, '"mcpServers" is no object');
+  if (servers !== undefined && !isObject(servers))
+    throw unusable(file, '"mcpServers" is no object');
   const there = valueAt(root, PATH);
   if (there === undefined) return setAt(text, PATH, { type: "stdio", command, args });
   if (!isOurs(there)) throw taken(file);

@@ -54,29 +54,29 @@ export const wait = tool({
     const patience = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
     const meter = await meterOf(connection.agent);
     /** As many of the texts as there is room for. */
-    const fit = (texts: readonly string[], more: string): string => {
+    const inRoom = (texts: readonly string[], more: string): string => {
       const items = texts.map((text, i) => ({ id: `${i}`, text }));
       return fitted({ items, none: "", more }, meter, max_tokens).text;
     };
     return handoff === undefined
-      ? forWork(connection, { task, patience, fit })
-      : forOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, fit });
+      ? forWork(connection, { task, patience, inRoom })
+      : forOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, inRoom });
   },
 });
 
-type Fit = (texts: readonly string[], more: string) => string;
+type InRoom = (texts: readonly string[], more: string) => string;
 
 interface Outcome {
   readonly handoff: string;
   readonly until: "accepted" | "ended";
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly fit: Fit;
+  readonly inRoom: InRoom;
 }
 
 async function forOutcome(
   { hub }: Connection,
-  { handoff, until, timeoutMs, signal, fit }: Outcome,
+  { handoff, until, timeoutMs, signal, inRoom }: Outcome,
 ): Promise<Answer> {
   const isNews = (state: State): boolean => {
     const status = statusOf(state);
@@ -89,7 +89,7 @@ async function forOutcome(
   const { state } = shown.delivery;
   const again = isNews(state) ? [] : ["Nothing new: wait again, or go on."];
   return {
-    text: fit([...standingParts(shown), ...again], `Read ${handoff} with more max_tokens.`),
+    text: inRoom([...standingParts(shown), ...again], `Read ${handoff} with more max_tokens.`),
     status: isNews(state) ? statusOf(state) : "nothing",
     handoff,
     state,
@@ -118,7 +118,7 @@ function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
 /** Looks until there is something, or patience ends: at least once. */
 async function forWork(
   { agent, hub }: Connection,
-  { task, patience, fit }: { task: string | undefined; patience: AbortSignal; fit: Fit },
+  { task, patience, inRoom }: { task: string | undefined; patience: AbortSignal; inRoom: InRoom },
 ): Promise<Answer> {
   const about = task === undefined ? {} : { task };
   for (;;) {
@@ -128,7 +128,7 @@ async function forWork(
       agent.questions(),
     ]);
     const ready = open.filter(isReady);
-    if (ready.length > 0 || asked.length > 0) return found(ready, asked, fit);
+    if (ready.length > 0 || asked.length > 0) return found(ready, asked, inRoom);
     if (patience.aborted) {
       const text = "Nothing waits for you yet: wait again, or go on.";
       return { text, status: "nothing", waiting: [], questions: [] };
@@ -147,14 +147,14 @@ async function untilNextLook(patience: AbortSignal): Promise<void> {
   }
 }
 
-function found(ready: readonly Waiting[], asked: readonly Asked[], fit: Fit): Answer {
+function found(ready: readonly Waiting[], asked: readonly Asked[], inRoom: InRoom): Answer {
   const [first] = ready;
   const questions = asked.map(
     ({ delivery, question }) =>
       `- ${delivery.holder || delivery.receiver} asks about ${delivery.id}: ${quoted(question)}`,
   );
   return {
-    text: fit(
+    text: inRoom(
       [
         ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(waitingText)]),
         ...(questions.length === 0 ? [] : ["To answer:", ...questions]),
