@@ -35,7 +35,7 @@ const besideTheHub = new Set(BESIDE_THE_HUB.map(sourceOf));
 const CHUNKS = [
   { name: "base", test: /[\\/]src[\\/](errors|nearest|version)\.ts$/ },
   { name: "command", test: /[\\/]src[\\/]cli[\\/](run|dispatch|failure|command|terminal)\.ts$/ },
-  { name: importedBesideTheHub, debugName: "store" },
+  { name: importedBesideTheHub, debugName: "sqlite" },
   { name: "hub", test: /[\\/]src[\\/]open-hub\.ts$/ },
 ];
 
@@ -45,7 +45,7 @@ interface Graph {
 
 function importedBesideTheHub(id: string, graph: Graph): string | null {
   const importers = graph.getModuleInfo(id)?.importers ?? [];
-  return importers.some((importer) => besideTheHub.has(importer)) ? "store" : null;
+  return importers.some((importer) => besideTheHub.has(importer)) ? "sqlite" : null;
 }
 
 /** Stands for a place in dist/ until it is known from where it is looked for. */

@@ -11,7 +11,6 @@ import { isBatonError } from "../errors.ts";
 import { acceptFirst, claimNext } from "./claims.ts";
 import { RemoteOffer } from "./offer.ts";
 import type { Station } from "./station.ts";
-import type { Wire } from "./wire.ts";
 import { RemoteWork } from "./work.ts";
 
 type Choice = ReturnType<typeof checkedChoice>;
@@ -37,14 +36,14 @@ export async function acceptNext<T>(
 
 /** Of what waits, the first that is there to be taken. */
 async function acceptWaiting(
-  { wire }: Station,
+  station: Station,
   { delivery, task }: Pick<Choice, "delivery" | "task">,
   make: Maker,
 ): Promise<WorkForm | undefined> {
-  for (const waiting of await wire.call("waiting", { task })) {
+  for (const waiting of await station.wire.call("waiting", { task })) {
     const { id, state, inTurn } = waiting.delivery;
     if (state !== "ready" || !inTurn || (delivery ?? id) !== id) continue;
-    const work = await acceptThis(wire, id, waiting.envelope, make);
+    const work = await acceptThis(station, id, waiting.envelope, make);
     if (work !== undefined) return work;
   }
   return undefined;
@@ -52,18 +51,17 @@ async function acceptWaiting(
 
 /** Undefined when somebody else was quicker. */
 async function acceptThis(
-  wire: Wire,
+  station: Station,
   delivery: string,
   seen: Envelope,
   make: Maker,
 ): Promise<WorkForm | undefined> {
   for (let envelope = seen; ; ) {
     try {
-      const { work } = await wire.call("accept", { delivery, receipt: make(envelope) });
-      return work ?? undefined;
+      return await acceptFirst(station, { delivery, receipt: make(envelope) }, { wait: false });
     } catch (error) {
       if (!isBatonError(error) || error.code !== "receipt_required") throw error;
-      const now = (await wire.call("showDelivery", { id: delivery })).envelope;
+      const now = (await station.wire.call("showDelivery", { id: delivery })).envelope;
       if (now.id === envelope.id) throw error;
       envelope = now; // Added to meanwhile: made anew, it may fit.
     }

@@ -101,7 +101,7 @@ export class RemoteAgent implements Agent {
     const { instance, branch, lease, hands } = session;
     const silentMs = lease === "session" ? base.sessionMs : undefined;
     const wire = base.wire.as({ agent: info.id, session: instance, branch, silentMs });
-    const traces = session.traces ?? new RemoteTraces(wire, base.tally);
+    const traces = session.traces ?? new RemoteTraces(wire, base);
     this.#base = base;
     this.#session = { ...session, traces };
     this.#station = { ...base, wire, info, lease, traces, hands };
@@ -383,7 +383,7 @@ export class RemoteAgent implements Agent {
     const { branch, lease } = this.#session;
     const silentMs = lease === "session" ? this.#base.sessionMs : undefined;
     const wire = this.#base.wire.as({ agent: this.id, session, branch, silentMs });
-    return { ...this.#station, wire, traces: new RemoteTraces(wire, this.#base.tally) };
+    return { ...this.#station, wire, traces: new RemoteTraces(wire, this.#base) };
   }
 
   async note(handle: string, input: MemoryInput | string): Promise<Noted> {

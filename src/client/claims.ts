@@ -22,9 +22,8 @@ export function claimNext(
   waiting: Waiting,
 ): Promise<OfferForm | undefined> {
   const { wire } = station;
-  const input = { ...which, waitMs: waiting.wait ? PATIENCE.waitMs : 0 };
   return taking(station, waiting, {
-    ask: async (options) => (await wire.call("claim", input, options)).offer,
+    ask: async (options) => (await wire.call("claim", saying(which, options), options)).offer,
     putBack: ({ handle }, options) => wire.call("releaseOffer", { handle }, options),
   });
 }
@@ -36,12 +35,13 @@ export function acceptFirst(
   waiting: Waiting,
 ): Promise<WorkForm | undefined> {
   const { wire } = station;
-  const input = { ...choice, waitMs: waiting.wait ? PATIENCE.waitMs : 0 };
   return taking(station, waiting, {
-    ask: async (options) => (await wire.call("accept", input, options)).work,
+    ask: async (options) => (await wire.call("accept", saying(choice, options), options)).work,
     putBack: ({ handle }, options) => wire.call("release", { handle }, options),
   });
 }
+
+const saying = <Which>(which: Which, { waitMs = 0 }: CallOptions) => ({ ...which, waitMs });
 
 interface Taking<Form> {
   readonly ask: (options: CallOptions) => Promise<Form | null>;
@@ -92,7 +92,10 @@ async function untilTaken<Form>(
   return undefined;
 }
 
-/** Out of reach, it stays taken until its lease runs out. */
+/**
+ * The same call, which waits for nothing now. Out of reach, what was taken stays so until its lease runs
+ * out.
+ */
 async function putBack<Form>({ ask, putBack }: Taking<Form>, key: string): Promise<void> {
   try {
     const found = await ask({ key, last: true });

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BatonError } from "../errors.ts";
 import { PATIENCE, pauseAfter } from "./patience.ts";
 import { closed, errorOf, isProblem, networkReason, unreachable } from "./problem.ts";
+import { fetchQuietly } from "./quiet.ts";
 
 /** Anything that answers requests: the network, or a hub's own handler. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -29,6 +30,8 @@ export interface Sending {
   readonly long?: true | undefined;
   /** True: ended when the hub is closed here. Others are finished first. */
   readonly waits?: true | undefined;
+  /** True: no reason for the process to go on. */
+  readonly quiet?: true | undefined;
   /** Told when it is sent again: an earlier try may have been carried out. */
   readonly onAgain?: (() => void) | undefined;
   /** True: said after the hub was closed here, to leave nothing behind. */
@@ -102,16 +105,16 @@ export class Connection {
       const pause = Math.max(pauseAfter(tries), Math.min(pauseMs, PATIENCE.askedPauseMs));
       const isOver = performance.now() + pause - since > this.#outageMs;
       if (isOver || tries + 1 >= PATIENCE.attempts || sending.long) throw error;
-      await this.#pause(pause, sending.signal);
+      await this.#pause(pause, sending);
       sending.onAgain?.();
     }
   }
 
   /** A hub that is closed here tries nothing again. */
-  async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  async #pause(ms: number, { signal, quiet }: Sending): Promise<void> {
     const ends = [this.closing, ...(signal === undefined ? [] : [signal])];
     try {
-      await sleep(ms, undefined, { signal: AbortSignal.any(ends) });
+      await sleep(ms, undefined, { signal: AbortSignal.any(ends), ref: !quiet });
     } catch (error) {
       for (const end of ends) end.throwIfAborted();
       throw error;
@@ -119,12 +122,12 @@ export class Connection {
   }
 
   async #once<T>(outgoing: Outgoing, sending: Sending, read: Read<T>): Promise<Outcome<T>> {
-    const { signal, waitMs = 0, long, waits } = sending;
+    const { signal, waitMs = 0, long, waits, quiet } = sending;
     const timeout = long ? undefined : AbortSignal.timeout(PATIENCE.answerMs + waitMs);
     const ends = [signal, waits && this.closing, this.#cut.signal];
     const end = ending([...ends, timeout]);
     try {
-      const response = await end.race(this.#fetched(outgoing, end.signal));
+      const response = await end.race(this.#fetched(outgoing, end.signal, quiet));
       return await end.race(this.#answer(response, read));
     } catch (cause) {
       if (cause instanceof BatonError) throw cause;
@@ -136,8 +139,12 @@ export class Connection {
     }
   }
 
-  async #fetched({ method, path, headers, body }: Outgoing, signal: AbortSignal) {
+  async #fetched(outgoing: Outgoing, signal: AbortSignal, quiet: Sending["quiet"]) {
+    const { method, path, headers, body } = outgoing;
     const url = this.#base + path;
+    if (quiet && this.#fetch === undefined && !(body instanceof ReadableStream)) {
+      return fetchQuietly(url, { method, headers, body, signal });
+    }
     const init: RequestInit & { readonly duplex?: "half" } = {
       method,
       headers,

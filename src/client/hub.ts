@@ -377,7 +377,7 @@ export class RemoteHub implements Hub {
 
   /** Stores what was traced, ends what waits, and closes this end. */
   close(): Promise<void> {
-    this.#closing ??= this.#base.tally.drain().then(() => this.#wire.connection.close());
+    this.#closing ??= this.#base.tally.finish().then(() => this.#wire.connection.close());
     return this.#closing;
   }
 

@@ -2,12 +2,14 @@
  * What agents trace, on its way to the hub: in order, one call at a time for each session. Every step is
  * answered: stored, or rejected and counted.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError, isBatonError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../limits.ts";
 import type { Memory } from "../memory/record.ts";
 import type { TraceStep } from "../memory/trace.ts";
 import type { TraceCounts } from "../memory/trace-log.ts";
+import type { Base } from "./station.ts";
 import type { Wire } from "./wire.ts";
+import { withId } from "./with-id.ts";
 
 /** What came of all that was traced through this hub. */
 export class TraceTally {
@@ -25,9 +27,9 @@ export class TraceTally {
     return { stored, failed, waiting };
   }
 
-  /** Waits until nothing is left to send, whatever came of it. */
-  async drain(): Promise<void> {
-    await Promise.all([...this.#logs].map((log) => log.drain()));
+  /** Sends what is left; where the hub stays out of reach, that is told of all of it at once. */
+  async finish(): Promise<void> {
+    await Promise.all([...this.#logs].map((log) => log.finish()));
   }
 }
 
@@ -41,18 +43,22 @@ interface Waiting {
 export class RemoteTraces {
   readonly #wire: Wire;
   readonly #tally: TraceTally;
+  readonly #ids: Base["ids"];
   readonly #waiting: Waiting[] = [];
+  #isFinishing = false;
   #sending: Promise<void> | undefined;
   /** Why the first step since the last flush was not stored. */
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(wire: Wire, tally: TraceTally) {
+  constructor(wire: Wire, { tally, ids }: Pick<Base, "tally" | "ids">) {
     this.#wire = wire;
     this.#tally = tally;
+    this.#ids = ids;
     tally.add(this);
   }
 
-  async add(steps: readonly TraceStep[]): Promise<Memory[]> {
+  async add(given: readonly TraceStep[]): Promise<Memory[]> {
+    const steps = given.map((step) => withId(this.#ids, step));
     try {
       refuseFull(this.#tally.waiting + steps.length);
     } catch (error) {
@@ -80,6 +86,11 @@ export class RemoteTraces {
     while (this.#sending !== undefined) await this.#sending;
   }
 
+  async finish(): Promise<void> {
+    this.#isFinishing = true;
+    await this.drain();
+  }
+
   async #sendAll(): Promise<void> {
     for (;;) {
       const next = this.#waiting.shift();
@@ -96,8 +107,19 @@ export class RemoteTraces {
     } catch (error) {
       this.#failed(steps.length, error);
       reject(error);
+      if (this.#isFinishing && isBatonError(error) && error.code === "hub_unreachable") {
+        this.#giveUp(error); // Each of the others would wait as long for the same.
+      }
     } finally {
       this.#tally.waiting -= steps.length;
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    for (const { steps, reject } of this.#waiting.splice(0)) {
+      this.#tally.waiting -= steps.length;
+      this.#failed(steps.length, error);
+      reject(error);
     }
   }
 

@@ -60,22 +60,24 @@ export class Wire {
     requireSayable(name, said);
     const { method, path, body } = layOut(name, said);
     const { key = randomUUID(), onProgress, ...sending } = options;
+    // What takes long tells how far it has come, heard or not: fetch gives up on five silent minutes.
+    const asLines = onProgress !== undefined || sending.long === true;
     const outgoing = {
       method,
       path,
       headers: {
         ...this.#headers,
-        accept: onProgress === undefined ? JSON_TYPE : LINES_TYPE,
+        accept: asLines ? LINES_TYPE : JSON_TYPE,
         ...(body === undefined ? {} : { "content-type": JSON_TYPE }),
         ...(method === "GET" ? {} : { [HEADERS.key]: key }),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     };
-    if (onProgress === undefined) {
+    if (!asLines) {
       return this.connection.send(outgoing, sending, (response) => this.#json(response));
     }
-    const read = (response: Response) =>
-      this.#toldOf<OutputOf<Name>>(response, onProgress as (progress: unknown) => void);
+    const listener = onProgress as ((progress: unknown) => void) | undefined;
+    const read = (response: Response) => this.#toldOf<OutputOf<Name>>(response, listener);
     return this.connection.send(outgoing, { ...sending, long: true }, read);
   }
 
@@ -91,14 +93,17 @@ export class Wire {
   }
 
   /** Lines: how far it has come, each time, then the answer or why there is none. */
-  async #toldOf<T>(response: Response, onProgress: (progress: unknown) => void): Promise<T> {
+  async #toldOf<T>(
+    response: Response,
+    onProgress: ((progress: unknown) => void) | undefined,
+  ): Promise<T> {
     if (!response.headers.get("content-type")?.includes(LINES_TYPE)) return this.#json(response);
     for await (const line of linesOf(response)) {
       const said = parsed<Readonly<Record<string, unknown>>>(line);
       if ("answer" in said) return said["answer"] as T;
       const { problem } = said;
       if (isProblem(problem)) throw errorOf(problem);
-      if ("progress" in said) onProgress(said["progress"]);
+      if ("progress" in said) onProgress?.(said["progress"]);
     }
     throw unreachable(this.connection.hub, "the connection ended before the answer");
   }

@@ -1,9 +1,11 @@
-/** A memory gets its id here: sent again after an answer that got lost, it is the same memory. */
+/** What is kept gets its id here: sent again after an answer that got lost, it is the same record. */
 import type { Ids } from "../ids.ts";
-import type { MemoryInput } from "../memory/record.ts";
 
-/** What is no memory is left as it is, for the hub to refuse. */
-export function withId(ids: Ids, input: MemoryInput): MemoryInput {
+/** A memory, or a step of a trace. What is neither is left as it is, for the hub to refuse. */
+export function withId<Input extends { readonly id?: string | undefined }>(
+  ids: Ids,
+  input: Input,
+): Input {
   if (typeof input !== "object" || input === null || input.id !== undefined) return input;
   return { ...input, id: ids.mint("memory") };
 }

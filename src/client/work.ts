@@ -72,6 +72,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   readonly #views = new Map<string, Promise<ShownView>>();
   #conflicts: readonly ReservationConflict[];
   #renewedAt = performance.now();
+  #isBeating = false;
   readonly #onClosing = () => void this.#lose(this.#station.wire.connection.closedHere);
 
   constructor(station: Station, form: WorkForm) {
@@ -84,7 +85,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     station.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
     if (station.lease === "session") return;
     const beat = Math.min(station.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
-    this.#heartbeat = setInterval(() => void this.renew().catch(() => {}), beat).unref();
+    this.#heartbeat = setInterval(() => void this.#beat(), beat).unref();
   }
 
   get id(): string {
@@ -132,7 +133,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   set onExtended(tell: ((envelope: EnvelopeOf<T>) => void) | undefined) {
     this.#onExtended = tell;
-    this.#listen();
+    this.#listenAnew();
   }
 
   get onExtended(): ((envelope: EnvelopeOf<T>) => void) | undefined {
@@ -141,7 +142,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   set onWarned(tell: ((warnings: readonly Warning[]) => void) | undefined) {
     this.#onWarned = tell;
-    this.#listen();
+    this.#listenAnew();
   }
 
   get onWarned(): ((warnings: readonly Warning[]) => void) | undefined {
@@ -270,11 +271,23 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   async renew(): Promise<void> {
+    await this.#renew({});
+  }
+
+  /** One at a time: a hub that is away is not asked by more and more of them. A loss is told by the signal. */
+  async #beat(): Promise<void> {
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    await this.#renew({ quiet: true }).catch(() => {});
+    this.#isBeating = false;
+  }
+
+  async #renew(how: CallOptions): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#settled) return;
     this.#renewedAt = performance.now();
     try {
-      const { leaseUntil, envelope } = await this.#say("renewWork", {});
+      const { leaseUntil, envelope } = await this.#say("renewWork", {}, how);
       this.#leaseUntil = leaseUntil;
       await this.#heardOf(envelope);
     } catch (error) {
@@ -390,13 +403,15 @@ export class RemoteWork<T = unknown> implements Work<T> {
   // Being told ----------------------------------------------------------------------------------
 
   #listen(): void {
-    if (this.#settled) return;
-    if (this.#listening !== undefined) {
-      this.#lookAgain(); // Somebody else wants to be told: also of what happened before.
-      return;
-    }
+    if (this.#settled || this.#listening !== undefined) return;
     this.#listening = new AbortController();
     this.#follow(this.#listening.signal).catch(() => {}); // A hint only: settling tells of it all the same.
+  }
+
+  /** Somebody else wants to be told: also of what happened before. */
+  #listenAnew(): void {
+    if (this.#listening !== undefined && !this.#settled) this.#lookAgain();
+    this.#listen();
   }
 
   /** One call waits at the hub, as long as there is something to listen for. */
@@ -405,7 +420,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
     for (let waitMs = 0; !signal.aborted; waitMs = PATIENCE.waitMs) {
       const asked = { envelope: this.#newest, warned, waitMs };
       try {
-        const news = await this.#say("awaitWork", asked, { signal, waitMs, waits: true });
+        const how = { signal, waitMs, waits: true, quiet: true } as const;
+        const news = await this.#say("awaitWork", asked, how);
         warned = news.warned;
         await this.#hear(news);
       } catch (error) {
@@ -430,11 +446,11 @@ export class RemoteWork<T = unknown> implements Work<T> {
     this.#tellWarnings(warnings);
   }
 
-  /** A call has told which envelope counts now. */
+  /** A call has told which envelope counts now. What it did is done, whatever comes of asking for that. */
   async #heardOf(newest: string): Promise<void> {
     if (newest === this.#form.envelope.id || this.#onExtended === undefined) return;
-    const { extended } = await this.#say("awaitWork", { waitMs: 0 });
-    if (extended !== undefined) this.#tellExtension(extended);
+    const asked = this.#say("awaitWork", { waitMs: 0 }).then((news) => this.#hear(news));
+    await asked.catch(() => {}); // A hint only, as above.
   }
 
   /**

@@ -3,7 +3,7 @@
  * address takes tokens. Closing lets what is under way be answered, ends what waits, then closes the hub.
  */
 import type { Server } from "node:http";
-import { isIPv6 } from "node:net";
+import { isIPv6, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { serve } from "@hono/node-server";
 import { BatonError } from "../errors.ts";
@@ -59,25 +59,53 @@ export async function listen(hub: LocalHub, options: ListenOptions = {}): Promis
   } catch (error) {
     throw refuse(error); // A port that is none.
   }
+  const closeIdle = idleCloser(server);
   server.once("error", (error) => reject(refuse(error)));
   const boundTo = await bound;
+  const stopWaiting = (): void => {
+    app.close();
+    closeIdle();
+  };
   let closed: Promise<void> | undefined;
   return {
     address: `http://${inAddress(host)}:${boundTo}`,
     port: boundTo,
     isOpen,
-    close: () => (closed ??= end(server, app, hub)),
+    close: () => (closed ??= end(server, stopWaiting, hub)),
   };
 }
 
-async function end(server: Server, app: { close(): void }, hub: LocalHub): Promise<void> {
+async function end(server: Server, stopWaiting: () => void, hub: LocalHub): Promise<void> {
   const ended = new Promise<void>((done) => server.close(() => done()));
-  app.close();
-  server.closeIdleConnections();
+  stopWaiting();
   const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await ended;
   clearTimeout(late);
   await hub.close();
+}
+
+/**
+ * From then on, connections close as soon as nothing is under way on them. Node alone takes one that was
+ * opened and never used for busy, and keeps one that is answered meanwhile for another five seconds.
+ */
+function idleCloser(server: Server): () => void {
+  const unused = new Set<Socket>();
+  let isClosing = false;
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  server.on("request", ({ socket }, response) => {
+    unused.delete(socket);
+    response.once("close", () => {
+      if (isClosing) server.closeIdleConnections();
+    });
+  });
+  return () => {
+    isClosing = true;
+    server.closeIdleConnections();
+    for (const socket of unused) socket.destroy();
+  };
 }
 
 /** As it stands in an address, and so in the header that callers name the host by. */

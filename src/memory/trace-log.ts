@@ -8,6 +8,7 @@ import { traceBranch } from "../store/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { type Author, type Memory, placedMemory, type WrittenRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
+import { sameBefore } from "./remember.ts";
 
 /** How long a step waits for company. */
 const PAUSE_MS = 4;
@@ -170,6 +171,13 @@ export class TraceLog {
         return;
       }
       switch (outcome.kind) {
+        case "id_taken": {
+          const [before] = (await sameBefore(this.#workspace, steps.map(writtenOf))) ?? [];
+          if (before === undefined) throw await refusalError(this.#workspace, outcome);
+          this.#stored++;
+          steps[0]?.resolve(before);
+          return;
+        }
         case "lease_lost":
         case "entry_changed":
         case "tip_moved":
@@ -182,3 +190,5 @@ export class TraceLog {
     }
   }
 }
+
+const writtenOf = ({ written }: WrittenStep): WrittenRecord => written;

@@ -29,6 +29,8 @@ const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
 export const StepSchema = z.strictObject({
   content: z.string().max(FORMAT_LIMITS.textLength).optional(),
+  /** Given by callers that retry: the same step again is the same step. */
+  id: MemoryId.optional(),
   input: z.unknown().optional(),
   kind: z
     .string()
@@ -144,8 +146,8 @@ function writeSteps(
   });
 }
 
-function recordOf({ refs, run, tags, task, ...data }: CheckedStep) {
-  return { type: TRACE, content: rendered(data), data: defined(data), refs, run, tags, task };
+function recordOf({ id, refs, run, tags, task, ...data }: CheckedStep) {
+  return { id, type: TRACE, content: rendered(data), data: defined(data), refs, run, tags, task };
 }
 
 /** Keys nobody gave are not there: canonical text knows no undefined. */

@@ -23,7 +23,6 @@ import { isServed, openServed, servedAddress } from "./served.ts";
 
 /** The stores of the library: for what goes past the hub, or needs two of them on one store. */
 export const EMBEDDED_STORES = ["sqlite", "postgres", "memory"] as const;
-export type EmbeddedStore = (typeof EMBEDDED_STORES)[number];
 
 /** What a hub does, it does on each store, and the same over HTTP. */
 export const STORES = [...EMBEDDED_STORES, "http"] as const;

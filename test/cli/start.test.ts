@@ -34,7 +34,7 @@ describe("baton start", () => {
     expect(await run("verify")).toContain("as it was written");
     // What went through the hub is in the file.
     await using direct = await store.open();
-    expect(await direct.books()).toMatchObject({ completed: 1 });
+    expect(await direct.books()).toMatchObject({ byState: { completed: 1 } });
   });
 
   it("says that its port is taken, and ends well when it is asked to [OPS-7]", async () => {
@@ -47,6 +47,22 @@ describe("baton start", () => {
     expect(second.stderr).toMatch(/Port \d+ on 127\.0\.0\.1 is taken/);
     hub.child.signal("SIGTERM");
     expect(await hub.child.ended).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ["--rate-limit=0", 64],
+    ["--body-limit=-1", 64],
+    ["--port=99999", 69],
+  ])("says what is wrong with %s, and starts nothing", async (option, code) => {
+    using store = testStore();
+    const { stderr, ...run } = await baton(["start", option], {
+      env: { BATON_STORE: store.address },
+    });
+    expect([run.code, stderr]).toEqual([
+      code,
+      expect.stringContaining(option.split(/[=]/)[1] ?? ""),
+    ]);
+    expect(stderr).not.toContain("mistake of ours");
   });
 
   it("takes tokens where it is told to, and nobody without one [OPS-5]", async () => {
