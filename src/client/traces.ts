@@ -16,11 +16,8 @@ export class TraceTally {
   stored = 0;
   failed = 0;
   waiting = 0;
-  readonly #logs = new Set<RemoteTraces>();
-
-  add(log: RemoteTraces): void {
-    this.#logs.add(log);
-  }
+  /** Those that have something to send. */
+  readonly busy = new Set<RemoteTraces>();
 
   get counts(): TraceCounts {
     const { stored, failed, waiting } = this;
@@ -29,7 +26,7 @@ export class TraceTally {
 
   /** Sends what is left; where the hub stays out of reach, that is told of all of it at once. */
   async finish(): Promise<void> {
-    await Promise.all([...this.#logs].map((log) => log.finish()));
+    await Promise.all([...this.busy].map((log) => log.finish()));
   }
 }
 
@@ -54,7 +51,6 @@ export class RemoteTraces {
     this.#wire = wire;
     this.#tally = tally;
     this.#ids = ids;
-    tally.add(this);
   }
 
   async add(given: readonly TraceStep[]): Promise<Memory[]> {
@@ -69,9 +65,7 @@ export class RemoteTraces {
     const stored = new Promise<Memory[]>((resolve, reject) => {
       this.#waiting.push({ steps, resolve, reject });
     });
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#sending ??= this.#sendAll();
     return stored;
   }
 
@@ -92,11 +86,13 @@ export class RemoteTraces {
   }
 
   async #sendAll(): Promise<void> {
-    for (;;) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
+    this.#tally.busy.add(this);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       await this.#send(next);
     }
+    // At once: what is added a moment later begins anew.
+    this.#sending = undefined;
+    this.#tally.busy.delete(this);
   }
 
   async #send({ steps, resolve, reject }: Waiting): Promise<void> {

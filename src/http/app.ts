@@ -66,6 +66,8 @@ export interface App {
   readonly report: (bug: unknown) => void;
   /** Steps that are the same for all: who is it, may it do this, how often. */
   admit(request: Request, needs: Operation<CallName>["access"]): Promise<Caller>;
+  /** Who it is, of a request that was admitted before. */
+  identify(request: Request): Promise<Caller>;
   actingFor(
     request: Request,
     caller: Caller,
@@ -109,8 +111,9 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     metrics,
     closing: closing.signal,
     report,
+    identify: (request) => callerOf(request, hub, options.open ?? false),
     async admit(request, needs) {
-      const caller = await callerOf(request, hub, options.open ?? false).catch((error: unknown) => {
+      const caller = await app.identify(request).catch((error: unknown) => {
         strangers.take("");
         throw error;
       });

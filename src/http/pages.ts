@@ -78,8 +78,7 @@ function schemaNamed(name: string): object {
  */
 function mcpRoutes(app: App): void {
   const answer = mcpFetch(async (request) => {
-    const caller = await app.admit(request, "agent");
-    const { hub, agent } = app.actingFor(request, caller);
+    const { hub, agent } = app.actingFor(request, await app.identify(request));
     return { hub, agent: await agent() };
   });
   app.closing.addEventListener("abort", () => void answer.close(), { once: true });

@@ -1,7 +1,8 @@
 /** Closing a hub over HTTP, and stopping to wait: what was waited for ends, and nothing is left held. */
-import { describe, expect, it } from "vitest";
-import type { Hub } from "../../src/index.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Hub, Work } from "../../src/index.ts";
 import { refusal } from "../behaviour/support.ts";
+import { startChild } from "../support/child.ts";
 import { open, serveHere } from "./support.ts";
 
 async function scene() {
@@ -62,7 +63,81 @@ describe("a hub over HTTP that is closed", () => {
   });
 });
 
+describe("a hub over HTTP that is out of reach", () => {
+  it("is closed all the same: what was traced is told as not stored, without a wait for each [OPS-5]", async () => {
+    let isAway = false;
+    let tried = 0;
+    const network = (request: Request) => {
+      if (!isAway) return fetch(request);
+      tried++;
+      throw new TypeError("away");
+    };
+    const hub = await open(await serveHere(), { fetch: network, patienceMs: 0 });
+    const coder = await hub.agent("coder", { role: "coder" });
+    isAway = true;
+    const steps = Array.from({ length: 20 }, () => coder.trace({ kind: "tool" }));
+    await hub.close();
+    for (const step of steps) expect((await refusal(step)).code).toBe("hub_unreachable");
+    expect(hub.traceCounts()).toEqual({ stored: 0, failed: 20, waiting: 0 });
+    expect(tried).toBe(1);
+  });
+});
+
+describe("whoever listens for what becomes of its work", () => {
+  it("is no reason for its process to go on [OPS-5]", async () => {
+    const address = await serveHere();
+    const hub = await open(address);
+    const planner = await hub.agent("planner", { role: "planner" });
+    await hub.agent("coder", { role: "coder" });
+    await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const lines: string[] = [];
+    const child = startChild(new URL("listening-child.ts", import.meta.url), [address], (line) =>
+      lines.push(line),
+    );
+    onTestFinished(() => void child.kill());
+    expect(await child.ended).toMatchObject({ code: 0 });
+    expect(lines.map((line) => JSON.parse(line))).toEqual([{ isLost: false }]);
+  });
+
+  it("asks the hub once, however often it looks [OPS-5]", async () => {
+    const asked: string[] = [];
+    const network = (request: Request) => {
+      asked.push(new URL(request.url).pathname);
+      return fetch(request);
+    };
+    const hub = await open(await serveHere(), { fetch: network });
+    const coder = await hub.agent("coder", { role: "coder" });
+    await coder.handoff({ to: "coder", task: "t", intent: "Go" });
+    const work = (await coder.accept()) as Work;
+    for (let n = 0; n < 50; n++) expect(work.signal.aborted).toBe(false);
+    await work.complete();
+    // One that looks, one that waits.
+    expect(asked.filter((path) => path.endsWith("/news")).length).toBeLessThanOrEqual(2);
+  });
+});
+
 describe("whoever stops waiting", () => {
+  it("does not go on waiting for what it would put back [OPS-5]", async () => {
+    const waits: unknown[] = [];
+    const network = async (request: Request) => {
+      if (request.url.endsWith("/v1/inbox/accept")) {
+        const { waitMs } = JSON.parse(await request.clone().text());
+        waits.push(waitMs);
+        if (waits.length === 1) await new Promise(() => {}); // It never gets there.
+      }
+      return fetch(request);
+    };
+    const hub = await open(await serveHere(), { fetch: network });
+    const coder = await hub.agent("coder", { role: "coder" });
+    const controller = new AbortController();
+    const waiting = coder.accept({ wait: true, signal: controller.signal });
+    while (waits.length === 0) await coder.recent();
+    controller.abort();
+    expect(await waiting).toBeUndefined();
+    await hub.close();
+    expect(waits).toEqual([20_000, 0]);
+  });
+
   it("is given nothing any more, and holds nothing [OPS-5]", async () => {
     const { other, coder } = await scene();
     for (const end of [

@@ -102,6 +102,26 @@ describe("an answer that got lost with the hub", { timeout: 60_000 }, () => {
     expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
   });
 
+  it("to remembering strictly is that memory, not that it is known already [OPS-5]", async () => {
+    const { hub, planner, lose } = await scene();
+    const said = { content: "The release goes out on Friday after the tests have passed." };
+    const memory = await lose("POST /v1/memories", () =>
+      planner.remember(said, { known: "refuse" }),
+    );
+    expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+  });
+
+  it("to tracing is the steps that were stored [OPS-5 MEM-12]", async () => {
+    const { hub, coder, lose } = await scene();
+    const steps = [{ kind: "tool", name: "grep" } as const, { kind: "result" } as const];
+    const traced = await lose("POST /v1/traces", () => coder.trace(steps));
+    await coder.trace({ kind: "tool", name: "sed" });
+    const ids = (await hub.traces()).map(({ id }) => id);
+    expect(ids.slice(0, 2)).toEqual(traced.map(({ id }) => id));
+    expect(ids).toHaveLength(3);
+    expect(hub.traceCounts()).toEqual({ stored: 3, failed: 0, waiting: 0 });
+  });
+
   it("to a handoff is the handoff that was sent [OPS-5]", async () => {
     const { planner, coder, lose } = await scene();
     const draft = { to: "coder", task: "t", intent: "Go" };
@@ -116,6 +136,14 @@ describe("an answer that got lost with the hub", { timeout: 60_000 }, () => {
     const work = await coder.accept({ wait: true });
     expect(work).toMatchObject({ id: sent.id, attempt: 2 });
     expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
+  });
+
+  it("to accepting with a receipt leaves nothing with it either [OPS-5]", async () => {
+    const { planner, coder, lose } = await scene();
+    const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+    const receipt = () => undefined;
+    expect(await lose("POST /v1/inbox/accept", () => coder.accept({ receipt }))).toBeUndefined();
+    expect(await coder.accept({ wait: true })).toMatchObject({ id: sent.id, attempt: 2 });
   });
 
   it("to completing says that it is completed [OPS-5]", async () => {

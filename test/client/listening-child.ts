@@ -1,0 +1,11 @@
+/** A program that accepts work, listens for what becomes of it, and ends without a word to anybody. */
+import { openHub } from "../../src/index.ts";
+import { sayLine } from "../support/child.ts";
+
+const [address = ""] = process.argv.slice(2);
+const hub = await openHub(address);
+const work = await (await hub.agent("coder")).accept();
+if (work === undefined) throw new Error("nothing to accept");
+work.onExtended = () => {};
+sayLine({ isLost: work.signal.aborted });
+await work.view(); // By now it is being listened.
