@@ -12,6 +12,8 @@ export class Hands {
   readonly #held = new Set<string>();
   #taking = 0;
   #isDoubtful = false;
+  /** Looking whether there is more in hand than is known. */
+  #tidying: Promise<void> | undefined;
 
   constructor(session: string) {
     this.#session = session;
@@ -35,6 +37,7 @@ export class Hands {
     wire: Wire,
     take: () => Promise<Form | undefined>,
   ): Promise<Form | undefined> {
+    await this.#tidying; // What that puts back may be what is asked for.
     this.#taking++;
     try {
       const taken = await take();
@@ -42,7 +45,9 @@ export class Hands {
       return taken;
     } finally {
       this.#taking--;
-      if (this.#isDoubtful && this.#taking === 0) void wire.connection.track(this.#tidy(wire, 0));
+      if (this.#isDoubtful && this.#taking === 0) {
+        this.#tidying = wire.connection.track(this.#tidy(wire, 0));
+      }
     }
   }
 

@@ -111,12 +111,12 @@ interface Call<Input, Output> {
 type None = Record<never, never>;
 
 /** How long the hub may hold the answer back until there is something to say. */
-interface Waits {
+export interface Waits {
   readonly waitMs?: number | undefined;
 }
 
 /** A piece of work by its handle, and the newest envelope its holder was told of. */
-interface Held {
+export interface Held {
   readonly handle: string;
   readonly envelope?: string | undefined;
 }

@@ -379,7 +379,7 @@ export const OnceForm = z
     z.strictObject({ kind: z.literal("begun") }),
     z.strictObject({
       kind: z.literal("done"),
-      result: z.unknown(),
+      result: z.unknown().optional(),
       again: z.boolean(),
     } satisfies Of<Once<unknown>, "done">),
     z.strictObject({
