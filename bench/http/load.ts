@@ -83,7 +83,7 @@ export async function load(
   }
   await hub.close();
   const open = (agent: string) =>
-    Line.open(port, { "baton-agent": agent, "baton-session": `s-${agent}` });
+    new Line(port, { "baton-agent": agent, "baton-session": `s-${agent}` });
   const times: number[] = [];
   const errors: string[] = [];
   let isOver = false;

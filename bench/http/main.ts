@@ -91,8 +91,8 @@ const empty = <T>(make: () => T): Samples<T> =>
 
 const lineTo =
   ({ port }: Serving) =>
-  (agent: string): Promise<Line> =>
-    Line.open(port, { "baton-agent": agent, "baton-session": `s-${agent}` });
+  (agent: string): Line =>
+    new Line(port, { "baton-agent": agent, "baton-session": `s-${agent}` });
 
 /** One call after the other; the median of each round. */
 async function latencies({ embedded, remote, serving }: Hubs, { rounds, calls }: Size) {

@@ -39,10 +39,10 @@ async function pairOf(hub: Hub, name: string): Promise<[Agent, Agent]> {
 
 /** By requests, one after the other on two connections: the two agents'. */
 export async function byRequests(
-  open: (agent: string) => Promise<Line>,
+  open: (agent: string) => Line,
   name: string,
 ): Promise<Way & Disposable> {
-  const [ada, bob] = [await open(`${name}-ada`), await open(`${name}-bob`)];
+  const [ada, bob] = [open(`${name}-ada`), open(`${name}-bob`)];
   const memories = [{ content }];
   const [{ id }] = JSON.parse(good(await ada.post("/v1/memories", { memories }))) as [
     { id: string },

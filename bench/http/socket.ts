@@ -11,24 +11,29 @@ export interface Answer {
 }
 
 export class Line implements Disposable {
-  readonly #socket: Socket;
+  readonly #port: number;
   readonly #head: string;
+  #socket: Socket | undefined;
   #said = "";
   #waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
 
-  private constructor(socket: Socket, headers: Readonly<Record<string, string>>) {
-    this.#socket = socket.setNoDelay(true);
+  constructor(port: number, headers: Readonly<Record<string, string>>) {
+    this.#port = port;
     const named = Object.entries({ host: "127.0.0.1", ...headers });
     this.#head = named.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  }
+
+  /** A hub closes what was quiet for a while. */
+  async #connected(): Promise<Socket> {
+    if (this.#socket?.writable) return this.#socket;
+    const socket = connect({ port: this.#port, host: "127.0.0.1" }).setNoDelay(true);
+    await once(socket, "connect");
+    this.#said = "";
     socket.setEncoding("latin1").on("data", (piece: string) => this.#hear(piece));
     socket.on("error", (error) => this.#waiting?.reject(error));
     socket.on("close", () => this.#waiting?.reject(new Error("the hub hung up")));
-  }
-
-  static async open(port: number, headers: Readonly<Record<string, string>>): Promise<Line> {
-    const socket = connect({ port, host: "127.0.0.1" });
-    await once(socket, "connect");
-    return new Line(socket, headers);
+    this.#socket = socket;
+    return socket;
   }
 
   get(path: string): Promise<Answer> {
@@ -41,10 +46,11 @@ export class Line implements Disposable {
     return this.#send(`POST ${path} HTTP/1.1\r\n${this.#head}${about}\r\n\r\n${body}`);
   }
 
-  #send(text: string): Promise<Answer> {
+  async #send(text: string): Promise<Answer> {
+    const socket = await this.#connected();
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
-      this.#socket.write(text);
+      socket.write(text);
     });
   }
 
@@ -54,18 +60,23 @@ export class Line implements Disposable {
     if (end < 0) return;
     const head = this.#said.slice(0, end);
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);
-    if (Number.isNaN(length)) throw new Error(`an answer without a length: ${head}`);
+    if (Number.isNaN(length)) {
+      this.#waiting?.reject(new Error(`an answer without a length: ${head}`));
+      return;
+    }
     if (this.#said.length < end + 4 + length) return;
     const answer = {
       status: Number(this.#said.slice(9, 12)),
       body: this.#said.slice(end + 4, end + 4 + length),
     };
     this.#said = "";
-    this.#waiting?.resolve(answer);
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.resolve(answer);
   }
 
   [Symbol.dispose](): void {
     this.#waiting = undefined;
-    this.#socket.destroy();
+    this.#socket?.destroy();
   }
 }

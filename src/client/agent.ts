@@ -56,7 +56,7 @@ import type { TraceStep } from "../memory/trace.ts";
 import type { TracesQuery } from "../memory/traces.ts";
 import type { OutputOf } from "../wire/calls.ts";
 import { acceptNext } from "./accept.ts";
-import { besides, withoutListener } from "./besides.ts";
+import { besides, requireFields, withoutListener } from "./besides.ts";
 import { claimNext } from "./claims.ts";
 import { RemoteFailures } from "./failures.ts";
 import { memoryLines } from "./keeping.ts";
@@ -294,6 +294,7 @@ export class RemoteAgent implements Agent {
     of: readonly (Sent | string)[],
     given: DraftOf<T> & { readonly need?: "all" | "any" | number },
   ): Promise<Sent<T>> {
+    requireFields(given);
     const { need, ...draft } = given;
     const ids = Array.isArray(of) ? of.map(idOf) : of;
     const checked = await this.#checked<T>(draft as DraftOf<T>);
@@ -313,6 +314,7 @@ export class RemoteAgent implements Agent {
     what: { readonly delivery: string } | { readonly task: string },
     reason: string,
   ): Promise<readonly DeliveryRow[]> {
+    requireFields(what);
     return "task" in what
       ? this.#wire.call("cancelTask", { task: what.task, reason })
       : this.#wire.call("cancelDelivery", { id: what.delivery, reason });

@@ -30,7 +30,7 @@ export interface Sending {
   readonly long?: true | undefined;
   /** True: ended when the hub is closed here. Others are finished first. */
   readonly waits?: true | undefined;
-  /** True: no reason for the process to go on. */
+  /** True: no reason for the process to go on, beyond an answer that comes at once. */
   readonly quiet?: true | undefined;
   /** Told when it is sent again: an earlier try may have been carried out. */
   readonly onAgain?: (() => void) | undefined;
@@ -142,8 +142,8 @@ export class Connection {
   async #fetched(outgoing: Outgoing, signal: AbortSignal, quiet: Sending["quiet"]) {
     const { method, path, headers, body } = outgoing;
     const url = this.#base + path;
-    if (quiet && this.#fetch === undefined && !(body instanceof ReadableStream)) {
-      return fetchQuietly(url, { method, headers, body, signal });
+    if (quiet && this.#fetch === undefined && method === "GET") {
+      return fetchQuietly(url, { headers, signal });
     }
     const init: RequestInit & { readonly duplex?: "half" } = {
       method,

@@ -37,7 +37,7 @@ export class Hands {
     wire: Wire,
     take: () => Promise<Form | undefined>,
   ): Promise<Form | undefined> {
-    await this.#tidying; // What that puts back may be what is asked for.
+    if (this.#tidying !== undefined) await this.#tidying; // What that puts back may be what is asked for.
     this.#taking++;
     try {
       const taken = await take();
@@ -71,6 +71,8 @@ export class Hands {
       }
     } catch {
       this.doubt(); // Looked at again with the next that is taken.
+    } finally {
+      this.#tidying = undefined;
     }
   }
 }

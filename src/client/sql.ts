@@ -1,16 +1,17 @@
 /** SQL over HTTP: bytes travel as base64, and texts become vectors here where an embedder is given. */
 import type { Embed, SqlAnswer, SqlOptions } from "../memory/sql.ts";
 import { bytesRead, bytesWritten } from "../wire/bytes.ts";
+import { requireFields } from "./besides.ts";
 import type { Wire } from "./wire.ts";
 
 export async function runSql(wire: Wire, query: string, options: SqlOptions): Promise<SqlAnswer> {
+  requireFields(options);
   const { embed, params, ...rest } = options;
-  const said = params?.map((param) => written(param, embed));
-  const answer = await wire.call("sql", {
-    ...rest,
-    query,
-    ...(said === undefined ? {} : { params: await Promise.all(said) }),
-  });
+  // What is no list is left as it is, for the hub to refuse.
+  const said = Array.isArray(params)
+    ? await Promise.all(params.map((param) => written(param, embed)))
+    : params;
+  const answer = await wire.call("sql", { ...rest, query, params: said });
   const rows = answer.rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, bytesRead(cell)])),
   );

@@ -33,7 +33,7 @@ import type { BatonError } from "../errors.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { TraceStep } from "../memory/trace.ts";
 import type { CallName, InputOf, OutputOf, WorkNews } from "../wire/calls.ts";
-import { besides } from "./besides.ts";
+import { besides, requireFields } from "./besides.ts";
 import { recordedOnce } from "./once.ts";
 import { PATIENCE } from "./patience.ts";
 import { checkOutputs, withPayload } from "./payloads.ts";
@@ -159,6 +159,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   async view(options: WorkViewOptions = {}): Promise<ShownView> {
+    requireFields(options);
     const key = canonicalJson([this.#form.envelope.id, options], "invalid_input");
     const before = options.anew ? undefined : this.#views.get(key);
     if (before !== undefined) return before;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { restore } from "../../src/index.ts";
-import { freshAddress, open, refusal, STORES, tempFolder } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, freshAddress, open, refusal, tempFolder } from "../behaviour/support.ts";
 import { local, openLocal, secretOf } from "./support.ts";
 
 /** Every way a secret could be written down. */
@@ -71,7 +71,7 @@ describe("what is kept of a token", () => {
   });
 });
 
-describe.each(STORES)("a token of a workspace that was moved to %s", (store) => {
+describe.each(EMBEDDED_STORES)("a token of a workspace that was moved to %s", (store) => {
   it("opens it there, too, until it is revoked; under another name nothing arrives [OPS-5]", async () => {
     const hub = await openLocal("sqlite", { workspace: "alpha" });
     await hub.agent("ada", { role: "coder" });

@@ -1,9 +1,9 @@
 /** Several workspaces of one open store: each its own, the store closed with the first hub. */
 import { describe, expect, it } from "vitest";
-import { freshAddress, open, refusal, STORES } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, freshAddress, open, refusal } from "../behaviour/support.ts";
 import { local, openLocal } from "./support.ts";
 
-describe.each(STORES)("hubs beside each other on %s", (store) => {
+describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
   it("share the store and its options, and nothing of what they hold [OPS-5]", async () => {
     const hub = await openLocal(store, { workspace: "alpha", limits: { appendBatch: 1 } });
     const beta = hub.beside("beta");

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ACCESS_LEVELS } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { openTwo, refusal, STORES } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, openTwo, refusal } from "../behaviour/support.ts";
 import {
   bytesOf,
   idBytes,
@@ -19,7 +19,7 @@ import {
 const DAY = 24 * 3_600_000;
 const SOMEBODY = { role: "coder" } as const;
 
-describe.each(STORES)("a token on %s", (store) => {
+describe.each(EMBEDDED_STORES)("a token on %s", (store) => {
   it("says who comes in, what they may do, where, and until when [OPS-5]", async () => {
     const clock = new VirtualClock();
     const hub = await openLocal(store, { clock, workspace: "team one" });

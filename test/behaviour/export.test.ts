@@ -42,8 +42,8 @@ describe.each(PAIRS)("from $from to $to", ({ from, to }) => {
     expect(await target.books()).toEqual(await source.books());
     expect(await target.events(0, 1_000)).toEqual(await source.events(0, 1_000));
     // Work goes on there: numbers and places are beyond those that came.
-    const agent = await target.agent("eve", {});
-    await agent.handoff({ to: "eve", task: "after the move", intent: "Go on" });
+    const agent = await target.agent("newcomer", {});
+    await agent.handoff({ to: "newcomer", task: "after the move", intent: "Go on" });
     expect((await take(agent)).task).toBe("after the move");
     expect((await target.verify()).problems, told).toEqual([]);
   });

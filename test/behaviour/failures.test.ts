@@ -10,7 +10,7 @@ import {
   type Work,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, dyingAfterWrites, sharedStore } from "./shared-store.ts";
+import { dyingAfter, dyingAfterWrites, hubOn, sharedStore } from "./shared-store.ts";
 import { openFresh, openTwo, refusal, STORES, type StoreName, take } from "./support.ts";
 
 const COORDINATOR_MS = 600_000;
@@ -936,7 +936,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     for (let most = 1; ; most++) {
       const clock = new VirtualClock();
       const reopen = sharedStore(store, { clock });
-      const hub = new LocalHub(await reopen(), { clock, random });
+      const hub = await hubOn(store, await reopen(), { clock, random });
       const { ada, ben, pass } = await people(hub, clock, coordinator);
       await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       await ada.tasks.add({ task: "later", to: "ben", intent: "y", after: ["t"] });
@@ -1012,7 +1012,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       const clock = new VirtualClock();
       const options = { clock, random, limits: { hops: 1 } };
       const reopen = sharedStore(store, { clock });
-      const hub = new LocalHub(await reopen(), options);
+      const hub = await hubOn(store, await reopen(), options);
       const { ada, ben, pass } = await people(hub, clock, coordinator);
       const first = { task: "t", to: "ben", intent: "x" };
       await (coordinator ? ada.handoff(first) : ada.tasks.add(first));
@@ -1040,7 +1040,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     for (let most = 1, died = true; died; most++) {
       const clock = new VirtualClock();
       const reopen = sharedStore(store, { clock });
-      const hub = new LocalHub(await reopen(), { clock, random });
+      const hub = await hubOn(store, await reopen(), { clock, random });
       const { ada, ben, pass } = await people(hub, clock);
       const { sent } = await ada.tasks.add({ task: "t", to: "ben", intent: "x" });
       const child = await ada.tasks.add({ task: "t/part", parent: "t", to: "ada", intent: "z" });

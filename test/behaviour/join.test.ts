@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Agent, type Hub, type HubOptions, LocalHub, type Sent } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 
 describe.each(STORES)("a join on %s", (store) => {
@@ -205,7 +205,7 @@ describe.each(STORES)("a join on %s", (store) => {
   it("opens also when the one that settled the last died right after [DLV-16]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const hub = new LocalHub(await reopen(), { clock });
+    const hub = await hubOn(store, await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
     const join = await lead.join(sent, MERGE);
     await finish(workers[0], { part: "a" });
@@ -215,7 +215,7 @@ describe.each(STORES)("a join on %s", (store) => {
     expect((await sent[2]?.status())?.state).toBe("completed");
     expect((await join.status()).state).toBe("scheduled"); // Nobody is left to open it.
 
-    const other = new LocalHub(await reopen(), { clock });
+    const other = await hubOn(store, await reopen(), { clock });
     clock.advance(4_999);
     await other.carryOut();
     expect((await join.status()).state).toBe("scheduled");
@@ -228,7 +228,7 @@ describe.each(STORES)("a join on %s", (store) => {
   it("is looked after the less the longer it waits, and opens all the same [DLV-16]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const hub = new LocalHub(await reopen(), { clock });
+    const hub = await hubOn(store, await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
     const join = await lead.join(sent.slice(0, 1), MERGE);
     const looks = async () =>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, sharedStore, twoHubs } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore, twoHubs } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 
 describe.each(STORES)("a key on %s", (store) => {
@@ -191,7 +191,7 @@ describe.each(STORES)("an effect on %s", (store) => {
 
     const since = clock.now();
     clock.advance(60_000);
-    const hub = new LocalHub(await reopen(), { clock });
+    const hub = await hubOn(store, await reopen(), { clock });
     const planner = await hub.agent("planner", {});
     const unknown = { kind: "uncertain", by: "coder", since };
     expect(await planner.once("pay", () => ++runs)).toEqual(unknown);

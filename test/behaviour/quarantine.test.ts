@@ -456,14 +456,14 @@ describe.each(STORES)("quarantine on %s", (store) => {
 
   it("is there as a whole or not at all, when its process dies [MEM-16]", async () => {
     const reopen = sharedStore(store);
-    const { ada, ben, eve } = await team(new LocalHub(await reopen()));
+    const { ada, ben, eve } = await team(await hubOn(store, await reopen()));
     const { bad } = await poisoned(eve);
     const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [bad.id] });
     const work = await take(ben, { task: "w" });
     const dying = new LocalHub(dyingAfter("moveDeliveries", await reopen()));
     const warden = await dying.agent("ada");
     await warden.quarantine(bad.id, "made up").catch(() => {});
-    const hub = new LocalHub(await reopen());
+    const hub = await hubOn(store, await reopen());
     const [mark] = await hub.quarantined();
     expect(mark).toMatchObject({ memory: bad.id });
     expect(await hub.read(mark?.record ?? "")).toMatchObject({ type: "quarantine" });

@@ -408,7 +408,7 @@ describe.each(STORES)("freshness on %s", (store) => {
 
   it("takes a few looks at the store, however many references there are [CTX-10]", async () => {
     const { store: counted, calls } = counting(await sharedStore(store)());
-    const { ada, ben } = await team(new LocalHub(counted));
+    const { ada, ben } = await team(await hubOn(store, counted));
     const old = await ada.remember(Array.from({ length: 100 }, (_, i) => ({ content: `${i}` })));
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs: idsOf(old) });
     await ada.remember(

@@ -506,7 +506,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
 
   it("of very many goes in batches, and after a death goes on with what is left [MEM-18]", async () => {
     const reopen = sharedStore(store);
-    const hub = new LocalHub(await reopen());
+    const hub = await hubOn(store, await reopen());
     const ada = await hub.agent("ada", {});
     const many = Array.from({ length: 120 }, (_, n) => ({ content: `${n} ${SECRET}` }));
     const memories = await ada.remember(many);

@@ -203,7 +203,7 @@ describe.each(STORES)("retention on %s", (store) => {
     const clock = new VirtualClock();
     for (const operation of ["appendMemories", "pruneTrace"] as const) {
       const reopen = sharedStore(store, { clock });
-      const hub = new LocalHub(await reopen(), { clock });
+      const hub = await hubOn(store, await reopen(), { clock });
       const ada = await hub.agent("ada", {}, { instance: "cut" });
       await traced(ada, 500);
       await hub.retention({ traces: { days: 0.5 } });

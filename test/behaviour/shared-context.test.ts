@@ -140,7 +140,7 @@ describe.each(STORES)("shared context on %s", (store) => {
 
   it("takes the same write again for the same, when its writer could not know [CRD-1]", async () => {
     const reopen = sharedStore(store);
-    const { hub } = await teamOn(new LocalHub(await reopen()));
+    const { hub } = await teamOn(await hubOn(store, await reopen()));
     const dying = new LocalHub(dyingAfter("appendMemories", await reopen()));
     const lead = await dying.agent("lead");
     await lead.context.set(NAMES);
@@ -689,7 +689,7 @@ describe.each(STORES)("proposals on %s", (store) => {
   it("are written once, though whoever adopted one died before completing it [CRD-1]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
-    const { hub, coder } = await teamOn(new LocalHub(await reopen(), { clock }));
+    const { hub, coder } = await teamOn(await hubOn(store, await reopen(), { clock }));
     await coder.context.propose(NAMES, { reason: REASON });
     const dying = new LocalHub(dyingAfter("appendMemories", await reopen()), { clock });
     const doomed = await dying.agent("lead");

@@ -1114,7 +1114,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const [lasting, doomed] = [await reopen(), await reopen()];
       for (let writes = 1; ; writes++) {
         const options = { clock, workspace: `writes-${writes}` };
-        const hub = new LocalHub(lasting, options);
+        const hub = await hubOn(store, lasting, options);
         await register(hub);
         await before(hub, clock);
         const mortal = dyingAfterWrites(writes, doomed);

@@ -1,8 +1,10 @@
 /** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { randomIds } from "../../src/ids.ts";
 import type { Agent, Hub, HubOptions, Memory, TraceStep } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, sharedStore } from "./shared-store.ts";
+import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
 
 const GREP: TraceStep = {
@@ -129,9 +131,32 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("takes lists of steps one right after the other [MEM-12]", async () => {
+    const { hub, ada } = await pair();
+    for (const name of ["one", "two", "three"]) await ada.trace([{ kind: "tool", name }]);
+    expect(contents(await hub.traces())).toEqual(["tool one", "tool two", "tool three"]);
+  });
+
+  it("takes the same step again under its id for the same, and no other [MEM-12]", async () => {
+    const { hub, ada, ben } = await pair();
+    const id = randomIds(systemClock).mint("memory");
+    const step = { id, kind: "tool", name: "grep", input: { n: 1 } };
+    const first = await ada.trace(step);
+    const { seq, link } = first;
+    expect(await ada.trace([step, { kind: "result" }])).toMatchObject([{ id, seq, link }, {}]);
+    const other = ada.trace({ ...step, name: "sed" });
+    expect((await refusal(other)).code).toBe("id_conflict");
+    expect((await refusal(ben.trace(step))).code).toBe("id_conflict");
+    expect(first.data).toEqual({ kind: "tool", name: "grep", input: { n: 1 } });
+    expect(contents(await hub.traces()).map((text) => text.split("\n")[0])).toEqual([
+      "tool grep",
+      "result",
+    ]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
   it("is stored when the hub closes, also what nobody waited for [MEM-12]", async () => {
     const reopen = sharedStore(store);
-    const { LocalHub } = await import("../../src/index.ts");
     const opened = await reopen();
     // The store in memory is gone with its hub: there only that it was stored is seen.
     const kept: string[] = [];
@@ -147,7 +172,7 @@ describe.each(STORES)("a trace on %s", (store) => {
         };
       },
     });
-    const hub = new LocalHub(watched);
+    const hub = await hubOn(store, watched);
     const ada = await hub.agent("ada", {});
     for (let i = 0; i < 5; i++) void ada.trace({ kind: "tool", name: `t${i}` });
     expect(hub.traceCounts()).toEqual({ stored: 0, failed: 0, waiting: 5 });

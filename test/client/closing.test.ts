@@ -138,6 +138,32 @@ describe("whoever stops waiting", () => {
     expect(waits).toEqual([20_000, 0]);
   });
 
+  it("puts back what was given to it when it no longer listened [OPS-5]", async () => {
+    const address = await serveHere();
+    const given = Promise.withResolvers<void>();
+    let isFirst = true;
+    const network = async (request: Request) => {
+      if (!isFirst || !request.url.endsWith("/v1/inbox/claim")) return fetch(request);
+      isFirst = false;
+      const { method, headers } = request;
+      await fetch(request.url, { method, headers, body: await request.text() });
+      given.resolve();
+      return new Promise<Response>(() => {}); // Said, and not heard.
+    };
+    const hub = await open(address, { fetch: network });
+    const coder = await hub.agent("coder", { role: "coder" });
+    const sent = await coder.handoff({ to: "coder", task: "t", intent: "Go" });
+    const controller = new AbortController();
+    const waiting = coder.inbox({ signal: controller.signal }).next();
+    await given.promise;
+    controller.abort();
+    expect(await waiting).toMatchObject({ done: true });
+    await hub.close();
+    const other = await open(address);
+    expect(await other.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
+    expect((await (await other.agent("coder")).accept())?.id).toBe(sent.id);
+  });
+
   it("is given nothing any more, and holds nothing [OPS-5]", async () => {
     const { other, coder } = await scene();
     for (const end of [

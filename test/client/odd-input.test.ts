@@ -1,0 +1,33 @@
+/** What is no input at all is refused over HTTP by the same codes as in the hub's own process. */
+import { describe, expect, it } from "vitest";
+import type { Work } from "../../src/index.ts";
+import { openLocalHub } from "../../src/open-hub.ts";
+import { servedBy } from "../behaviour/served.ts";
+import { refusal } from "../behaviour/support.ts";
+
+describe("what is no input", () => {
+  it.each([[null], [5], [true], [[]], ["x"]])(
+    "as %j is refused the same here and there [OPS-5]",
+    async (odd) => {
+      const here = await openLocalHub("memory:");
+      const there = await servedBy(here);
+      await here.agent("coder", { role: "coder" });
+      const codes: unknown[][] = [];
+      for (const hub of [here, there]) {
+        const coder = await hub.agent("coder");
+        await coder.handoff({ to: "coder", task: "t", intent: "Go" });
+        const work = (await coder.accept()) as Work;
+        const refused = [
+          coder.sql("SELECT 1", odd as never),
+          coder.sql("SELECT 1", { params: 5 as never }),
+          coder.join([], odd as never),
+          coder.cancel(odd as never, "No"),
+          work.view(odd as never),
+        ].map(async (each) => (await refusal(each)).code);
+        codes.push(await Promise.all(refused));
+        await work.complete();
+      }
+      expect(codes[1]).toEqual(codes[0]);
+    },
+  );
+});
