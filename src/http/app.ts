@@ -249,11 +249,18 @@ function silenceIn(request: Request): number | undefined {
 const keyOf = (request: Request): string | undefined =>
   request.method === "GET" ? undefined : (request.headers.get(HEADERS.key) ?? undefined);
 
-const respond = ({ status, headers, body }: Reply): Response =>
-  new Response(body, { status, headers });
+/** With all it must say: put in one by one later, headers cost more than the rest of an answer. */
+function respond({ status, headers, body }: Reply): Response {
+  const response = new Response(body, { status, headers: { ...SAFE_HEADERS, ...headers } });
+  complete.add(response);
+  return response;
+}
+
+const complete = new WeakSet<Response>();
 
 function safe(response: Response, sharing: Readonly<Record<string, string>>): Response {
-  for (const [name, value] of Object.entries({ ...SAFE_HEADERS, ...sharing })) {
+  const missing = complete.has(response) ? sharing : { ...SAFE_HEADERS, ...sharing };
+  for (const [name, value] of Object.entries(missing)) {
     if (!response.headers.has(name)) response.headers.set(name, value);
   }
   return response;
