@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 description of the hub, made from the table of operations. */
 import * as z from "zod";
 import { ERROR_CODES } from "../errors.ts";
+import { KeepingQuerySchema } from "../keeping/query.ts";
 import { batonVersion } from "../version.ts";
 import type { CallName } from "../wire/calls.ts";
 import { HEADERS, type Method, ROUTES, STREAMS } from "../wire/routes.ts";
@@ -27,7 +28,7 @@ function describe(): Json {
     const operation = operationOf(name, { method, path }, components);
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   }
-  for (const [name, [path, described]] of Object.entries(streamsOf())) {
+  for (const [name, [path, described]] of Object.entries(streamsOf(components))) {
     const operation = { operationId: name, ...described.about };
     paths[path] = { ...paths[path], [described.method]: operation };
   }
@@ -209,7 +210,29 @@ function queryParameter(name: string, schema: Json, required: readonly string[])
 const tagsOf = (): Json[] =>
   Object.entries(TAGS).map(([name, { description }]) => ({ name, description }));
 
-function streamsOf(): Record<string, [path: string, { method: string; about: Json }]> {
+/** What may be said when a stream is opened, besides who opens it. */
+function streamParameters(name: keyof typeof STREAMS, components: Components): Json[] {
+  if (name === "events") {
+    const schema = { type: "integer", minimum: 0 };
+    const description = "The number of the last event the reader has; 0 unless told.";
+    return ["query", "header"].map((where) => ({
+      name: where === "query" ? "after" : "Last-Event-ID",
+      in: where,
+      required: false,
+      description,
+      schema,
+    }));
+  }
+  if (name !== "memories") return [];
+  const { properties = {} } = components.take(KeepingQuerySchema, "input") as {
+    properties?: Record<string, Json>;
+  };
+  return Object.entries(properties).map(([field, schema]) => queryParameter(field, schema, []));
+}
+
+function streamsOf(
+  components: Components,
+): Record<string, [path: string, { method: string; about: Json }]> {
   const said: Record<keyof typeof STREAMS, [summary: string, type: string]> = {
     events: [
       "What happens in the workspace, as it happens; resumed by Last-Event-ID.",
@@ -228,6 +251,12 @@ function streamsOf(): Record<string, [path: string, { method: string; about: Jso
         summary,
         description: `Takes access "${STREAM_ACCESS[name]}".`,
         tags: [tagOf(path)],
+        parameters: [
+          ...streamParameters(name, components),
+          { $ref: "#/components/parameters/Agent" },
+          { $ref: "#/components/parameters/Session" },
+          { $ref: "#/components/parameters/Branch" },
+        ],
         responses: {
           "200": { description: "Done.", content: { [type]: { schema: {} } } },
           ...REFUSALS,

@@ -9,6 +9,15 @@ import type { FactOf } from "./kill-facts.ts";
 import { type KillReport, killRun } from "./kill-run.ts";
 
 const KILLS = 20;
+const KINDS = [
+  "remembered",
+  "sent",
+  "accepted",
+  "noted",
+  "completed",
+  "handed-on",
+  "failed",
+] as const;
 const seed = chosenSeed();
 const folder = temporaryFolder();
 const address = `sqlite:${folder.file("hub.db")}`;
@@ -17,16 +26,15 @@ describe(`writers killed ${KILLS} times (BATON_SEED=${seed})`, () => {
   let report: KillReport;
 
   beforeAll(async () => {
-    report = await killRun({ address, kills: KILLS, seed });
+    report = await killRun({ address, kills: KILLS, kinds: KINDS, seed });
     console.log(`kill test, seed ${seed}:`, report.byKind, "redelivered", report.redelivered);
-  }, 60_000);
+  }, 120_000);
 
   afterAll(() => folder[Symbol.dispose]());
 
   it("did enough to prove anything", () => {
-    expect(report.kills).toBe(KILLS);
-    const kinds = ["remembered", "sent", "accepted", "noted", "completed", "handed-on", "failed"];
-    for (const kind of kinds) expect(report.byKind[kind] ?? 0, kind).toBeGreaterThan(0);
+    expect(report.kills).toBeGreaterThanOrEqual(KILLS);
+    for (const kind of KINDS) expect(report.byKind[kind] ?? 0, kind).toBeGreaterThan(0);
   });
 
   it("acknowledged is durable: every memory, envelope, delivery and settlement is there once, the chain verifies and the books balance [DLV-1]", () => {

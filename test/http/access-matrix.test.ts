@@ -23,6 +23,19 @@ const described = describedOperations().sort(
   (a, b) => Number(b.name === "decideFailure") - Number(a.name === "decideFailure"),
 );
 
+/**
+ * What takes more than a look, said once more than in the table: whoever changes what an operation takes
+ * changes it here too, and meant it. All the others are a reader's.
+ */
+const MORE_THAN_A_LOOK: Readonly<Record<Exclude<Access, "reader">, string>> = {
+  agent:
+    "abandonBranch accept acceptOffer addTask adoptContext answer approve awaitWork beginBranch beginOnce cancelDelivery cancelTask cancelWholeTask carryOut claim clarify closeTask complete decideFailure decline declineOffer discard edit fail freshness handOn handoff importMarkdown inbox joinHandoffs lintDraft mergeBranch note offerConflicts pin preview proposeContext quarantine readForWork recordOnce redrive refreshOffer reject release releaseFromLedger releaseOffer remember renewWork reopenTask reply reserve resolveOnce resumeWork retireContext setContext sql subscribe trace unpin unreserve unsubscribe updateProject view",
+  coordinator:
+    "dropFailureRule dropProfile dropRoute embed pauseAgent registerAgent resetBreaker resumeAgent setChannel setFailureRule setKeepers setLintRules setProfile setReleasers setRoute verify",
+  admin:
+    "addToken dropModel export import lift listTokens prune redact revokeToken setRetention setSecretPolicy",
+};
+
 const neededBy = (name: string): Access =>
   Object.hasOwn(OPERATIONS, name)
     ? OPERATIONS[name as CallName].access
@@ -154,6 +167,13 @@ const expected = (has: Access | undefined): Rows =>
   );
 
 describe("access", () => {
+  it("is asked for as it was decided: nothing has come to take less by mistake [OPS-5]", () => {
+    const names = described.map(({ name }) => name).sort();
+    for (const [access, list] of Object.entries(MORE_THAN_A_LOOK)) {
+      expect(names.filter((name) => neededBy(name) === access).join(" ")).toBe(list);
+    }
+  });
+
   it.each(ACCESS_LEVELS)("of a token with %s is what each operation takes [OPS-5]", async (has) => {
     const { stage, ours, tokens, bugs } = await world();
     const rows = await outcomes(described, (operation) =>

@@ -114,6 +114,23 @@ describe("a call made from its description", () => {
     expect(bugs).toEqual([]);
   });
 
+  it("takes in what it gave out [OPS-7]", async () => {
+    const { fetch, bugs } = await onStage();
+    const lines = await (await fetch("/v1/export")).text();
+    const other = await served({ open: "admin" });
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: lines,
+    };
+    const response = await other.fetch("/v1/import", init);
+    expect([response.status, await response.json()]).toMatchObject([200, {}]);
+    expect(await (await other.fetch("/v1/books")).json()).toEqual(
+      await (await fetch("/v1/books")).json(),
+    );
+    expect([...bugs, ...other.bugs]).toEqual([]);
+  });
+
   it("is told no as described: a problem with a code, a path and a hint [OPS-7]", async () => {
     const { fetch, scene } = await onStage();
     const refusals = [

@@ -6,6 +6,7 @@ import { type KillReport, killRun } from "../kill-run.ts";
 
 const KILLS = 8;
 const LIFE_MS = 700;
+const KINDS = ["remembered", "sent", "accepted", "noted", "completed"] as const;
 const seed = chosenSeed();
 
 describe(`hubs on PostgreSQL killed ${KILLS} times (BATON_SEED=${seed})`, () => {
@@ -14,16 +15,16 @@ describe(`hubs on PostgreSQL killed ${KILLS} times (BATON_SEED=${seed})`, () => 
 
   beforeAll(async () => {
     schema = testSchema();
-    report = await killRun({ address: schema.address, kills: KILLS, seed, lifeMs: LIFE_MS });
+    const { address } = schema;
+    report = await killRun({ address, kills: KILLS, kinds: KINDS, seed, lifeMs: LIFE_MS });
     console.log(`kill test, seed ${seed}:`, report.byKind, "redelivered", report.redelivered);
-  }, 60_000);
+  }, 120_000);
 
   afterAll(() => schema[Symbol.asyncDispose]());
 
   it("did enough to prove anything", () => {
-    expect(report.kills).toBe(KILLS);
-    const kinds = ["remembered", "sent", "accepted", "noted", "completed"];
-    for (const kind of kinds) expect(report.byKind[kind] ?? 0, kind).toBeGreaterThan(0);
+    expect(report.kills).toBeGreaterThanOrEqual(KILLS);
+    for (const kind of KINDS) expect(report.byKind[kind] ?? 0, kind).toBeGreaterThan(0);
   });
 
   it("every memory, handoff and settlement that was acknowledged is there once, chains and events have no gap, the books balance, verify finds nothing [DLV-1 OPS-10]", () => {
