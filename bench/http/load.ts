@@ -51,7 +51,7 @@ export async function runHttpLoad(args: readonly string[]): Promise<void> {
     const onSecond = async (second: number): Promise<void> => {
       memory[second] = await residentMb(serving);
     };
-    return load(serving, { clients, seconds, onSecond });
+    return await load(serving, { clients, seconds, onSecond }); // Before the hub is ended.
   });
   const { operations, errors, times } = report;
   const figures = {

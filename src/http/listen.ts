@@ -18,6 +18,12 @@ const GRACE_MS = 10_000;
 /** A request that is not whole by then is given up: slow senders hold no connection for long. */
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
+/**
+ * How long a connection may be quiet between two calls: longer than the minute after which whatever stands
+ * before the hub hangs up itself. Who hangs up first must be the side that calls: after Node's five
+ * seconds, one in a thousand calls met a hub that was just hanging up.
+ */
+const QUIET_MS = 65_000;
 
 export interface ListenOptions extends Omit<HttpOptions, "open"> {
   readonly port?: number;
@@ -51,7 +57,11 @@ export async function listen(hub: LocalHub, options: ListenOptions = {}): Promis
     fetch: app.fetch,
     port,
     hostname: host,
-    serverOptions: { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS },
+    serverOptions: {
+      requestTimeout: REQUEST_MS,
+      headersTimeout: HEADERS_MS,
+      keepAliveTimeout: QUIET_MS,
+    },
   };
   let server: Server;
   try {
