@@ -9,6 +9,9 @@ import { freshAddress, open, openFresh, openTwo, refusal, STORES, take } from ".
 const ids = (memories: readonly { readonly id: string }[]): string[] =>
   memories.map(({ id }) => id);
 
+/** A wake-up may be lost: then whoever holds the work looks within two seconds. */
+const PATIENCE = { timeout: 20_000 };
+
 describe.each(STORES)("quarantine on %s", (store) => {
   async function team(hub: Hub) {
     const [ada, ben, eve] = await Promise.all(
@@ -178,7 +181,8 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const done = await ada.quarantine(bad.id, "made up");
     expect(done.deliveries.toSorted()).toEqual([held.id, waits.id].toSorted());
     expect(done.deliveries).not.toContain(over.id);
-    await vi.waitFor(() => expect(told).toMatchObject([{ memory: bad.id, reason: "made up" }]));
+    const warning = [{ memory: bad.id, reason: "made up" }];
+    await vi.waitFor(() => expect(told).toMatchObject(warning), PATIENCE);
     const events = (await hub.events(0, 1_000)).filter(({ kind }) => kind === "quarantined");
     expect(events.map(({ delivery, agent }) => [delivery, agent]).toSorted()).toEqual(
       [held.id, waits.id].map((id) => [id, "ada"]).toSorted(),
@@ -201,7 +205,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
       const work = await offer.accept();
       const told: Warning[] = [];
       work.onWarned = (warnings) => void told.push(...warnings);
-      await vi.waitFor(() => expect(told).toMatchObject([warning]));
+      await vi.waitFor(() => expect(told).toMatchObject([warning]), PATIENCE);
       expect(await work.warnings()).toMatchObject([warning]);
       expect(await hub.warnings(work.id)).toMatchObject([warning]);
       break;
