@@ -57,6 +57,7 @@ export async function runHttpLoad(args: readonly string[]): Promise<void> {
   const figures = {
     ...{ clients, seconds, operations, errors: errors.length, perSecond: operations / seconds },
     ...{ p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) },
+    max: quantile(times, 1),
     memoryMb: memory,
   };
   process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
