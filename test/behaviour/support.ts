@@ -18,7 +18,7 @@ import {
 } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import "./not-over-http.ts";
-import { testSchema } from "../support/postgres/schema.ts";
+import { reusableSchema } from "../support/postgres/schema.ts";
 import { isServed, openServed, servedAddress } from "./served.ts";
 
 /** The stores of the library: for what goes past the hub, or needs two of them on one store. */
@@ -41,7 +41,7 @@ export function freshAddress(store: StoreName = "sqlite"): string {
     case "sqlite":
       return `sqlite:${join(tempFolder(), "hub.db")}`;
     case "postgres": {
-      const schema = testSchema();
+      const schema = reusableSchema();
       onTestFinished(() => schema[Symbol.asyncDispose]());
       return schema.address;
     }

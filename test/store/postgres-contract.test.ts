@@ -2,10 +2,10 @@
 import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
-import { testSchema } from "../support/postgres/schema.ts";
+import { reusableSchema } from "../support/postgres/schema.ts";
 
 storeContract("postgres", async ({ clock }) => {
-  const schema = testSchema();
+  const schema = reusableSchema();
   const open = () => openPostgresStore({ address: schema.address, clock, limits: DEFAULT_LIMITS });
   return {
     store: await open(),

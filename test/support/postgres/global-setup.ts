@@ -1,12 +1,23 @@
-/** One server for all test files of a run. */
+/** One server for all test files of a run, and what a new store looks like on it. */
+import pg from "pg";
 import type { TestProject } from "vitest/node";
+import { DEFAULT_LIMITS } from "../../../src/limits.ts";
+import { openPostgresStore } from "../../../src/store/postgres/open.ts";
+import { describeSchema } from "./describe-schema.ts";
+import type { TestSchema } from "./schema.ts";
 import { type PostgresServer, startPostgres } from "./server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     readonly postgres: string;
+    /** How the names of the run's schemas begin. */
+    readonly schemas: string;
+    /** What `describeSchema` says of a store that was just created. */
+    readonly newStore: string;
   }
 }
+
+const SCHEMAS = `t_${process.pid.toString(36)}_${Date.now().toString(36)}_`;
 
 let server: PostgresServer | undefined;
 
@@ -14,9 +25,45 @@ export async function setup(project: TestProject): Promise<void> {
   const named = process.env["DATABASE_URL"] || undefined;
   // No test pulls the plug: waiting for the disk at each commit would only take time.
   if (named === undefined) server = await startPostgres(["fsync=off"]);
-  project.provide("postgres", named ?? server?.url ?? "");
+  const url = named ?? server?.url ?? "";
+  project.provide("postgres", url);
+  project.provide("schemas", SCHEMAS);
+  project.provide("newStore", await newStore(url));
 }
 
+/** A server of the run's own goes with everything on it; elsewhere nothing of the run stays. */
 export async function teardown(): Promise<void> {
+  const named = process.env["DATABASE_URL"];
+  if (server === undefined && named) {
+    await ask(named, async (query) => {
+      const rows = await query("select nspname from pg_namespace where starts_with(nspname, $1)", [
+        SCHEMAS,
+      ]);
+      for (const { nspname } of rows) await query(`drop schema ${nspname} cascade`);
+    });
+  }
   await server?.stop();
+}
+
+async function newStore(url: string): Promise<string> {
+  const schema = `${SCHEMAS}new`;
+  const address = new URL(url);
+  address.searchParams.set("schema", schema);
+  const store = await openPostgresStore({ address: address.href, limits: DEFAULT_LIMITS });
+  await store.close();
+  return ask(url, async (query) => {
+    const description = await describeSchema(query, schema);
+    await query(`drop schema ${schema} cascade`);
+    return description;
+  });
+}
+
+async function ask<T>(url: string, act: (query: TestSchema["query"]) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return await act(async (text, values = []) => (await client.query(text, [...values])).rows);
+  } finally {
+    await client.end();
+  }
 }
