@@ -1,8 +1,13 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import "./test/support/build/place.ts";
+import { chosenSeed } from "./test/support/random.ts";
 
 const source = (file: string): string => join(import.meta.dirname, "src", file);
+
+// One seed for all that is random in a run, so that one number repeats it.
+process.env["BATON_SEED"] ??= String(chosenSeed());
 
 export default defineConfig({
   resolve: {
@@ -14,13 +19,17 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/postgres/global-setup.ts"],
+    globalSetup: ["test/support/postgres/global-setup.ts", "test/support/build/global-setup.ts"],
+    setupFiles: ["test/support/setup.ts"],
     pool: "forks",
     // Tests wait for disks and processes more than they compute: two at once also on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Files share the processes: evaluating the sources again for each took a third of the time.
+    isolate: false,
     globals: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Only what hangs takes this long, also on a machine that is busy with something else.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // V8 13.6 can free WebAssembly wrappers twice that several threads share (nodejs/node#66366), and
     // each thread here strips types with WebAssembly: nothing of it is freed while tests run.
     execArgv: ["--disable-warning=ExperimentalWarning", "--no-wasm-code-gc"],

@@ -11,7 +11,6 @@ import { type Plugin, rolldown } from "rolldown";
 import { ROOT } from "./tools.ts";
 
 const SOURCES = join(ROOT, "src");
-const DIST = join(ROOT, "dist");
 
 /** What package.json names. */
 const PUBLISHED = ["index", "testing/index", "testing/store-contract", "cli/main"];
@@ -91,25 +90,35 @@ function slashed(path: string): string {
   return path.replaceAll(sep, "/");
 }
 
-await using bundle = await rolldown({
-  input: Object.fromEntries(ENTRIES.map((entry) => [entry, sourceOf(entry)])),
-  platform: "node",
-  // zod goes in: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this
-  // copy; a schema of the user's is called by the Standard Schema interface, whosever it is.
-  external: (id) => /^[\w@]/.test(id) && !/^zod($|\/)/.test(id),
-  plugins: [ownPlaces],
-  checks: { ineffectiveDynamicImport: false }, // One part needs at once what another can wait for.
-  onLog(level, log) {
-    if (level === "warn") throw new Error(log.message);
-  },
-});
-await bundle.write({
-  dir: DIST,
-  format: "esm",
-  chunkFileNames: "chunks/[name]-[hash].js",
-  codeSplitting: { groups: CHUNKS },
-  minify: false,
-  minifyInternalExports: false,
-  sourcemap: true,
-});
-copyFileSync(join(ROOT, "node_modules/zod/LICENSE"), join(DIST, "chunks/zod-LICENSE"));
+export interface BundleOptions {
+  /** The folder that gets the files. */
+  readonly dir: string;
+}
+
+/** Writes the bundle, with source maps. */
+export async function bundleSources({ dir }: BundleOptions): Promise<void> {
+  await using bundle = await rolldown({
+    input: Object.fromEntries(ENTRIES.map((entry) => [entry, sourceOf(entry)])),
+    platform: "node",
+    // zod goes in: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this
+    // copy; a schema of the user's is called by the Standard Schema interface, whosever it is.
+    external: (id) => /^[\w@]/.test(id) && !/^zod($|\/)/.test(id),
+    plugins: [ownPlaces],
+    checks: { ineffectiveDynamicImport: false }, // One part needs at once what another can wait for.
+    onLog(level, log) {
+      if (level === "warn") throw new Error(log.message);
+    },
+  });
+  await bundle.write({
+    dir,
+    format: "esm",
+    chunkFileNames: "chunks/[name]-[hash].js",
+    codeSplitting: { groups: CHUNKS },
+    minify: false,
+    minifyInternalExports: false,
+    sourcemap: true,
+  });
+  copyFileSync(join(ROOT, "node_modules/zod/LICENSE"), join(dir, "chunks/zod-LICENSE"));
+}
+
+if (import.meta.main) await bundleSources({ dir: join(ROOT, "dist") });

@@ -21,12 +21,19 @@ import "./not-over-http.ts";
 import { reusableSchema } from "../support/postgres/schema.ts";
 import { isServed, openServed, servedAddress } from "./served.ts";
 
+export type EmbeddedStoreName = "sqlite" | "postgres" | "memory";
+export type StoreName = EmbeddedStoreName | "http";
+
+/** `BATON_STORES=sqlite` leaves the others out: `npm run test:quick`. */
+const chosen = process.env["BATON_STORES"]?.split(",");
+const among = <Name extends string>(names: readonly Name[]): readonly Name[] =>
+  chosen === undefined ? names : names.filter((name) => chosen.includes(name));
+
 /** The stores of the library: for what goes past the hub, or needs two of them on one store. */
-export const EMBEDDED_STORES = ["sqlite", "postgres", "memory"] as const;
+export const EMBEDDED_STORES = among<EmbeddedStoreName>(["sqlite", "postgres", "memory"]);
 
 /** What a hub does, it does on each store, and the same over HTTP. */
-export const STORES = [...EMBEDDED_STORES, "http"] as const;
-export type StoreName = (typeof STORES)[number];
+export const STORES = among<StoreName>(["sqlite", "postgres", "memory", "http"]);
 
 export function tempFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "baton-behaviour-"));
