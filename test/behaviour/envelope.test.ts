@@ -11,6 +11,7 @@ import {
   openFresh,
   refusal,
   STORES,
+  type StoreName,
   sha256,
   take,
 } from "./support.ts";
@@ -76,7 +77,7 @@ const FLAWS = [
   { flaw: { parents: ["mem_x"] }, path: "parents[0]", rule: "format" },
 ];
 
-async function team(store: (typeof STORES)[number]) {
+async function team(store: StoreName) {
   const clock = new VirtualClock();
   const hub = await openFresh(store, { clock, workspace: "acme", random: () => 0 });
   const planner = await hub.agent("planner", { role: "architect" }, { instance: "monday" });

@@ -2,7 +2,15 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import type { DraftOf, EnvelopeOf, PayloadType, StandardSchemaV1 } from "../../src/index.ts";
-import { canonical, contents, openFresh, refusal, type STORES, sha256, take } from "./support.ts";
+import {
+  canonical,
+  contents,
+  openFresh,
+  refusal,
+  type StoreName,
+  sha256,
+  take,
+} from "./support.ts";
 
 interface Review {
   readonly files: string[];
@@ -75,7 +83,7 @@ const SCHEMAS = {
   "a JSON Schema (draft-07)": draft07,
 } satisfies Record<string, StandardSchemaV1<unknown, Review> | Record<string, unknown>>;
 
-async function team(store: (typeof STORES)[number] = "memory") {
+async function team(store: StoreName = "memory") {
   const hub = await openFresh(store);
   const coder = await hub.agent("coder", { role: "coder" });
   const reviewer = await hub.agent("reviewer", { role: "reviewer" });
