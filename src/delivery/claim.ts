@@ -8,6 +8,7 @@ import type { NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { carryOut } from "./due.ts";
+import { followUp } from "./follow-up.ts";
 import type { Worker } from "./worker.ts";
 
 export interface ClaimRequest {
@@ -34,11 +35,16 @@ export async function claim(
   request: ClaimRequest,
 ): Promise<Claims> {
   checkLimit(workspace.limits, "claimBatch", { actual: request.limit, path: "limit" });
-  if (isTimeToAsk(workspace)) await carryOut(workspace);
+  // Claims first: whoever carried out what is due before it would lose its turn to all behind it.
   const claims = await claimOnce(workspace, receiver, request);
-  if (claims.nextDueMs > 0) return claims;
+  const isDue = claims.nextDueMs <= 0;
+  if (!isTimeToAsk(workspace) && !isDue) return claims;
+  if (claims.claimed.length > 0) {
+    await followUp("carry out what is due", () => carryOut(workspace));
+    return claims;
+  }
   await carryOut(workspace);
-  return claims.claimed.length > 0 ? claims : claimOnce(workspace, receiver, request);
+  return isDue ? claimOnce(workspace, receiver, request) : claims;
 }
 
 function isTimeToAsk(workspace: Workspace): boolean {

@@ -11,14 +11,25 @@ import type { Workspace } from "../store/workspace.ts";
 const ASK_EVERY_MS = 400;
 
 const askedAt = new WeakMap<object, number>();
+/** The query that is under way. */
+const asking = new WeakMap<object, Promise<readonly string[]>>();
 
 /** Processes that hold work of the workspace and have ended; none when that was asked just now. */
 export async function goneProcesses(workspace: Workspace): Promise<readonly string[]> {
+  const { root } = workspace;
   const now = performance.now();
-  const last = askedAt.get(workspace.root);
-  if (last !== undefined && now - last < ASK_EVERY_MS) return [];
-  askedAt.set(workspace.root, now);
+  const last = askedAt.get(root);
+  if (last !== undefined && now - last < ASK_EVERY_MS) {
+    await asking.get(root)?.catch(() => {}); // The one that asks was woken first, and keeps its turn.
+    return [];
+  }
+  askedAt.set(root, now);
   if (last === undefined) return []; // The first look is for what is there.
-  const { store, name, processes } = workspace;
+  const gone = askGone(workspace).finally(() => asking.delete(root));
+  asking.set(root, gone);
+  return gone;
+}
+
+async function askGone({ store, name, processes }: Workspace): Promise<readonly string[]> {
   return (await store.listProcesses(name)).filter((each) => processes.isGone(each));
 }
