@@ -27,7 +27,7 @@ describe.each(STORES)("a key on %s", (store) => {
     await (await take(coder)).complete({ summary: "Done" });
     // Also when it is over: it was sent, and this is what came of it.
     const late = await planner.handoff(DRAFT);
-    expect(await late.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await late.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
       result: { summary: "Done" },
     });
@@ -217,9 +217,13 @@ describe.each(STORES)("an effect on %s", (store) => {
 
   it("whose outcome was said meanwhile tells who comes back late [DLV-9]", async () => {
     const { planner, coder } = await team();
-    const running = Promise.withResolvers<string>();
-    const late = coder.once("pay", () => running.promise);
-    await expect.poll(() => planner.once("pay", () => "no")).toMatchObject({ kind: "uncertain" });
+    const [begun, running] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const late = coder.once("pay", () => {
+      begun.resolve();
+      return running.promise;
+    });
+    await begun.promise;
+    expect(await planner.once("pay", () => "no")).toMatchObject({ kind: "uncertain" });
     await planner.resolve("pay", "looked: it was paid");
     running.resolve("paid");
     expect((await refusal(late)).code).toBe("id_conflict");

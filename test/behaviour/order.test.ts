@@ -1,10 +1,12 @@
 /** Several pieces of work on one task: one after the other, whoever sent them, whoever works. */
 import { describe, expect, it } from "vitest";
+import type { HubOptions } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
 import { openFresh, STORES, take } from "./support.ts";
 
 describe.each(STORES)("work on one task, on %s", (store) => {
-  async function team() {
-    const hub = await openFresh(store);
+  async function team(options: HubOptions = {}) {
+    const hub = await openFresh(store, options);
     const senders = await Promise.all(["ann", "bob", "cat"].map((name) => hub.agent(name, {})));
     const coder = await hub.agent("coder", {});
     const other = await hub.agent("coder");
@@ -36,12 +38,22 @@ describe.each(STORES)("work on one task, on %s", (store) => {
   });
 
   it("waits for a retry, and goes on when there will be none [DLV-13]", async () => {
-    const { hub, coder, other, sent } = await team();
+    const clock = new VirtualClock();
+    const limits = { attempts: 2 };
+    const { hub, coder, other, sent } = await team({ clock, random: () => 0.5, limits });
     await (await take(coder)).fail({ message: "not yet" });
     expect((await sent[0]?.status())?.state).toBe("scheduled");
     expect(await other.accept()).toBeUndefined();
     const [first, second] = await other.waiting();
     expect([first?.delivery.inTurn, second?.delivery.inTurn]).toEqual([true, false]);
+    clock.advance(500);
+    const retried = await take(other);
+    expect([retried.id, retried.attempt]).toEqual([sent[0]?.id, 2]);
+    expect(await coder.accept()).toBeUndefined();
+    await retried.fail({ message: "never" });
+    expect((await sent[0]?.status())?.state).toBe("dead");
+    expect((await take(coder)).id).toBe(sent[1]?.id);
+    expect(await other.accept()).toBeUndefined();
     expect((await hub.verify()).problems).toEqual([]);
   });
 

@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { identityOf, systemProcesses } from "../../src/delivery/process.ts";
+import { until } from "../support/until.ts";
 
 const isLinux = process.platform === "linux";
 const { isGone } = systemProcesses;
@@ -39,16 +39,15 @@ describe.runIf(isLinux)("a process", () => {
 
   it("that ended and was not collected by its parent is gone [DLV-6]", async () => {
     // The shell becomes a program that never collects the child it had.
-    const { pid } = idle("sleep 0.3 & exec sleep 600");
-    const children = `/proc/${pid}/task/${pid}/children`;
-    let child = 0;
-    while (child === 0) {
-      await sleep(5);
-      child = Number(readFileSync(children, "utf8").trim().split(" ")[0]);
-    }
+    const { pid } = idle("sleep 600 & exec sleep 600");
+    const read = (file: string): string => readFileSync(`/proc/${file}`, "utf8").trim();
+    await until("the shell has become another program", () => read(`${pid}/comm`) === "sleep");
+    const child = Number(read(`${pid}/task/${pid}/children`));
+    onTestFinished(() => void process.kill(child, "SIGKILL"));
     const identity = identityOf(child);
     expect(isGone(identity)).toBe(false);
-    while (!/\) Z /.test(readFileSync(`/proc/${child}/stat`, "utf8"))) await sleep(5);
+    process.kill(child, "SIGKILL");
+    await until("the child has ended", () => /\) Z /.test(read(`${child}/stat`)));
     expect(isGone(identity)).toBe(true);
   });
 

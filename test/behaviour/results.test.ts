@@ -1,9 +1,10 @@
 /** Results: held against what was expected before anything is settled, and told to who asked. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
-import type { HubOptions, Result, Sent } from "../../src/index.ts";
+import type { Hub, HubOptions, Result, Sent, Store } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
+import { hubOn, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 
 type Expects = { name: string; type: string; [more: string]: unknown }[];
@@ -75,7 +76,7 @@ describe.each(STORES)("a result on %s", (store) => {
         const expects = [{ name: "it", type }];
         const sent = await planner.handoff({ to: "coder", intent: "Go", expects });
         await (await take(coder)).complete({ outputs: { it: output } });
-        expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+        expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
           kind: "completed",
           result: { outputs: { it: output } },
         });
@@ -171,7 +172,7 @@ describe.each(STORES)("a result on %s", (store) => {
   it("may have more than was expected, and need not be one to fail or decline [DLV-15]", async () => {
     const { sent, work } = await expecting([{ name: "a", type: "text" }]);
     await work.complete({ outputs: { a: "x", more: 1 } });
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       result: { outputs: { a: "x", more: 1 } },
     });
     const second = await expecting([{ name: "a", type: "text" }]);
@@ -189,8 +190,8 @@ describe.each(STORES)("a result on %s", (store) => {
 });
 
 describe.each(STORES)("an answer on %s", (store) => {
-  async function team(options: HubOptions = {}) {
-    const hub = await openFresh(store, options);
+  async function team(options: HubOptions = {}, opened?: Hub) {
+    const hub = opened ?? (await openFresh(store, options));
     const planner = await hub.agent("planner", {});
     const coder = await hub.agent("coder", {});
     const reviewer = await hub.agent("reviewer", {});
@@ -199,7 +200,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     return { hub, planner, coder, reviewer, request };
   }
 
-  const answerTo = (sent: Sent<object>) => sent.completed({ timeoutMs: 10_000 });
+  const answerTo = (sent: Sent<object>) => sent.completed({ timeoutMs: 60_000 });
 
   it("comes to who waits for it, as soon as there is one [DLV-15]", async () => {
     const { coder, request } = await team();
@@ -269,11 +270,13 @@ describe.each(STORES)("an answer on %s", (store) => {
   });
 
   it("may be that its deadline passed: who waits sees to it [DLV-15 DLV-2]", async () => {
-    const { coder, request } = await team();
+    const clock = new VirtualClock();
+    const { coder, request } = await team({ clock });
     const sent = await request({ policy: { deadlineMs: 300 } });
     const work = await take(coder);
-    const answer = await answerTo(sent);
-    expect(answer).toMatchObject({ kind: "expired", delivery: { state: "expired" } });
+    const answer = answerTo(sent);
+    clock.advance(300);
+    expect(await answer).toMatchObject({ kind: "expired", delivery: { state: "expired" } });
     expect((await refusal(work.complete())).code).toBe("lease_lost");
   });
 
@@ -284,7 +287,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     const newer = await request({ next: ["More"] });
     expect(await waiting).toMatchObject({ kind: "superseded", delivery: { id: old.id } });
     // Along the line it is the answer to what took its place.
-    const along = old.completed({ line: true, timeoutMs: 10_000 });
+    const along = old.completed({ line: true, timeoutMs: 60_000 });
     await (await take(coder)).complete({ summary: "Done" });
     expect(await along).toMatchObject({ kind: "completed", delivery: { id: newer.id } });
   });
@@ -306,7 +309,7 @@ describe.each(STORES)("an answer on %s", (store) => {
   it("can be that of the line it began: handed on is not over [DLV-15]", async () => {
     const { coder, reviewer, request } = await team();
     const sent = await request();
-    const along = sent.completed({ line: true, timeoutMs: 20_000 });
+    const along = sent.completed({ line: true, timeoutMs: 60_000 });
     const onward = await (await take(coder)).handoff({ to: "reviewer" });
     if (onward.kind !== "sent") throw new Error("nobody extended it");
     expect(await answerTo(sent)).toMatchObject({
@@ -322,16 +325,29 @@ describe.each(STORES)("an answer on %s", (store) => {
   });
 
   it("of a line waits no longer than it was told, however often it is handed on [DLV-15]", async () => {
-    const { coder, request } = await team();
+    const looked = new Set<string>();
+    const watched = new Proxy(await sharedStore(store)(), {
+      get(target, name: keyof Store) {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        if (name !== "findDelivery") return value.bind(target);
+        return (...asked: Parameters<Store["findDelivery"]>) => {
+          looked.add(asked[1]);
+          return target.findDelivery(...asked);
+        };
+      },
+    });
+    const { coder, request } = await team({}, await hubOn(store, watched));
     const sent = await request();
     const work = await take(coder);
     const passed = vi.spyOn(performance, "now").mockReturnValue(0);
     onTestFinished(() => passed.mockRestore());
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(60_000);
     const along = sent.completed({ line: true, timeoutMs: 1_000, signal });
     passed.mockReturnValue(700);
-    await work.handoff({ to: "reviewer" });
-    await sleep(800); // It has gone on to the next of the line by now.
+    const onward = await work.handoff({ to: "reviewer" });
+    if (onward.kind !== "sent") throw new Error("nobody extended it");
+    await until("it waits for the next of the line", () => looked.has(onward.id));
     passed.mockReturnValue(1_001);
     expect(await along).toMatchObject({ kind: "timeout", delivery: { receiver: "reviewer" } });
     expect(signal.aborted, "it ended by its own time").toBe(false);
