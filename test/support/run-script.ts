@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { RUN } from "./build/place.ts";
 
 export const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -46,6 +47,7 @@ function bareEnvironment(): NodeJS.ProcessEnv {
     NO_COLOR: _no,
     FORCE_COLOR: _force,
     NODE_OPTIONS: _options,
+    [RUN]: _run,
     ...rest
   } = process.env;
   return rest;

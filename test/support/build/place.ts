@@ -1,8 +1,10 @@
 /** Where a run's build is: a folder named by the process that started the run, which its workers inherit. */
 import { join } from "node:path";
-import { ROOT } from "../run-script.ts";
 
-const RUN = "BATON_TEST_RUN";
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+
+/** Not passed on to programs that a test starts (run-script.ts): a run within a run has its own. */
+export const RUN = "BATON_TEST_RUN";
 
 process.env[RUN] ??= String(process.pid);
 
