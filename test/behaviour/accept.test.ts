@@ -1,8 +1,8 @@
 /** Accepting without an offer: at once, or when there is something. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { until } from "../support/until.ts";
+import { stopTimers } from "./asleep.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
-
-afterEach(() => void vi.useRealTimers());
 
 describe.each(STORES)("accepting on %s", (store) => {
   async function team() {
@@ -12,9 +12,6 @@ describe.each(STORES)("accepting on %s", (store) => {
     const send = (task: string) => planner.handoff({ to: "coder", task, intent: `About ${task}` });
     return { hub, planner, coder, send };
   }
-
-  /** With the timers standing still nothing but a wake-up, a signal or the end can end a wait. */
-  const asleep = () => vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
 
   it("does not wait unless it is told to", async () => {
     const { coder } = await team();
@@ -34,7 +31,7 @@ describe.each(STORES)("accepting on %s", (store) => {
 
   it("waits until there is something, of the task it was asked for [DLV-13]", async () => {
     const { hub, coder, send } = await team();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep } = stopTimers();
     const waiting = coder.accept({ wait: true, task: "two" });
     await asleep();
     await send("one");
@@ -48,7 +45,7 @@ describe.each(STORES)("accepting on %s", (store) => {
 
   it("ends with its signal, before and while it waits", async () => {
     const { coder, send } = await team();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep } = stopTimers();
     const control = new AbortController();
     const waiting = coder.accept({ wait: true, signal: control.signal });
     await asleep();
@@ -61,10 +58,10 @@ describe.each(STORES)("accepting on %s", (store) => {
 
   it("ends when the hub closes, and is refused by a closed one", async () => {
     const { hub, coder } = await team();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep, resume } = stopTimers();
     const waiting = coder.accept({ wait: true });
     await asleep();
-    vi.useRealTimers();
+    resume();
     await hub.close();
     expect(await waiting).toBeUndefined();
     expect(await refusal(coder.accept({ wait: true }))).toMatchObject({ code: "store_closed" });
@@ -81,13 +78,13 @@ describe.each(STORES)("accepting on %s", (store) => {
 
   it("a crowd that waits takes whatever comes, by calls alone, and ends together [DLV-13]", async () => {
     const { hub, coder, send } = await team();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep } = stopTimers();
     const crowd = Array.from({ length: 20 }, () => coder.accept({ wait: true }));
     await asleep();
     await Promise.all(Array.from({ length: 15 }, (_, n) => send(`task ${n}`)));
     const taken: string[] = [];
     for (const wait of crowd) void wait.then((work) => work && taken.push(work.task));
-    await vi.waitUntil(() => taken.length === 15, { interval: 1, timeout: 10_000 });
+    await until("15 that were taken", () => taken.length === 15);
     expect(new Set(taken).size).toBe(15);
     await hub.close();
     expect((await Promise.all(crowd)).filter((work) => work === undefined)).toHaveLength(5);
@@ -95,7 +92,7 @@ describe.each(STORES)("accepting on %s", (store) => {
 
   it("one that gives up as it is called leaves the call to another [DLV-13]", async () => {
     const { hub, coder, send } = await team();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep } = stopTimers();
     const control = new AbortController();
     const first = coder.accept({ wait: true, signal: control.signal });
     await asleep();

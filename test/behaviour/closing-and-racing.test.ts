@@ -2,13 +2,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openHub } from "../../src/index.ts";
-import { freshAddress, tempFolder } from "./support.ts";
+import { until } from "../support/until.ts";
+import { stopTimers } from "./asleep.ts";
+import { freshAddress, open, tempFolder } from "./support.ts";
 
 async function team(address: string) {
-  const hub = await openHub(address);
+  const hub = await open(address);
   const planner = await hub.agent("planner", { role: "planner" });
   const coder = await hub.agent("coder", { role: "coder" });
   const send = (task: string, intent = "do it") => planner.handoff({ to: "coder", task, intent });
@@ -32,16 +33,16 @@ describe("while others write", () => {
     }
     going = false;
     await writing;
-    await hub.close();
   });
 });
 
 describe("a hub that closes", () => {
   it.each(["sqlite", "memory"] as const)("ends the inboxes that wait on it: %s", async (store) => {
     const { hub, coder } = await team(freshAddress(store));
-    const inbox = coder.inbox();
-    const next = inbox.next();
-    await sleep(20);
+    const { asleep, resume } = stopTimers();
+    const next = coder.inbox().next();
+    await asleep();
+    resume();
     await hub.close();
     expect(await next).toEqual({ done: true, value: undefined });
   });
@@ -64,7 +65,7 @@ describe("a hub that closes", () => {
 
 describe("work that is being settled", () => {
   it.each(["sqlite", "memory"] as const)("is not settled a second time: %s", async (store) => {
-    const { hub, coder, send } = await team(freshAddress(store));
+    const { coder, send } = await team(freshAddress(store));
     const sent = await send("task");
     const work = await coder.accept();
     if (work === undefined) throw new Error("nothing to accept");
@@ -74,11 +75,10 @@ describe("work that is being settled", () => {
     expect(second).toMatchObject({ status: "rejected", reason: { code: "already_settled" } });
     expect(signal.aborted).toBe(false);
     expect((await sent.status()).state).toBe("completed");
-    await hub.close();
   });
 
   it("is not released by the end of its block", async () => {
-    const { hub, coder, send } = await team(freshAddress());
+    const { coder, send } = await team(freshAddress());
     const sent = await send("task");
     let settling: Promise<unknown>;
     {
@@ -87,11 +87,10 @@ describe("work that is being settled", () => {
     }
     expect(await settling).toMatchObject({ kind: "settled" });
     expect((await sent.status()).state).toBe("completed");
-    await hub.close();
   });
 
   it("takes the same note twice for one, by its id", async () => {
-    const { hub, coder, planner, send } = await team(freshAddress());
+    const { coder, planner, send } = await team(freshAddress());
     await send("task");
     const { id } = await planner.remember({ content: "somewhere else" });
     const work = await coder.accept();
@@ -102,7 +101,6 @@ describe("work that is being settled", () => {
     await expect(work?.note({ ...note, content: "other" })).rejects.toMatchObject({
       code: "id_conflict",
     });
-    await hub.close();
   });
 });
 
@@ -117,20 +115,16 @@ describe("a record that cannot be read any more", () => {
     raw.close();
     const many = Array.from({ length: 1_000 }, (_, n) => ({ content: `fact ${n}` }));
     await planner.remember(many);
-    await expect
-      .poll(async () => (await hub.indexState()).indexed, { timeout: 10_000 })
-      .toBeGreaterThan(900);
-    await hub.close();
+    await until("the index", async () => (await hub.indexState()).indexed > 900);
   });
 });
 
 describe("catching up with handoffs longer than the budget", () => {
   it("names them instead of failing", async () => {
-    const { hub, coder, send } = await team(freshAddress());
+    const { coder, send } = await team(freshAddress());
     await send("long", "word ".repeat(3_000));
     const { text, tokens } = await coder.catchUp({ tokens: 500 });
     expect(text).toContain("«long», from planner, ready");
     expect(tokens).toBeLessThanOrEqual(500);
-    await hub.close();
   });
 });

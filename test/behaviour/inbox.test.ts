@@ -1,11 +1,8 @@
 /** The inbox: offers in order, woken by what happens, ended by whoever reads it. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { DeliveryRow } from "../../src/index.ts";
+import { stopTimers } from "./asleep.ts";
 import { openFresh, refusal, STORES } from "./support.ts";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe.each(STORES)("an inbox on %s", (store) => {
   async function team() {
@@ -45,10 +42,10 @@ describe.each(STORES)("an inbox on %s", (store) => {
     const { coder, send } = await team();
     const inbox = coder.inbox();
     // With the timers standing still nothing but the wake-up can bring the offers.
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep } = stopTimers();
     for (const task of ["one", "two"]) {
       const next = inbox.next();
-      await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
+      await asleep();
       await send(task);
       expect((await next).value?.task).toBe(task);
     }
@@ -61,9 +58,9 @@ describe.each(STORES)("an inbox on %s", (store) => {
     const work = await coder.accept();
     const other = await hub.agent("coder");
     const inbox = other.inbox();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep } = stopTimers();
     const next = inbox.next();
-    await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
+    await asleep();
     await work?.release();
     expect((await next).value).toMatchObject({ task: "one", delivery: { attempt: 2 } });
     await inbox.return();
@@ -93,12 +90,12 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await coder.inbox({ signal: ended }).next()).done).toBe(true);
 
     const waiting = new AbortController();
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { asleep, resume } = stopTimers();
     const next = coder.inbox({ signal: waiting.signal }).next();
-    await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 1, timeout: 10_000 });
+    await asleep();
     waiting.abort();
     expect((await next).done).toBe(true);
-    vi.useRealTimers();
+    resume();
 
     await send("one");
     await send("two");

@@ -1,14 +1,15 @@
 /** What comes after: nothing that was begun is forgotten because two did it at once, or it was long. */
 import { describe, expect, it } from "vitest";
-import type { Agent, Hub, Sent } from "../../src/index.ts";
+import type { Agent, Hub, HubOptions, Sent } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
 import { openFresh, openTwo, refusal, STORES, take } from "./support.ts";
 
 /** Long enough to be cut, with a character of two units just where that may happen. */
 const cutAt = (most: number): string => `${"a".repeat(most - 3)}😀😀😀😀`;
 
 describe.each(STORES)("on %s", (store) => {
-  async function team(limits = {}) {
-    const hub = await openFresh(store, { limits });
+  async function team(options: HubOptions = {}) {
+    const hub = await openFresh(store, options);
     const [ada, ben, cyd] = await agents(hub, "ada", "ben", "cyd");
     return { hub, ada, ben, cyd };
   }
@@ -88,14 +89,15 @@ describe.each(STORES)("on %s", (store) => {
   });
 
   it("of many that are given up at once each is escalated, and each publication's too [DLV-7]", async () => {
-    const { hub, ada } = await team({ leaseMs: 1 });
+    const clock = new VirtualClock();
+    const { hub, ada } = await team({ clock });
     const boss = await hub.agent("boss", { role: "coordinator" });
-    const policy = { acceptMs: 1, attempts: 1, exhausted: "escalate" } as const;
+    const policy = { acceptMs: 1_000, attempts: 1, exhausted: "escalate" } as const;
     const many = Array.from({ length: 30 }, (_, n) => `t-${n}`);
     await Promise.all(many.map((task) => ada.handoff({ to: "ben", task, intent: "x", policy })));
     await hub.channel("news");
     await ada.publish("news", { task: "news", intent: "x", policy }, { receivers: ["ben", "cyd"] });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    clock.advance(1_000);
     await hub.carryOut();
     expect(await hub.dead()).toHaveLength(32);
     expect(await boss.waiting()).toHaveLength(32);
@@ -116,16 +118,17 @@ describe.each(STORES)("on %s", (store) => {
   });
 
   it("time to accept does not run while earlier work of the task is open [DLV-2]", async () => {
-    const { hub, ada, ben, cyd } = await team();
+    const clock = new VirtualClock();
+    const { hub, ada, ben, cyd } = await team({ clock });
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
-    const policy = { acceptMs: 5, attempts: 1 };
+    const policy = { acceptMs: 5_000, attempts: 1 };
     const next = await cyd.handoff({ to: "ben", task: "t", intent: "y", policy });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    clock.advance(5_000);
     await hub.carryOut();
     expect(await next.status()).toMatchObject({ state: "ready", inTurn: false, attempt: 0 });
     await work.complete();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    clock.advance(5_000);
     await hub.carryOut();
     expect(await stateOf(next)).toBe("dead");
   });

@@ -1,0 +1,39 @@
+/**
+ * Timers that stand still, for tests in which only a wake-up, a signal or the end of a hub may end a wait;
+ * and a way to know that a wait has begun.
+ */
+import { onTestFinished, vi } from "vitest";
+import { until } from "../support/until.ts";
+
+/** A wait for work polls at least once a second. Timers of connections and HTTP requests run longer. */
+const LONGEST_POLL_MS = 1_000;
+
+export interface StoppedTimers {
+  /** Resolves when a wait for work has found nothing and sleeps: one more than at the last call. */
+  asleep(): Promise<void>;
+  /** Lets the timers run again; happens at the end of the test in any case. */
+  resume(): void;
+}
+
+export function stopTimers(): StoppedTimers {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const faked = vi.spyOn(globalThis, "setTimeout");
+  const sleeps = (): number =>
+    faked.mock.calls.filter(([, ms = 0]) => ms > 0 && ms <= LONGEST_POLL_MS).length;
+  let seen = 0;
+  let isStopped = true;
+  const resume = (): void => {
+    if (!isStopped) return;
+    isStopped = false;
+    faked.mockRestore(); // First the spy: restored later, it would bring the stopped timers back.
+    vi.useRealTimers();
+  };
+  onTestFinished(resume);
+  return {
+    resume,
+    async asleep() {
+      await until("a wait that sleeps", () => sleeps() > seen);
+      seen = sleeps();
+    },
+  };
+}
