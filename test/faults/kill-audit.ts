@@ -10,6 +10,7 @@ import { rowsAtAddress } from "../support/postgres/rows.ts";
 import { dumpStore, type StoreDump, type StoreRow } from "../support/store-dump.ts";
 import type { Fact, FactOf, PlacedMemory, SentFact } from "./kill-facts.ts";
 
+const ACCEPTED = 3;
 const COMPLETED = 5;
 const DECLINED = 6;
 const FIRST_TERMINAL = 5;
@@ -40,6 +41,19 @@ export async function audit(
   found.numbers();
   await found.books(hub);
   return { violations: found.violations, redelivered: found.redelivered };
+}
+
+/** How many holds that were acknowledged have ended, or can only end, without a settlement. */
+export async function countLostHolds(address: string, facts: readonly Fact[]): Promise<number> {
+  const { deliveries, attempts } = new Ledger(await rowsAt(address));
+  const lost = facts.filter((fact) => {
+    if (fact.kind !== "accepted") return false;
+    const { state, attempt } = deliveries.get(fact.delivery) ?? {};
+    const own = attempts.get(fact.delivery)?.find((each) => each["attempt"] === fact.attempt);
+    const isHeld = state === ACCEPTED && attempt === fact.attempt;
+    return isHeld || own?.["outcome"] === "expired";
+  });
+  return lost.length;
 }
 
 function rowsAt(address: string): Promise<StoreDump> | StoreDump {

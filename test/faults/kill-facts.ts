@@ -54,7 +54,7 @@ export type Fact =
 export type FactOf<Kind extends Fact["kind"]> = Fact & { readonly kind: Kind };
 
 /** Short leases, so that a run need not wait long for the dead; tries enough for many kills. */
-export const KILL_LIMITS = { leaseMs: 300, attempts: 40 } as const;
+export const KILL_LIMITS = { leaseMs: 1_000, attempts: 40 } as const;
 
 /** Everybody hands over to everybody. */
 export const AGENTS = ["ann", "ben", "cleo"] as const;

@@ -9,14 +9,20 @@ import { expect, it } from "vitest";
 import { openHub } from "../../src/index.ts";
 import { startChild } from "../support/child.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const SECRET = "sk-live-0123456789";
-const RECORDS = 1_500;
-const KILLS = 6;
-/** Batches a child is let finish, at most, and how far into the next one it may get. */
-const BATCHES = 4;
+const KILLS = runs(3);
+/** How often a child says that it got on before it is killed, at most, and the delay of the kill. */
+const BATCHES = 3;
 const INTO_MS = 4;
+/** How often it may get on after that until it stops. */
+const MORE = 1;
+/** Records that are redacted each time, at most. */
+const AT_ONCE = 100;
+/** More than all of them can redact. */
+const RECORDS = (KILLS * (BATCHES + MORE) + 1) * AT_ONCE;
 const seed = chosenSeed();
 
 it(`of a redaction that is killed every batch is whole or not begun (BATON_SEED=${seed}) [MEM-18]`, async () => {
@@ -51,8 +57,8 @@ async function writeRecords(address: string): Promise<Map<string, string>> {
   await using hub = await openHub(address);
   const ada = await hub.agent("ada", {});
   const all = new Map<string, string>();
-  for (let n = 0; n < RECORDS; n += 500) {
-    const some = Array.from({ length: 500 }, (_, i) => ({ content: `${n + i} ${SECRET}` }));
+  for (let n = 0; n < RECORDS; n += AT_ONCE) {
+    const some = Array.from({ length: AT_ONCE }, (_, i) => ({ content: `${n + i} ${SECRET}` }));
     for (const { id, content } of await ada.remember(some)) all.set(id, content);
   }
   return all;
@@ -66,7 +72,7 @@ async function killAfter(
   let left = batches;
   const child = startChild(
     new URL("./kill-redact-child.ts", import.meta.url),
-    [address, SECRET],
+    [address, SECRET, String(batches + MORE)],
     () => {
       if (--left === 0) heard.resolve();
     },

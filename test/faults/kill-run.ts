@@ -1,35 +1,41 @@
 /**
  * Kills writers at random moments and compares what is left with what was acknowledged. Several
- * children write to one store; each is killed with SIGKILL some moment after it is under way (a few
- * while they are still opening), and a new one takes its place. In the end whatever the dead held
- * is taken over, and the books are audited. Shared by the tests and by `npm run kill`.
+ * children write to one store; each is killed with SIGKILL after a random number of acknowledgements
+ * (a few while they are still opening), and a new one takes its place. In the end whatever the dead
+ * held is taken over, and the books are audited. Shared by the tests and by `npm run kill`.
+ *
+ * A child's life is counted in acknowledgements and not in milliseconds, so that a busy machine makes
+ * a run longer, and not emptier.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, type DeliveryRow, type Hub, openHub } from "../../src/index.ts";
 import { startChild } from "../support/child.ts";
 import { type Random, randomFrom } from "../support/random.ts";
-import { type Acknowledged, audit } from "./kill-audit.ts";
+import { type Acknowledged, audit, countLostHolds } from "./kill-audit.ts";
 import { AGENTS, type Fact, KILL_LIMITS } from "./kill-facts.ts";
+import { serverIsDone } from "./server-done.ts";
 
 export const CHILD = new URL("./kill-child.ts", import.meta.url);
 const CHILDREN_AT_ONCE = 4;
-const LONGEST_LIFE_MS = 400;
+/** Acknowledgements after which a child is killed, at most, and the delay of the kill after that. */
+const LONGEST_LIFE = 120;
+const LONGEST_DELAY_MS = 20;
 /** One child in so many is killed before it has finished opening. */
 const EARLY_KILLS = 8;
 const LONGEST_OPENING_MS = 300;
 const TAKERS = 8;
-/** How many times more than asked for are killed at most. */
-const MOST = 5;
+/** The limit for a takeover that makes no progress. */
+const STUCK_MS = 60_000;
+/** Longer than any pause of this process: it must not lose what it takes over. */
+const TAKEOVER_LIMITS = { ...KILL_LIMITS, leaseMs: 600_000 };
 
 export interface KillOptions {
   /** The store's. */
   readonly address: string;
   readonly kills: number;
-  /** On a busy machine little is done in a life: more are killed until all of these were acknowledged. */
+  /** More are killed until all of these were acknowledged, and until a dead child held something. */
   readonly kinds?: readonly Fact["kind"][];
   readonly seed: number;
-  /** The longest a child lives once it is under way. */
-  readonly lifeMs?: number;
   readonly onKill?: (progress: { readonly kills: number; readonly facts: number }) => void;
 }
 
@@ -54,15 +60,24 @@ export async function killRun(options: KillOptions): Promise<KillReport> {
   const violations: string[] = [];
   let started = 0;
   let kills = 0;
-  const keepKilling = async (): Promise<void> => {
-    while (started < options.kills || (lacks(options, facts) && started < MOST * options.kills)) {
-      started++;
-      violations.push(...(await killOne(options, random, facts)));
-      kills++;
-      options.onKill?.({ kills, facts: facts.length });
-    }
+  const killNext = async (): Promise<void> => {
+    started++;
+    violations.push(...(await killOne(options, random, facts)));
+    kills++;
+    options.onKill?.({ kills, facts: facts.length });
   };
-  await Promise.all(Array.from({ length: CHILDREN_AT_ONCE }, keepKilling));
+  const isWell = (): boolean => violations.length === 0;
+  const keepKilling = async (): Promise<void> => {
+    while (started < options.kills || (lacks(options, facts) && isWell())) await killNext();
+  };
+  const together = (kill: () => Promise<void>) =>
+    Promise.all(Array.from({ length: CHILDREN_AT_ONCE }, kill));
+  await together(keepKilling);
+  while (options.kinds !== undefined && isWell()) {
+    await serverIsDone(options.address);
+    if ((await countLostHolds(options.address, facts)) > 0) break;
+    await together(killNext);
+  }
   const reckoning = await reckon(options.address, facts);
   return { kills, ...reckoning, violations: [...violations, ...reckoning.violations] };
 }
@@ -72,7 +87,8 @@ const lacks = ({ kinds = [] }: KillOptions, facts: readonly Fact[]): boolean =>
 
 /** Takes over what is left, and compares everything with what the children were told. */
 export async function reckon(address: string, facts: readonly Fact[]): Promise<Reckoning> {
-  await using hub = await openHub(address, { limits: KILL_LIMITS });
+  await serverIsDone(address);
+  await using hub = await openHub(address, { limits: TAKEOVER_LIMITS });
   const takenOver = await takeOver(hub);
   const acknowledged: Acknowledged = { facts, takenOver };
   const { redelivered, violations } = await audit(hub, address, acknowledged);
@@ -86,20 +102,17 @@ export async function reckon(address: string, facts: readonly Fact[]): Promise<R
 }
 
 /** One life: born, under way, killed. Returns what should not have happened in it. */
-async function killOne(
-  { address, lifeMs = LONGEST_LIFE_MS }: KillOptions,
-  random: Random,
-  facts: Fact[],
-): Promise<string[]> {
+async function killOne({ address }: KillOptions, random: Random, facts: Fact[]): Promise<string[]> {
   const early = random.below(EARLY_KILLS) === 0;
   const seed = random.below(2 ** 31);
-  const life = random.below(early ? LONGEST_OPENING_MS : lifeMs);
+  const life = 1 + random.below(LONGEST_LIFE);
+  const delay = random.below(early ? LONGEST_OPENING_MS : LONGEST_DELAY_MS);
+  let said = 0;
   const child = startChild(CHILD, [address, String(seed)], (line) => {
-    const fact = JSON.parse(line) as Fact;
-    if (fact.kind === "under-way" && !early) setTimeout(child.kill, life);
-    facts.push(fact);
+    if (++said === life && !early) setTimeout(child.kill, delay);
+    facts.push(JSON.parse(line) as Fact);
   });
-  if (early) setTimeout(child.kill, life);
+  if (early) setTimeout(child.kill, delay);
   const end = await child.ended;
   if (end.signal === "SIGKILL") return [];
   return [`child ${seed} ended by itself (exit code ${end.code}): ${end.stderr}`];
@@ -109,15 +122,17 @@ async function killOne(
 async function takeOver(hub: Hub): Promise<ReadonlyMap<string, number>> {
   const taken = new Map<string, number>();
   const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: name })));
-  const deadline = Date.now() + 60_000;
+  let deadline = performance.now() + STUCK_MS;
   for (;;) {
+    const before = taken.size;
     await Promise.all(
       agents.flatMap((agent) => Array.from({ length: TAKERS }, () => take(agent, taken))),
     );
     const waiting = (await Promise.all(agents.map((agent) => agent.waiting()))).flat();
     const open = waiting.map(({ delivery }) => delivery);
     if (open.length === 0) return taken;
-    if (Date.now() > deadline) throw new Error(`still open after a minute: ${describeOpen(open)}`);
+    if (taken.size > before) deadline = performance.now() + STUCK_MS;
+    if (performance.now() > deadline) throw new Error(`still open: ${describeOpen(open)}`);
     await sleep(50); // Leases of the dead run out, retries fall due.
   }
 }

@@ -3,12 +3,14 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openHub } from "../../src/index.ts";
 import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { audit } from "./kill-audit.ts";
 import type { FactOf } from "./kill-facts.ts";
 import { type KillReport, killRun } from "./kill-run.ts";
 
-const KILLS = 20;
+const KILLS = runs(8);
+const TIMEOUT_MS = 120_000 + KILLS * 5_000;
 const KINDS = [
   "remembered",
   "sent",
@@ -28,7 +30,7 @@ describe(`writers killed ${KILLS} times (BATON_SEED=${seed})`, () => {
   beforeAll(async () => {
     report = await killRun({ address, kills: KILLS, kinds: KINDS, seed });
     console.log(`kill test, seed ${seed}:`, report.byKind, "redelivered", report.redelivered);
-  }, 120_000);
+  }, TIMEOUT_MS);
 
   afterAll(() => folder[Symbol.dispose]());
 

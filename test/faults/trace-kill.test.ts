@@ -4,8 +4,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openHub } from "../../src/index.ts";
 import { startChild } from "../support/child.ts";
 import { testSchema } from "../support/postgres/schema.ts";
+import { chosenSeed, randomFrom } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+const STORES = ["sqlite", "postgres"] as const;
+const seed = chosenSeed();
+const random = randomFrom(seed);
 const CHILD = new URL("./trace-child.ts", import.meta.url);
 
 interface Fact {
@@ -38,14 +42,14 @@ async function killed(args: readonly string[], kind: Fact["kind"], most: number)
     if (fact.kind === kind && ++told === most) enough.resolve();
   });
   await Promise.race([enough.promise, child.ended]);
-  await sleep(Math.random() * 20);
+  await sleep(random.below(20));
   child.kill();
   const { signal, stderr } = await child.ended;
   expect(signal, stderr).toBe("SIGKILL");
   return facts;
 }
 
-describe.each(["sqlite", "postgres"] as const)("a killed tracer on %s", (store) => {
+describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
   it("leaves every step that was acknowledged, in its place, and a chain without gaps [MEM-12]", async () => {
     const address = freshAddress(store);
     const facts = await killed([address, ""], "stored", 500);

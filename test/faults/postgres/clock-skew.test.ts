@@ -1,18 +1,29 @@
 /**
  * Hubs whose clocks differ by hours: leases, retries and stored times go by the database's clock
  * alone, so that nobody loses work early and nobody keeps it for ever.
+ *
+ * Leases are long: no test waits for one to run out, and no pause of this machine lets one run out.
+ * A test moves the stored times back instead, as if the database's clock had gone on meanwhile.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BEATS_PER_LEASE } from "../../../src/delivery/work.ts";
 import { type Agent, type Hub, LocalHub, type SessionOptions } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { EventRow } from "../../../src/store/rows.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { type TestSchema, testSchema } from "../../support/postgres/schema.ts";
+import { until } from "../../support/until.ts";
 
 const HOUR_MS = 3_600_000;
-const LEASE_MS = 300;
+/** Less than the clocks differ by. */
+const LEASE_MS = 600_000;
+/** What is left of a lease that is about to run out: longer than any pause of this machine. */
+const LITTLE_MS = 120_000;
 const LIMITS = { ...DEFAULT_LIMITS, leaseMs: LEASE_MS };
+/** How often a holder renews its lease, by real time. */
+const BEAT_MS = 50;
+const BEATS = 3;
 
 let schema: TestSchema;
 
@@ -29,12 +40,18 @@ describe.concurrent.for([
 ])("a holder whose clock is two hours $name the other's", ({ name, holderMs, otherMs }) => {
   it("keeps its work while it lives, and settles it [DLV-6 OPS-10]", async () => {
     await using scene = await openScene(`lives ${name}`, { lease: "process" });
-    const { holder, other, now } = scene;
+    const { holder, other, now, pass, leaseUntil } = scene;
     const work = await holder.agent.accept();
-    const until = (await now()) + 3 * LEASE_MS;
-    while ((await now()) < until) {
+    expect(await other.agent.accept()).toBeUndefined();
+    for (let beat = 0; beat < BEATS; beat++) {
+      const before = await now();
+      await pass(LEASE_MS - LITTLE_MS);
+      const renewed = await until("the lease is renewed", async () => {
+        const time = await leaseUntil();
+        return time >= before + LEASE_MS && time;
+      });
+      expect(renewed).toBeLessThanOrEqual((await now()) + LEASE_MS);
       expect(await other.agent.accept()).toBeUndefined();
-      await sleep(20);
     }
     expect((await work?.complete())?.kind).toBe("settled");
     expect(await kindsOf(holder.hub)).toEqual(["sent", "accepted", "completed"]);
@@ -42,10 +59,14 @@ describe.concurrent.for([
 
   it("loses it when it falls silent, not before its lease has run out by the database's time [DLV-6 OPS-10]", async () => {
     await using scene = await openScene(`silent ${name}`, { lease: "session" });
-    const { holder, other } = scene;
+    const { holder, other, pass } = scene;
     const lost = await holder.agent.accept();
     expect(await other.agent.accept()).toBeUndefined();
-    const work = await other.agent.accept({ wait: true });
+    await pass(LEASE_MS - LITTLE_MS);
+    expect(await other.agent.accept()).toBeUndefined();
+    const taking = other.agent.accept({ wait: true });
+    await pass(LITTLE_MS);
+    const work = await taking;
     expect(work?.attempt).toBe(2);
     const events = await other.hub.events();
     const at = (kind: EventRow["kind"]) => events.find((event) => event.kind === kind)?.at ?? 0;
@@ -93,27 +114,50 @@ describe.concurrent.for([
       const store = await openPostgresStore({ address: schema.address, limits: LIMITS });
       const clock = { now: () => Date.now() + skewMs };
       const random = () => 0.001; // A retry comes back almost at once.
-      const hub = new LocalHub(store, { workspace, clock, limits: LIMITS, random });
+      const limits = { ...LIMITS, leaseMs: BEAT_MS * BEATS_PER_LEASE };
+      const hub = new LocalHub(withLongLeases(store), { workspace, clock, limits, random });
       return { hub, agent: await hub.agent("ann", { role: "worker" }, session) };
     };
     const holder = await party(holderMs);
     const other = await party(otherMs);
     const sender = await holder.hub.agent("bob", { role: "worker" });
     await sender.handoff({ to: "ann", task: "t", intent: "Go" });
-    const now = async (): Promise<number> => {
-      const [row] = await schema.query(
-        "select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now",
-      );
-      return row?.["now"] as number;
+    const number = async (expression: string): Promise<number> => {
+      const [row] = await schema.query(`select (${expression})::float8 as number`);
+      return row?.["number"] as number;
     };
+    const here = `workspace = (select key from ${schema.schema}.workspaces where name = '${workspace}')`;
     return {
-      ...{ holder, other, now },
+      ...{ holder, other },
+      /** The database's time, rounded as it is in what a store writes. */
+      now: () => number("(extract(epoch from clock_timestamp()) * 1000)::bigint"),
+      leaseUntil: () =>
+        number(`select lease_until from ${schema.schema}.deliveries where ${here} and state = 3`),
+      /** Lets time pass for the database: what is stored is older by so much. */
+      async pass(ms: number): Promise<void> {
+        await schema.query(
+          `with held as (update ${schema.schema}.deliveries
+             set lease_until = lease_until - ${ms} where ${here} and state = 3)
+           update ${schema.schema}.events set at = at - ${ms} where ${here}`,
+        );
+      },
       async [Symbol.asyncDispose]() {
         await Promise.all([holder.hub.close(), other.hub.close()]);
       },
     };
   }
 });
+
+/** The store of a hub that renews its leases often, each time for long. */
+function withLongLeases(store: Store): Store {
+  return {
+    ...store,
+    close: () => store.close(),
+    claimDeliveries: (operation) => store.claimDeliveries({ ...operation, leaseMs: LEASE_MS }),
+    renewLease: (workspace, lease) => store.renewLease(workspace, { ...lease, leaseMs: LEASE_MS }),
+    renewSession: (session) => store.renewSession(session, LEASE_MS),
+  };
+}
 
 async function kindsOf(hub: Hub): Promise<string[]> {
   return (await hub.events()).map(({ kind }) => kind);

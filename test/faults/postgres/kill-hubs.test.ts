@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestSchema, testSchema } from "../../support/postgres/schema.ts";
 import { chosenSeed } from "../../support/random.ts";
+import { runs } from "../../support/runs.ts";
 import { type KillReport, killRun } from "../kill-run.ts";
+import { withConnectionName } from "../server-done.ts";
 
-const KILLS = 8;
-const LIFE_MS = 700;
+const KILLS = runs(4);
+const TIMEOUT_MS = 120_000 + KILLS * 5_000;
 const KINDS = ["remembered", "sent", "accepted", "noted", "completed"] as const;
 const seed = chosenSeed();
 
@@ -15,10 +17,10 @@ describe(`hubs on PostgreSQL killed ${KILLS} times (BATON_SEED=${seed})`, () => 
 
   beforeAll(async () => {
     schema = testSchema();
-    const { address } = schema;
-    report = await killRun({ address, kills: KILLS, kinds: KINDS, seed, lifeMs: LIFE_MS });
+    const address = withConnectionName(schema.address, schema.schema);
+    report = await killRun({ address, kills: KILLS, kinds: KINDS, seed });
     console.log(`kill test, seed ${seed}:`, report.byKind, "redelivered", report.redelivered);
-  }, 120_000);
+  }, TIMEOUT_MS);
 
   afterAll(() => schema[Symbol.asyncDispose]());
 
