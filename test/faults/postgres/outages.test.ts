@@ -9,14 +9,27 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { randomIds } from "../../../src/ids.ts";
-import { type Agent, type Hub, type HubOptions, openHub } from "../../../src/index.ts";
+import {
+  type Agent,
+  type Hub,
+  type HubOptions,
+  isBatonError,
+  openHub,
+  type Work,
+} from "../../../src/index.ts";
 import { startProxy } from "../../support/postgres/proxy.ts";
 import { workspaceRows } from "../../support/postgres/rows.ts";
 import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres/schema.ts";
 import { refused } from "../../support/refusal.ts";
+import { until } from "../../support/until.ts";
 
-/** Long enough for one more try, short enough to see the end of it. */
-const SHORT = { limits: { busyMs: 300 } } as const;
+/** Long enough for whatever is not in the way of anything, short enough to see the end of it. */
+const SHORT = { limits: { busyMs: 1_000 } } as const;
+/** The server says when a wait has lasted too long: its answer is waited for, also on a busy machine. */
+const WAITING = { query_timeout: "60000" } as const;
+/** For statements that sleep: longer than anything else can take, and long over before they wake. */
+const STATEMENT_MS = 1_000;
+const ASLEEP_S = 30;
 
 let schema: TestSchema;
 
@@ -45,8 +58,8 @@ async function openScene(
   const address = new URL(schema.address);
   const all = { ...settings, application_name: name };
   for (const [key, value] of Object.entries(all)) address.searchParams.set(key, value);
-  const hub = await openHub(address.href, { ...options, workspace });
-  const ann = await hub.agent("ann", { role: "worker" });
+  const hub = await patiently(() => openHub(address.href, { ...options, workspace }));
+  const ann = await patiently(() => hub.agent("ann", { role: "worker" }));
   return { hub, ann, name, workspace, [Symbol.asyncDispose]: () => hub.close() };
 }
 
@@ -66,6 +79,16 @@ async function otherSession(name = schema.schema): Promise<Session> {
   };
 }
 
+/** Tries again what was given up with `store_busy`: nothing of it was kept. */
+function patiently<T extends object>(act: () => Promise<T>): Promise<T> {
+  return until("the server has time for it", () => act().catch(undefinedIfBusy));
+}
+
+function undefinedIfBusy(error: unknown): undefined {
+  if (!isBatonError(error) || error.code !== "store_busy") throw error;
+  return undefined;
+}
+
 async function expectUnchanged(workspace: string, act: () => Promise<unknown>): Promise<void> {
   const before = await workspaceRows(schema, workspace);
   await act();
@@ -77,6 +100,7 @@ describe("connections that are ended", () => {
     await using scene = await openScene();
     const { hub, ann, name } = scene;
     let busy = true;
+    let rounds = 0;
     const load = Array.from({ length: 8 }, async (_, caller) => {
       let done = 0;
       while (busy) {
@@ -84,11 +108,13 @@ describe("connections that are ended", () => {
         await ann.handoff({ to: "ann", task: `${caller} ${done}`, intent: "Carry it" });
         await (await ann.accept())?.complete();
         done++;
+        rounds++;
       }
       return done;
     });
     for (let times = 0; times < 10; times++) {
-      await sleep(20);
+      const before = rounds;
+      await until("something was done since", () => rounds > before);
       await schema.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
         [name],
@@ -112,7 +138,7 @@ describe("connections that are ended", () => {
     const ids = {
       salt,
       mint: (kind: Parameters<typeof mint>[0]) => {
-        if (stall) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+        if (stall) holdUp();
         stall = false;
         return mint(kind);
       },
@@ -121,7 +147,7 @@ describe("connections that are ended", () => {
     const { hub, ann, name } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     const before = await connectionsOf(name);
-    const impatient = (pick: string) => pick.replace("'3000'", "'50'");
+    const impatient = (pick: string) => pick.replace("'3000'", "'200'");
     const work = await changing("pick", impatient, async () => {
       stall = true;
       return await ann.accept();
@@ -163,16 +189,19 @@ describe("connections that are ended", () => {
 describe.concurrent("a server that does not answer", () => {
   it("is given up in time, with a word on what that means [DLV-1]", async () => {
     await using proxy = await startProxy(postgresUrl());
+    await using scene = await openScene();
+    const { workspace } = scene;
     const address = proxy.through(schema.address);
-    await using hub = await openHub(address, { ...SHORT, workspace: "silence" });
-    const agent = await hub.agent("ann", { role: "worker" });
+    await using hub = await patiently(() => openHub(address, { ...SHORT, workspace }));
+    const agent = await patiently(() => hub.agent("ann"));
     const fault = proxy.breakAt("baton_write\0", "silent");
     const expected = { code: "store_unavailable", path: /^postgres / } as const;
     const error = await refused(() => agent.remember({ content: "x" }), expected);
     expect(error.details).toMatchObject({ uncertain: true });
     expect(error.hint).toMatch(/look whether it is there/);
     await fault.happened;
-    expect((await agent.remember({ content: "y" })).seq).toBe(1);
+    expect((await scene.ann.remember({ content: "y" })).seq).toBe(1);
+    expect((await patiently(() => agent.remember({ content: "z" }))).seq).toBe(2);
   });
 
   it("keeps nothing reserved for a hub that has vanished between look and write [DLV-6]", async () => {
@@ -182,8 +211,8 @@ describe.concurrent("a server that does not answer", () => {
     const vanished = await openHub(proxy.through(schema.address), { workspace });
     const itsAnn = await vanished.agent("ann");
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    const sooner = (pick: string) => pick.replace("'3000'", "'1000'");
-    await changing("pick", sooner, async () => {
+    const later = (pick: string) => pick.replace("'3000'", "'4000'");
+    await changing("pick", later, async () => {
       const fault = proxy.breakAt("baton_write\0", "late");
       const taking = itsAnn.accept().catch(() => undefined);
       await fault.happened;
@@ -221,24 +250,27 @@ describe.concurrent("somebody who holds the workspace", () => {
     { how: "for as long as a write may wait", settings: {} },
     { how: "for longer than the server lets one wait", settings: { lock_timeout: "50" } },
   ])("$how: store_busy, nothing is kept, and later it works again", async ({ settings }) => {
-    await using scene = await openScene(SHORT, settings as Record<string, string>);
+    await using scene = await openScene(SHORT, { ...WAITING, ...settings });
     const { ann, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     await using other = await otherSession();
     await lock(other, workspace);
     await expectUnchanged(workspace, async () => {
       const expected = { code: "store_busy", path: /^postgres / } as const;
-      await refused(() => ann.remember({ content: "x" }), expected);
-      await refused(() => ann.accept(), expected);
-      await refused(() => ann.handoff({ to: "ann", task: "u", intent: "Go" }), expected);
+      const acts = [
+        () => ann.remember({ content: "x" }),
+        () => ann.accept(),
+        () => ann.handoff({ to: "ann", task: "u", intent: "Go" }),
+      ];
+      await Promise.all(acts.map((act) => refused(act, expected)));
     });
     await other.query("commit");
-    expect((await ann.accept())?.task).toBe("t");
+    expect((await acceptSoon(ann)).task).toBe("t");
   });
 });
 
 describe("statements that take longer than the server allows", () => {
-  const settings = { statement_timeout: "150" };
+  const settings = { ...WAITING, statement_timeout: `${STATEMENT_MS}` };
 
   it.for([
     { what: "a write", name: "write", act: (ann: Agent) => ann.remember({ content: "x" }) },
@@ -248,22 +280,22 @@ describe("statements that take longer than the server allows", () => {
     await using scene = await openScene(SHORT, settings);
     const { ann, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    await changing(name, sleepingFirst(0.3), async () => {
+    await changing(name, sleepingFirst(ASLEEP_S), async () => {
       await expectUnchanged(workspace, async () => {
         await refused(() => act(ann), { code: "store_busy", path: /^postgres / });
       });
     });
-    await ann.remember({ content: "y" });
-    expect((await ann.accept())?.task).toBe("t");
+    await patiently(() => ann.remember({ content: "y" }));
+    expect((await acceptSoon(ann)).task).toBe("t");
   });
 
   it("a try that is too slow is followed by one that is not [DLV-1]", async () => {
     await using scene = await openScene({}, settings);
-    const { hub, ann } = scene;
+    const { hub, ann, name } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    const trying = await changing("write", sleepingFirst(0.3), async () => {
+    const trying = await changing("write", sleepingFirst(ASLEEP_S), async () => {
       const accepting = ann.accept();
-      await sleep(200);
+      await until("its statement sleeps", () => isAsleep(name));
       return { accepting };
     });
     expect((await trying.accepting)?.attempt).toBe(1);
@@ -273,9 +305,9 @@ describe("statements that take longer than the server allows", () => {
 
 describe("a disk that is slower than the server allows", () => {
   it("what was committed is not written again [DLV-1]", async () => {
-    await using scene = await openScene({}, { statement_timeout: "150" });
+    await using scene = await openScene({}, { statement_timeout: "300" });
     const { hub, ann } = scene;
-    await changing("sync", sleepingFirst(0.3), async () => {
+    await changing("sync", sleepingFirst(ASLEEP_S), async () => {
       expect((await ann.remember({ content: "x" })).seq).toBe(1);
       await ann.handoff({ to: "ann", task: "t", intent: "Go" });
       const work = await ann.accept();
@@ -289,11 +321,11 @@ describe("a disk that is slower than the server allows", () => {
 describe("what shares the writing connection", () => {
   it("is not part of another's transaction: a registration that was acknowledged is there [DLV-1]", async () => {
     await using scene = await openScene();
-    const { hub, ann, workspace } = scene;
+    const { hub, ann, name, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    await changing("pick", sleepingFirst(0.2), async () => {
+    await changing("pick", sleepingFirst(0.5), async () => {
       const accepting = ann.accept();
-      await sleep(50); // The look is under way, in a transaction.
+      await until("the look is under way, in a transaction", () => isAsleep(name));
       await hub.agent("ben", { role: "worker" });
       const { agents = [] } = await workspaceRows(schema, workspace);
       expect(agents.map(({ id }) => id).sort()).toEqual(["ann", "ben"]);
@@ -317,14 +349,15 @@ describe.concurrent("connections for reading", () => {
 
   it("are not waited for longer than busyMs: store_busy", async () => {
     await using scene = await openScene(SHORT, { pool: "1" });
-    const { hub, ann } = scene;
+    const { hub, ann, name } = scene;
     await using other = await otherSession();
     await other.query("lock table agents in access exclusive mode");
     const stuck = hub.agents();
+    await until("the only connection waits", () => isAt(name, "Lock"));
     await refused(() => ann.recent(), { code: "store_busy", path: /^postgres /, hint: /pool=/ });
     await other.query("commit");
     expect(await stuck).toHaveLength(1);
-    expect(await ann.recent()).toEqual([]);
+    expect(await patiently(() => ann.recent())).toEqual([]);
   });
 });
 
@@ -352,6 +385,29 @@ describe("two stores in one database", () => {
     expect((await ann.accept())?.task).toBe("t");
   });
 });
+
+/** For much longer than an impatient server waits for the rest of a transaction. */
+function holdUp(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+}
+
+/** What a connection that was given up had reserved is free again when the server has noticed. */
+function acceptSoon(agent: Agent): Promise<Work> {
+  return until("there is something to accept", () => agent.accept().catch(undefinedIfBusy));
+}
+
+/** Whether a statement of a hub is asleep. */
+const isAsleep = (name: string): Promise<boolean> => isAt(name, "Timeout", "PgSleep");
+
+/** Whether a statement of a hub waits for something of this kind. */
+async function isAt(name: string, type: string, event?: string): Promise<boolean> {
+  const found = await schema.query(
+    `select 1 from pg_stat_activity where application_name = $1 and state = 'active'
+       and wait_event_type = $2 and ($3::text is null or wait_event = $3)`,
+    [name, type, event ?? null],
+  );
+  return found.length > 0;
+}
 
 /** The server's processes for a hub. */
 async function connectionsOf(name: string): Promise<number[]> {
