@@ -1,9 +1,16 @@
 /** By meaning: other words for the same are found, and whatever an embedder does, words are too. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { BatonError, type Embedder, httpEmbedder } from "../../src/index.ts";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import {
+  BatonError,
+  type Embedder,
+  type Hub,
+  httpEmbedder,
+  type Recalled,
+} from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { hubOn, sharedStore } from "./shared-store.ts";
 import { openFresh, STORES } from "./support.ts";
 
@@ -29,6 +36,14 @@ function topical(model: string): Embedder & { readonly texts: string[] } {
   };
 }
 
+/** What is recalled once records have their vectors: a question gives them, and waits a second for that. */
+async function recalled(hub: Hub, question: string): Promise<Recalled> {
+  return until(`an answer to "${question}"`, async () => {
+    const answer = await hub.recall(question);
+    return answer.hits.length > 0 && answer;
+  });
+}
+
 describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
   const contents = [
     "Our feline sleeps in the server room.",
@@ -41,7 +56,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const hub = await openFresh(store, { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
-    const { hits, meaning } = await hub.recall("where is the kitten?");
+    const { hits, meaning } = await recalled(hub, "where is the kitten?");
     expect(hits[0]?.memory.content).toBe(contents[0]);
     expect(hits[0]?.parts.meaning).toBeGreaterThan(0);
     expect(hits[0]?.why.join()).toContain("means something alike (1.00)");
@@ -58,6 +73,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     await agent.remember(
       [...contents, chance].map((content, n) => ({ content, session: `s${n}` })),
     );
+    await hub.embed();
     const first = async (question: string) => (await hub.recall(question)).hits[0]?.memory.content;
     expect(await first("Whereabouts does our youngest kitten usually spend evenings?")).toBe(
       contents[0],
@@ -73,7 +89,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
       { content: "The bridge needs a coat of paint.", session: "b" },
       { content: "Invoices are due on Friday.", session: "c" },
     ]);
-    const { hits } = await hub.recall("doctor");
+    const { hits } = await recalled(hub, "doctor");
     expect(hits[0]?.memory.session).toBe("a");
   });
 
@@ -160,12 +176,16 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
 
   it("does not wait for ever for an embedder that never answers [MEM-8]", async () => {
     const never = () => new Promise<never>(() => {});
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const soon = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 100));
+    onTestFinished(() => soon.mockRestore());
     const hub = await openFresh(store, {
       embedder: { ...topical("topics 1"), isLocal: false, embed: never },
     });
     const agent = await hub.agent("writer", {});
     await agent.remember({ content: "A cat and a levy." });
     expect((await hub.recall("levy")).hits).toHaveLength(1);
+    expect(soon).toHaveBeenCalledWith(5_000);
     await hub.close();
   });
 
@@ -237,6 +257,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => {
       server.close();
+      server.closeAllConnections();
     });
     const { port } = server.address() as AddressInfo;
     const hub = await openFresh(store, {

@@ -44,7 +44,7 @@ describe.each(STORES)("a person on %s", (store) => {
   it("approves: the agent that waits goes on with the decision [DLV-17]", async () => {
     const { paula, ask } = await team();
     const sent = await ask();
-    const waiting = sent.completed({ timeoutMs: 10_000 });
+    const waiting = sent.completed({ timeoutMs: 60_000 });
     const work = await take(paula);
     expect((await refusal(work.complete({ summary: "Fine" }))).code).toBe("invalid_result");
     const vague = work.complete({ outputs: { decision: "yes" } });
@@ -63,7 +63,7 @@ describe.each(STORES)("a person on %s", (store) => {
     const sent = await ask();
     const decision = { approved: false };
     await (await take(paula)).complete({ outputs: { decision }, summary: "Not this week" });
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
       result: { summary: "Not this week", outputs: { decision } },
     });
@@ -73,7 +73,7 @@ describe.each(STORES)("a person on %s", (store) => {
     const { hub, paula, ask } = await team();
     const sent = await ask();
     await (await take(paula)).decline("Not mine to decide");
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "declined",
       reason: "Not mine to decide",
     });
@@ -96,7 +96,7 @@ describe.each(STORES)("a person on %s", (store) => {
     const { coder, paula, ask } = await team();
     const sent = await ask();
     await (await take(paula)).clarify("What has changed since 1.9?");
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({ kind: "asked" });
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "asked" });
     await coder.answer(sent.id, "Only the parser");
     expect((await take(paula)).envelope.history).toMatchObject([{ decided: "Only the parser" }]);
   });
@@ -125,7 +125,7 @@ describe.each(STORES)("a person on %s", (store) => {
       { version: "1.10" },
     ]);
     expect(line[0]?.digest).toBe(sent.digest);
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
       result: { handedOn: edited.id },
     });
@@ -139,7 +139,7 @@ describe.each(STORES)("a person on %s", (store) => {
       state: "completed",
       holder: "paula",
     });
-    expect(await approved.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await approved.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
       result: {
         outcome: "approved",
@@ -149,13 +149,13 @@ describe.each(STORES)("a person on %s", (store) => {
     const expects = [{ name: "text", type: "text", criteria: ["is polite"] }];
     const replied = await ask({ task: "reply", expects });
     await paula.reply(replied.id, "Dear all, …");
-    expect(await replied.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await replied.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
       result: { outputs: { text: "Dear all, …" } },
     });
     const rejected = await ask({ task: "reject" });
     expect((await paula.reject(rejected.id, "Not this year")).state).toBe("declined");
-    expect(await rejected.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await rejected.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "declined",
       reason: "Not this year",
     });
@@ -246,7 +246,7 @@ describe.each(STORES)("a person on %s", (store) => {
   it("wakes on a reminder: whoever shows people their work hears of it [DLV-17]", async () => {
     const { hub, clock, ask } = await team();
     const sent = await ask({ policy: { remindMs: HOUR_MS } });
-    const changes = sent.changes({ timeoutMs: 10_000 });
+    const changes = sent.changes({ timeoutMs: 60_000 });
     expect((await changes.next()).value?.state).toBe("ready");
     clock.advance(HOUR_MS);
     await hub.carryOut();
@@ -265,7 +265,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await sent.status()).state).toBe("ready");
     clock.advance(1);
     await hub.carryOut();
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({ kind: "expired" });
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "expired" });
     expect(await paula.accept()).toBeUndefined();
     expect(await paula.waiting()).toEqual([]);
   });

@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { PRIMER_BYTES, primerOf } from "../../src/context/primer.ts";
 import { type Envelope, EnvelopeSchema } from "../../src/envelope/schema.ts";
 import { FORMAT_LIMITS } from "../../src/limits.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
 
 const NIL = "00000000-0000-7000-8000-000000000000";
@@ -170,7 +172,7 @@ describe("the primer", () => {
           expect(outside(primer)).toContain(heading);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300), seed: chosenSeed() },
     );
   });
 });

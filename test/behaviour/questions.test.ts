@@ -25,11 +25,11 @@ describe.each(STORES)("a question on %s", (store) => {
 
   it("reaches the sender, who is told what is asked about what [DLV-11]", async () => {
     const { planner, coder, sent } = await asked();
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "asked",
       question: "Which port?",
     });
-    expect((await sent.accepted({ timeoutMs: 5_000 })).kind).toBe("accepted");
+    expect((await sent.accepted({ timeoutMs: 60_000 })).kind).toBe("accepted");
     const [question, ...more] = await planner.questions();
     expect(more).toEqual([]);
     expect(question).toEqual({
@@ -69,7 +69,7 @@ describe.each(STORES)("a question on %s", (store) => {
       again.envelope.id,
     ]);
     await again.complete({ summary: "On 8080" });
-    expect((await sent.completed({ timeoutMs: 5_000 })).kind).toBe("completed");
+    expect((await sent.completed({ timeoutMs: 60_000 })).kind).toBe("completed");
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -102,7 +102,7 @@ describe.each(STORES)("a question on %s", (store) => {
     clock.advance(7 * 24 * 3_600_000); // It waits without a lease: nothing runs out.
     await hub.carryOut();
     expect(await sent.status()).toMatchObject({ state: "waiting" });
-    const waiting = coder.accept({ wait: true, signal: AbortSignal.timeout(20_000) });
+    const waiting = coder.accept({ wait: true, signal: AbortSignal.timeout(60_000) });
     await planner.answer(sent.id, "8080");
     const session = await waiting;
     expect(session?.id).toBe(sent.id);

@@ -162,7 +162,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     const { coder, sent } = await team();
     const { value: offer } = await coder.inbox({ wait: false }).next();
     await offer?.decline("I do not understand the goal");
-    expect(await sent.completed({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "declined",
       reason: "I do not understand the goal",
     });

@@ -674,13 +674,11 @@ describe.each(STORES)("what was shown and turns out to be wrong, on %s", (store)
       deliveries: [{ id: sent.id, holder: "ben", open: true }],
       agents: [{ agent: "ben", ways: ["accepted", "viewed"] }],
     });
-    const told = await new Promise<readonly { readonly memory: string }[]>((resolve) => {
-      work.onWarned = resolve;
-      void ada.quarantine(poison.id, "made up", { downstream: true }).then((done) => {
-        expect(done).toMatchObject({ memories: [poison.id], deliveries: [sent.id] });
-      });
-    });
-    expect(told.map(({ memory }) => memory)).toEqual([poison.id]);
+    const told = Promise.withResolvers<readonly { readonly memory: string }[]>();
+    work.onWarned = told.resolve;
+    const done = await ada.quarantine(poison.id, "made up", { downstream: true });
+    expect(done).toMatchObject({ memories: [poison.id], deliveries: [sent.id] });
+    expect((await told.promise).map(({ memory }) => memory)).toEqual([poison.id]);
     expect(await other.warnings()).toEqual([]);
     expect(await hub.warnings(sent.id)).toMatchObject([{ memory: poison.id, by: "ada" }]);
     const [seen] = await hub.view(sent.id);

@@ -282,7 +282,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     const next = await there.agent("ben");
     const sent = await ada.handoff(DRAFT);
     await (await take(ben)).note("Half of it is done.");
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(60_000);
     const waiting = next.accept({ wait: true, signal });
     dead.add("here");
     const work = await waiting;

@@ -212,7 +212,7 @@ describe.each(STORES)("a line on %s", (store) => {
     const outputs = { verdict: "Ship it" };
     const result = { outcome: "approved", summary: "Looks good", outputs, confidence: 0.8 };
     await (await take(reviewer)).complete(result);
-    const answer = await sent.completed({ timeoutMs: 5_000 });
+    const answer = await sent.completed({ timeoutMs: 60_000 });
     expect(answer).toMatchObject({ kind: "completed", result });
   });
 
@@ -319,7 +319,7 @@ describe.each(STORES)("a line on %s", (store) => {
     await planner.handoff({ to: "planner", task: "t", intent: "Begin" });
     await handOn(await take(planner), { to: "planner" });
     const stopped = await handOn(await take(planner), { to: "planner" });
-    expect(await stopped.completed({ timeoutMs: 5_000 })).toMatchObject({ kind: "dead" });
+    expect(await stopped.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "dead" });
     expect((await hub.dead()).map(({ delivery }) => delivery.id)).toEqual([stopped.id]);
     expect(await hub.books()).toMatchObject({ deliveries: 3 });
   });

@@ -71,7 +71,8 @@ interface Place {
 let worlds = 0;
 
 async function worldOf({ name, store }: Place, reader: ReaderName): Promise<World> {
-  const local = new LocalHub(store, { workspace: `world-${++worlds}` });
+  const limits = { sqlMs: 60_000 }; // A busy machine may take long.
+  const local = new LocalHub(store, { workspace: `world-${++worlds}`, limits });
   const hub = name === "http" ? await servedBy(local) : local;
   const session = { instance: "s-1" };
   const author = await hub.agent("ada", { owner: "olga", role: "writers" }, session);
@@ -239,12 +240,12 @@ describe.each(STORES)("a scope on %s", (name) => {
 
   describe.each(Object.keys(READERS) as ReaderName[])("for %s", (reader) => {
     it.each(Object.entries(WAYS))("holds when it is looked for %s [MEM-11]", async (_way, look) => {
-      for (const scope of SCOPES) {
+      const seen = SCOPES.map(async (scope) => {
         const world = await worldOf({ name, store }, reader);
         const secret = await secretOf(world.author, scope);
-        const expected = (READERS[reader] as readonly Scope[]).includes(scope);
-        expect(await look(world, secret, scope), `a record for the ${scope}`).toBe(expected);
-      }
+        return (await look(world, secret, scope)) ? [scope] : [];
+      });
+      expect((await Promise.all(seen)).flat()).toEqual(READERS[reader]);
     });
   });
 

@@ -1,8 +1,21 @@
 /** One read-only query over the views: what it answers, whom it shows what, what it costs at most. */
 import { describe, expect, it } from "vitest";
+import type { Hub, HubOptions } from "../../src/index.ts";
 import { type Embedder, toUnit } from "../../src/meaning/embedder.ts";
 import { columnsOf, VIEW_NAMES } from "../../src/store/sql/views.ts";
-import { openFresh, openTwo, refusal, STORES, type StoreName, take } from "./support.ts";
+import * as support from "./support.ts";
+import { refusal, STORES, type StoreName, take } from "./support.ts";
+
+/** A busy machine may take long: what is to be cut off says so itself. */
+const limits = { sqlMs: 60_000 };
+
+const openFresh = (store: StoreName, options: HubOptions = {}): Promise<Hub> =>
+  support.openFresh(store, { limits, ...options });
+
+const openTwo = (store: StoreName, ...options: [HubOptions, HubOptions]) => {
+  const [first, second] = options.map((each) => ({ limits, ...each }));
+  return support.openTwo(store, first, second);
+};
 
 const PLAN = { type: "plan", data: { steps: ["a", "b"], embedding: [0, 3] } };
 
@@ -175,6 +188,7 @@ describe.each(STORES)("SQL on %s", (store) => {
       { content: "nothing it knows", data: { embedding: [1, 0, 0] } },
     ]);
     await ada.handoff({ to: "ben", task: "t", intent: "login" });
+    await hub.embed();
     const near = await hub.sql(
       `select content, cosine_similarity(embedding, ?) as score from memories
        where embedding is not null and type = 'fact' order by score desc`,
@@ -497,7 +511,7 @@ describe.each(STORES)("what SQL may take on %s", (store) => {
   });
 
   it("more bytes than the hub allows are an error [MEM-14]", async () => {
-    const hub = await openFresh(store, { limits: { sqlBytes: 10_000 } });
+    const hub = await openFresh(store, { limits: { ...limits, sqlBytes: 10_000 } });
     const ada = await hub.agent("ada", {});
     await ada.remember(Array.from({ length: 3 }, () => ({ content: "x".repeat(4_000) })));
     expect((await hub.sql("select content from memories limit 2")).rows).toHaveLength(2);

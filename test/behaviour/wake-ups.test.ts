@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Agent, Sent, Store } from "../../src/index.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
+import { until } from "../support/until.ts";
 import { hubOn, sharedStore } from "./shared-store.ts";
 import { STORES } from "./support.ts";
 
@@ -16,6 +17,8 @@ const LATEST_MS = 40;
 interface Spoils {
   lost: number;
   doubled: number;
+  /** Put off, and not come yet. */
+  pending: number;
   /** From now on nothing is heard any more. */
   deaf: boolean;
 }
@@ -33,7 +36,13 @@ function spoiled(store: Store, random: Random, spoils: Spoils): Store {
           const times = spoils.deaf ? 0 : random.below(3);
           if (times === 0) spoils.lost++;
           if (times === 2) spoils.doubled++;
-          for (let n = 0; n < times; n++) setTimeout(listener, random.below(LATEST_MS));
+          for (let n = 0; n < times; n++) {
+            spoils.pending++;
+            setTimeout(() => {
+              spoils.pending--;
+              listener();
+            }, random.below(LATEST_MS));
+          }
         });
     },
   });
@@ -42,7 +51,7 @@ function spoiled(store: Store, random: Random, spoils: Spoils): Store {
 describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store) => {
   it("every handoff reaches one of those who wait, once; senders hear of it, holders of a cancellation [DLV-5 DLV-12 DLV-18]", async () => {
     const random = randomFrom(seed);
-    const spoils = { lost: 0, doubled: 0, deaf: false };
+    const spoils = { lost: 0, doubled: 0, pending: 0, deaf: false };
     const reopen = sharedStore(store);
     const open = async () => hubOn(store, spoiled(await reopen(), random, spoils));
     const [here, there] = [await open(), await open()];
@@ -61,19 +70,19 @@ describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store
       sent.push(await ada.handoff({ to, task: `task-${n}`, intent: "Look" }));
       if (random.chance(0.3)) await sleep(random.below(20));
       if (n === HANDOFFS - 2) {
-        await Promise.all(sent.map((each) => each.completed({ timeoutMs: 20_000 })));
-        spoils.deaf = true; // All of them wait by now, and nobody will call:
-        await sleep(LATEST_MS * 5); // what was put off has come.
+        await Promise.all(sent.map((each) => each.completed({ timeoutMs: 60_000 })));
+        spoils.deaf = true; // All of them wait by now, and nobody will call.
+        await until("what was put off has come", () => spoils.pending === 0);
       }
     }
-    const answers = await Promise.all(sent.map((each) => each.completed({ timeoutMs: 20_000 })));
+    const answers = await Promise.all(sent.map((each) => each.completed({ timeoutMs: 60_000 })));
     over.abort();
     await Promise.all(working);
     expect(answers.map(({ kind }) => kind)).toEqual(sent.map(() => "completed"));
     expect(taken.toSorted()).toEqual(sent.map(({ id }) => id).toSorted());
 
     const last = await ada.handoff({ to: "ben", task: "last", intent: "Stop" });
-    const held = await crew[0]?.accept({ wait: true, signal: AbortSignal.timeout(20_000) });
+    const held = await crew[0]?.accept({ wait: true, signal: AbortSignal.timeout(60_000) });
     const stopped = new Promise((resolve) => held?.signal.addEventListener("abort", resolve));
     await last.cancel("Enough");
     await stopped;
