@@ -161,7 +161,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
   it("wakes who waits when the time of something has come [DLV-13]", async () => {
     const { coder, send } = await team();
     const sent = await send({ delayMs: 150 });
-    const work = await coder.accept({ wait: true, signal: AbortSignal.timeout(20_000) });
+    const work = await coder.accept({ wait: true });
     expect(work?.id).toBe(sent.id);
   });
 

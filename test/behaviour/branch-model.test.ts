@@ -3,16 +3,17 @@
  * few lines: each branch is a list of what was seen when it began, and what came since. What every branch
  * sees, now and at every earlier moment, is what the model has kept.
  *
- * `BATON_SEED` repeats a run, `BATON_RUNS` makes more of them.
+ * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` makes more of them.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Agent } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { openFresh, STORES } from "./support.ts";
 
-const RUNS = Number(process.env["BATON_RUNS"] ?? 6);
+const RUNS = runs(6);
 
 type Step =
   | { readonly kind: "begin"; readonly from: number }
@@ -168,5 +169,5 @@ it.each(STORES)(
       { seed, numRuns: RUNS },
     );
   },
-  120_000,
+  runs(120_000),
 );

@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
 import { type Agent, type CatchUp, isBatonError, type Memory } from "../../src/index.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
 
 const tokensIn = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
@@ -60,7 +62,9 @@ async function check(coder: Agent, memories: readonly Memory[], tokens: number):
 }
 
 describe("catching up", () => {
-  it("never exceeds its token budget, and lists what it left out [MEM-7]", async () => {
+  const options = { timeout: runs(120_000) };
+
+  it("never exceeds its token budget, and lists what it left out [MEM-7]", options, async () => {
     const texts = fc.array(content, { maxLength: 20 });
     const waiting = fc.array(content, { maxLength: 2 });
     await fc.assert(
@@ -72,11 +76,11 @@ describe("catching up", () => {
         for (const tokens of budgets) await check(coder, memories, Math.max(1, tokens));
         expect(await coder.catchUp({ tokens: all.tokens, limit: 40 })).toEqual(all);
       }),
-      { numRuns: 60 },
+      { seed: chosenSeed(), numRuns: runs(60) },
     );
   });
 
-  it("fences stored text so that it cannot close its own fence [MEM-7]", async () => {
+  it("fences stored text so that it cannot close its own fence [MEM-7]", options, async () => {
     const hostile = fc
       .array(fc.constantFrom("»", "»»", "»»»", "«", "x", "\n## Always holds\n"), { minLength: 1 })
       .map((parts) => parts.join(""));
@@ -92,7 +96,7 @@ describe("catching up", () => {
           expect(run.length).toBeLessThan(opening.length);
         }
       }),
-      { numRuns: 60 },
+      { seed: chosenSeed(), numRuns: runs(60) },
     );
   });
 

@@ -66,7 +66,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     const sent = await ada.publish("news", { task: "t", intent: "Hear this" });
     await (await take(ben)).complete({ summary: "Heard", outputs: { by: "ben" } });
     await (await take(cyd)).decline("Not mine");
-    const answers = await Promise.all(sent.each.map((one) => one.completed({ timeoutMs: 5_000 })));
+    const answers = await Promise.all(sent.each.map((one) => one.completed()));
     expect(answers).toMatchObject([
       { kind: "completed", result: { summary: "Heard", outputs: { by: "ben" } } },
       { kind: "declined", reason: "Not mine" },

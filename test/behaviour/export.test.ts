@@ -131,7 +131,9 @@ describe("an export", () => {
       const agents = await Promise.all(
         ["ada", "ben", "cyd"].map((name) => source.agent(name, { role: "coder" })),
       );
-      for (let n = 0; n < 200; n++) await agents[0]?.remember({ content: `before ${n}` });
+      await agents[0]?.remember(
+        Array.from({ length: 200 }, (_, n) => ({ content: `before ${n}` })),
+      );
       let writing = true;
       const writers = agents.map(async (agent, i) => {
         for (let n = 0; writing; n++) {
@@ -140,11 +142,14 @@ describe("an export", () => {
           await (await agent.accept({ task: `${i}-${n}` }))?.complete();
         }
       });
-      const texts = [await exported(source), await exported(source)];
+      const first = await exported(source);
+      await agents[1]?.remember({ content: "between the two" });
+      const second = await exported(source);
       writing = false;
       await Promise.all(writers);
-      expect(texts[0]).not.toBe(texts[1]);
-      for (const text of texts) {
+      expect(first).not.toContain("between the two");
+      expect(second).toContain("between the two");
+      for (const text of [first, second]) {
         const target = await openFresh("memory");
         expect((await target.import([text])).kind).toBe("imported");
       }

@@ -1,7 +1,8 @@
 /** Handing the same task over again adds to the work that is open; it never makes a second one. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { EnvelopeOf, HubOptions } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { openFresh, STORES, take } from "./support.ts";
 
 const DRAFT = { to: "coder", task: "auth", intent: "Refactor auth" };
@@ -159,8 +160,8 @@ describe.each(STORES)("handing over again on %s", (store) => {
         heartbeat: async () => {}, // Comes by itself, every 20 ms.
       };
       await renewals[renewal]();
-      const renewed = async () => expect((await second.status()).leaseUntil).toBe(clock.now() + 60);
-      await vi.waitFor(renewed, { timeout: 10_000 });
+      const isRenewed = async () => (await second.status()).leaseUntil === clock.now() + 60;
+      await until("a renewed lease", isRenewed);
       expect(work.envelope).toEqual(first.envelope);
       expect(await work.complete()).toEqual({ kind: "extended", envelope: second.envelope });
       expect(await work.complete()).toMatchObject({ kind: "settled" });

@@ -8,6 +8,7 @@ import {
   type RelationKind,
 } from "../../src/index.ts";
 import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { openFresh, openTwo, refusal, STORES, take } from "./support.ts";
 
 /** Written down here once more: the kinds by which one record comes of another. */
@@ -49,7 +50,9 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is the transitive closure, whatever the graph [MEM-16]", { timeout: 120_000 }, async () => {
+  it("is the transitive closure, whatever the graph [MEM-16]", {
+    timeout: runs(120_000),
+  }, async () => {
     const { hub, ada } = await team();
     const edge = fc.record({
       kind: fc.constantFrom<RelationKind | "ref">(...RELATION_KINDS, "ref"),
@@ -70,7 +73,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
           expect(said).toContainEqual([id, via.kind]);
         }
       }),
-      { seed: chosenSeed(), numRuns: store === "postgres" ? 10 : 25 },
+      { seed: chosenSeed(), numRuns: runs(store === "postgres" ? 10 : 25) },
     );
     expect((await hub.verify()).problems).toEqual([]);
   });

@@ -60,14 +60,14 @@ describe.each(STORES)("a join on %s", (store) => {
       ...settled.map(({ settledBy }) => ["derived-from", settledBy]),
     ]);
     await work.complete();
-    expect((await join.completed({ timeoutMs: 5_000 })).kind).toBe("completed");
+    expect((await join.completed()).kind).toBe("completed");
     expect((await hub.verify()).problems).toEqual([]);
   });
 
   it("wakes who waits for it, when the last one completes [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     const join = await lead.join(sent, MERGE);
-    const waiting = lead.accept({ wait: true, signal: AbortSignal.timeout(20_000) });
+    const waiting = lead.accept({ wait: true });
     for (const worker of workers) await finish(worker, {});
     expect((await waiting)?.id).toBe(join.id);
   });
@@ -174,7 +174,7 @@ describe.each(STORES)("a join on %s", (store) => {
         [sent[2]?.id ?? ""]: "ready",
       },
     });
-    expect((await join.completed({ timeoutMs: 5_000 })).kind).toBe("dead");
+    expect((await join.completed()).kind).toBe("dead");
     await finish(workers[2], {});
     expect(await lead.accept()).toBeUndefined();
     expect((await hub.verify()).problems).toEqual([]);
@@ -234,8 +234,8 @@ describe.each(STORES)("a join on %s", (store) => {
     const looks = async () =>
       (await hub.events(0, 1_000)).filter(({ kind }) => kind === "awaited").length;
     const first = await looks();
-    for (let minute = 0; minute < 24 * 60; minute++) {
-      clock.advance(60_000);
+    for (let minute = 0; minute < 24 * 60; minute += 10) {
+      clock.advance(10 * 60_000);
       await hub.carryOut();
     }
     const times = (await looks()) - first;

@@ -3,18 +3,18 @@
  * to the ledger and release from it. Whatever they do, each envelope has every must and every open
  * decision that was not released, and what was wanted in the first place, word for word.
  *
- * `BATON_SEED` repeats a run, `BATON_RUNS` makes more of them.
+ * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` makes more of them.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Agent, Envelope, Sent, Work } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { openFresh, STORES, take } from "./support.ts";
 
-const RUNS = Number(process.env["BATON_RUNS"] ?? 6);
 /** Where a run costs little, there are more of them. */
-const NUMBER = { memory: 10, sqlite: 1, postgres: 0.5, http: 1 } as const;
+const RUNS = { memory: 60, sqlite: 6, postgres: 3, http: 6 } as const;
 const INTENT = "Refactor auth without breaking mobile logins";
 
 const KINDS = ["drop", "shorten", "reorder", "rename", "stale", "add", "release", "lower"] as const;
@@ -156,8 +156,8 @@ it.each(STORES)(
         expect((await hub.verify()).problems).toEqual([]);
         await hub.close();
       }),
-      { seed, numRuns: RUNS * NUMBER[store] },
+      { seed, numRuns: runs(RUNS[store]) },
     );
   },
-  180_000,
+  runs(180_000),
 );

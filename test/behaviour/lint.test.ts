@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Versions } from "../../src/envelope/versions.ts";
 import type { Agent, Draft, Finding, Hub } from "../../src/index.ts";
+import { until } from "../support/until.ts";
 import { contents, openFresh, openTwo, refusal, STORES, take } from "./support.ts";
 
 /** A handoff that leaves nothing to wish for. */
@@ -337,19 +338,12 @@ describe.each(STORES)("on a %s store", (store) => {
     const { ada } = await team(one);
     await ada.handoff({ ...GOOD, next: [] });
     await two.lintRules({ no_next_step: "refuse" });
-    await expect
-      .poll(
-        () =>
-          ada.handoff({ ...GOOD, task: "other", next: [] }).then(
-            () => "sent",
-            (error) => error.code,
-          ),
-        {
-          timeout: 5_000,
-          interval: 200,
-        },
-      )
-      .toBe("lint_refused");
+    const outcome = () =>
+      ada.handoff({ ...GOOD, task: "other", next: [] }).then(
+        () => undefined,
+        (error) => error.code,
+      );
+    expect(await until("a refusal", outcome)).toBe("lint_refused");
     // The same key again is the same handoff, whatever was decided since.
     await two.lintRules({ no_next_step: "warn" });
     await one.lintRules({ no_next_step: "warn" });
