@@ -1,8 +1,9 @@
 /** Holding work: while its holder lives it keeps it; afterwards the next one has it, and only that. */
 import { once } from "node:events";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { until } from "../support/until.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 
 describe.each(STORES)("work on %s", (store) => {
@@ -177,8 +178,7 @@ describe.each(STORES)("work on %s", (store) => {
     for (let beat = 0; beat < 3; beat++) {
       clock.advance(40);
       const wanted = clock.now() + 60;
-      const renewed = async () => expect((await sent.status()).leaseUntil).toBe(wanted);
-      await vi.waitFor(renewed, { timeout: 10_000 });
+      await until("a heartbeat", async () => (await sent.status()).leaseUntil === wanted);
     }
   });
 
