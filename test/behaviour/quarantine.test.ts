@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { type Agent, type Hub, LocalHub, type Store, type Warning } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { startChild } from "../support/child.ts";
+import { until } from "../support/until.ts";
 import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { freshAddress, open, openFresh, openTwo, refusal, STORES, take } from "./support.ts";
 
@@ -10,7 +11,7 @@ const ids = (memories: readonly { readonly id: string }[]): string[] =>
   memories.map(({ id }) => id);
 
 /** A wake-up may be lost: then whoever holds the work looks within two seconds. */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 describe.each(STORES)("quarantine on %s", (store) => {
   async function team(hub: Hub) {
@@ -291,7 +292,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
   it("takes all that an agent or a session wrote, since a time, private or not [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const old = await eve.remember({ content: "from before" });
-    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(old.storedAt));
+    await until("another millisecond", () => Date.now() > old.storedAt);
     const later = await eve.remember([
       { content: "lie" },
       { content: "own", scope: "agent" },
@@ -521,7 +522,7 @@ function before(operation: keyof Store, store: Store, run: () => Promise<unknown
 
 it.for(["sqlite", "postgres"] as const)(
   "a holder in another process is told of a quarantine, on %s [MEM-16]",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (store) => {
     const address = freshAddress(store);
     const hub = await open(address);
@@ -537,9 +538,9 @@ it.for(["sqlite", "postgres"] as const)(
       failed = stderr;
     });
     try {
-      await vi.waitFor(() => expect(lines, failed).toHaveLength(1), { timeout: 30_000 });
+      await vi.waitFor(() => expect(lines, failed).toHaveLength(1), PATIENCE);
       await ada.quarantine(id, "made up");
-      await vi.waitFor(() => expect(lines, failed).toHaveLength(2), { timeout: 30_000 });
+      await vi.waitFor(() => expect(lines, failed).toHaveLength(2), PATIENCE);
       expect(JSON.parse(lines[1] ?? "")).toEqual({ memory: id, by: "ada", reason: "made up" });
     } finally {
       child.kill();

@@ -103,7 +103,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     const { lead, coder, tester } = await team(store);
     await lead.tasks.add(task("build"));
     await lead.tasks.add(task("test", { to: "tester", after: ["build"] }));
-    const waiting = tester.accept({ wait: true, signal: AbortSignal.timeout(20_000) });
+    const waiting = tester.accept({ wait: true, signal: AbortSignal.timeout(60_000) });
     await finish(coder, "build");
     expect((await waiting)?.task).toBe("test");
   });
