@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { startHub } from "../support/start-hub.ts";
+import { until } from "../support/until.ts";
 import { baton, testStore } from "./baton.ts";
 
 /** Runs a command against a hub; fails unless it went well. */
@@ -13,7 +14,8 @@ function at(address: string, env: Record<string, string> = {}) {
   };
 }
 
-describe("baton start", () => {
+/** Commands run one after the other, each in a process: many seconds on a busy machine. */
+describe("baton start", { timeout: 120_000 }, () => {
   it("serves every command that is told its address, from registering to completing [OPS-7]", async () => {
     using store = testStore();
     await using hub = await startHub(store.address);
@@ -39,7 +41,7 @@ describe("baton start", () => {
 
   it("says that its port is taken, and ends well when it is asked to [OPS-7]", async () => {
     using store = testStore();
-    const hub = await startHub(store.address);
+    await using hub = await startHub(store.address);
     const second = await baton(["start", "--port", new URL(hub.address).port], {
       env: { BATON_STORE: store.address },
     });
@@ -67,7 +69,10 @@ describe("baton start", () => {
 
   it("takes tokens where it is told to, and nobody without one [OPS-5]", async () => {
     using store = testStore();
-    await store.baton("agent", "add", "ada", "--role", "planner");
+    {
+      await using direct = await store.open();
+      await direct.agent("ada", { role: "planner" });
+    }
     const made = await store.baton("token", "add", "ada", "--access", "agent", "--json");
     const { token } = JSON.parse(made.stdout) as { token: string };
     await using hub = await startHub(store.address, "--require-tokens");
@@ -85,14 +90,38 @@ describe("baton start", () => {
     expect(`${admin.stdout}${admin.stderr}${refused.stderr}`).not.toContain(token);
   });
 
+  it("ends cleanly on a signal that comes as soon as its address is printed [OPS-7]", async () => {
+    using store = testStore();
+    const impatient = `data:text/javascript,${encodeURIComponent(`
+      const write = process.stdout.write.bind(process.stdout);
+      process.stdout.write = (...args) => {
+        const written = write(...args);
+        process.kill(process.pid, "SIGTERM");
+        return written;
+      };`)}`;
+    const run = await baton(["start", "--port", "0", "--json"], {
+      env: { BATON_STORE: store.address },
+      node: ["--import", impatient],
+    });
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(run.stdout)).toMatchObject({ address: expect.stringContaining("http://") });
+  });
+
   it("answers what is under way before it ends, and ends what waits [OPS-7]", async () => {
     using store = testStore();
-    const hub = await startHub(store.address);
-    await at(hub.address)("agent", "add", "ada", "--role", "planner");
+    {
+      await using direct = await store.open();
+      await direct.agent("ada", { role: "planner" });
+    }
+    await using hub = await startHub(store.address);
     const waiting = fetch(`${hub.address}/v1/inbox/accept`, {
       method: "POST",
       headers: { "content-type": "application/json", "baton-agent": "ada" },
-      body: JSON.stringify({ waitMs: 20_000 }),
+      body: JSON.stringify({ waitMs: 25_000 }),
+    });
+    await until("the hub has the call that waits, beside this one", async () => {
+      const metrics = await (await fetch(`${hub.address}/metrics`)).text();
+      return metrics.includes("baton_http_requests_under_way 2\n");
     });
     const stream = await fetch(`${hub.address}/v1/events/stream`);
     hub.child.signal("SIGTERM");

@@ -54,12 +54,12 @@ export const start = command({
       await hub.close();
       throw error;
     });
+    const asked = stopped(); // Before the address is printed: its reader may send a signal at once.
     const told = { ...listening, store: hub.store, workspace: hub.workspace };
     if (options.json) {
       const { address, port, isOpen, store, workspace } = told;
       say(JSON.stringify({ address, port, isOpen, store, workspace, pid: process.pid }));
     } else welcome(told);
-    const asked = stopped();
     try {
       if (options.demo) {
         const { tell } = await import("../demo/story.ts");
