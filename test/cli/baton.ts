@@ -1,4 +1,7 @@
 /** The command line in tests: real processes, on a store in a folder of the test's own. */
+import { vi } from "vitest";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { fail } from "../../src/cli/failure.ts";
 import { type Hub, openHub } from "../../src/index.ts";
 import { type Run, type RunOptions, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -7,11 +10,42 @@ export function baton(args: readonly string[], options: RunOptions = {}): Promis
   return runScript("src/cli/main.ts", args, options);
 }
 
+/** Set by the test runner or by the person who runs it; no command may depend on them here. */
+const OUTER = ["BATON_STORE", "BATON_TOKEN", "NO_COLOR", "FORCE_COLOR"] as const;
+
+/**
+ * Runs a command in the test's own process, as src/cli/run.ts does in one of its own. For checks that are
+ * made once for each of many commands or mistakes; one call at a time, because it captures this process's
+ * output.
+ */
+export async function batonHere(...words: string[]): Promise<Run> {
+  const outer = OUTER.map((name) => [name, process.env[name]] as const);
+  for (const name of OUTER) delete process.env[name];
+  const said = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((name) =>
+    vi.spyOn(process[name], "write").mockImplementation((chunk) => {
+      said[name] += String(chunk);
+      return true;
+    }),
+  );
+  try {
+    const code = await dispatch(words).catch((error: unknown) =>
+      fail(error, words.includes("--json")),
+    );
+    return { code, ...said };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    for (const [name, value] of outer) if (value !== undefined) process.env[name] = value;
+  }
+}
+
 export interface TestStore extends Disposable {
   readonly file: string;
   readonly address: string;
   /** Runs a command on this store. */
   baton(...args: string[]): Promise<Run>;
+  /** The same in the test's own process: see `batonHere`. */
+  batonHere(...args: string[]): Promise<Run>;
   open(): Promise<Hub>;
 }
 
@@ -23,6 +57,7 @@ export function testStore(): TestStore {
     file,
     address,
     baton: (...args) => baton(args, { env: { BATON_STORE: address } }),
+    batonHere: (...args) => batonHere(...args, "--store", address),
     open: () => openHub(address),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };

@@ -1,13 +1,19 @@
 /** Branches on the command line: begun, written on, looked at, merged or given up. */
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../src/index.ts";
-import { type TestStore, team, testStore } from "./baton.ts";
+import { batonHere, type TestStore, team, testStore } from "./baton.ts";
 
 /** The id a command answered with. */
 const idIn = (stdout: string): string => /mem_[0-9a-f-]+/.exec(stdout)?.[0] ?? "";
 
 const remember = async (store: TestStore, text: string, ...more: string[]): Promise<string> =>
   idIn((await store.baton("remember", text, "--agent", "ada", ...more)).stdout);
+
+/** A branch of ada's. */
+async function branched(store: TestStore, name: string): Promise<void> {
+  await using hub = await store.open();
+  await (await hub.agent("ada")).branch(name);
+}
 
 describe("baton branch", () => {
   it("keeps what is written on it apart until it is merged [MEM-10]", async () => {
@@ -37,14 +43,15 @@ describe("baton branch", () => {
   it("shows conflicts, changes nothing, and takes what holds [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    const known = await remember(store, "Ten minutes.");
-    const relations = [{ kind: "supersedes" as const, to: known }];
-    await store.baton("branch", "create", "try", "--as", "ada");
+    let known = "";
     const ids: string[] = [];
     {
       await using hub = await store.open();
       const ada = await hub.agent("ada");
-      const ours = await (await ada.on("try")).remember({ content: "Five minutes.", relations });
+      known = (await ada.remember({ content: "Ten minutes." })).id;
+      const relations = [{ kind: "supersedes" as const, to: known }];
+      const branch = await ada.branch("try");
+      const ours = await branch.remember({ content: "Five minutes.", relations });
       const theirs = await ada.remember({ content: "Twenty minutes.", relations });
       ids.push(ours.id, theirs.id);
     }
@@ -70,13 +77,13 @@ describe("baton branch", () => {
   it("says how many conflicts are of private records, and who has to merge [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    const known = await remember(store, "Ten minutes.");
-    const relations = [{ kind: "supersedes" as const, to: known }];
-    await store.baton("branch", "create", "try", "--as", "ada");
     let secret = "";
     {
       await using hub = await store.open();
-      const branch = await (await hub.agent("ada")).on("try");
+      const ada = await hub.agent("ada");
+      const known = await ada.remember({ content: "Ten minutes." });
+      const relations = [{ kind: "supersedes" as const, to: known.id }];
+      const branch = await ada.branch("try");
       secret = (await branch.remember({ content: "Five.", scope: "agent", relations })).id;
       await (await hub.agent("ben")).remember({ content: "Twenty.", relations });
     }
@@ -94,7 +101,7 @@ describe("baton branch", () => {
   it("is given up with a reason, and names the one that may have been meant [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    await store.baton("branch", "create", "try", "--as", "ada");
+    await branched(store, "try");
     const wrong = await store.baton("branch", "abandon", "tri", "--as", "ada", "--reason", "No.");
     expect(wrong.code).toBe(ERROR_CODES.unknown_branch.exit);
     expect(wrong.stderr).toContain('Did you mean "try"?');
@@ -111,7 +118,7 @@ describe("what to do about a mistake", () => {
   it("is said in the words of the command line [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    await store.baton("branch", "create", "try", "--as", "ada");
+    await branched(store, "try");
     for (const [words, hint] of [
       [["branch", "diff", "other"], "Begin it first: baton branch create other --as <agent>"],
       [["branch", "create", "try", "--as", "ada"], "Go on with it (--branch try)"],
@@ -122,7 +129,7 @@ describe("what to do about a mistake", () => {
       [["handoff", "show", "nope"], "baton inbox"],
       [["recent", "--as-of", "nope"], "dlv_…"],
     ] as const) {
-      const { stderr } = await store.baton(...words);
+      const { stderr } = await store.batonHere(...words);
       expect(stderr, words.join(" ")).toContain(hint);
       expect(stderr, words.join(" ")).not.toMatch(/schema|agent\.|hub\./);
     }
@@ -131,9 +138,8 @@ describe("what to do about a mistake", () => {
   it.each(["branch", "trace"])(
     "baton %s --help shows the commands of that word alone",
     async (word) => {
-      using store = testStore();
       for (const words of [[word], [word, "--help"], ["help", word]]) {
-        const { code, stdout } = await store.baton(...words);
+        const { code, stdout } = await batonHere(...words);
         expect(code).toBe(0);
         expect(stdout).toContain(`baton ${word} list`);
         expect(stdout).toContain(`baton help ${word} <command>`);
@@ -147,7 +153,7 @@ describe("work on a branch", () => {
   it("is merged when it is completed, and says so [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    await store.baton("branch", "create", "run-1", "--as", "ada");
+    await branched(store, "run-1");
     const send = ["handoff", "send", "Try it", "--as", "ada", "--to", "ben"];
     await store.baton(...send, "--branch", "run-1", "--merge-on-complete");
     const accepted = await store.baton("accept", "--as", "ben", "--json");

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { ROOT } from "../support/run-script.ts";
-import { baton, testStore, withHandoff } from "./baton.ts";
+import { baton, batonHere, testStore, withHandoff } from "./baton.ts";
 
 const MISTAKE = ERROR_CODES.invalid_input.exit;
 
@@ -22,18 +22,18 @@ const LISTING = preload(
 
 describe("baton", () => {
   it.each([[], ["help"], ["--help"], ["-h"]])("shows every command: %s", async (...words) => {
-    const { code, stdout, stderr } = await baton(words);
+    const { code, stdout, stderr } = await batonHere(...words);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const { name } of COMMANDS) expect(stdout).toContain(`baton ${name}`);
   });
 
   it("shows the commands of a word, and loads no others", async () => {
-    const { code, stdout } = await baton(["dead"], { node: ["--import", LISTING] });
+    const { code, stdout } = await baton(["dead"]);
     expect(code).toBe(0);
     for (const verb of ["list", "show", "redrive", "discard"]) {
       expect(stdout).toContain(`baton dead ${verb}`);
     }
-    expect((await baton(["help", "dead"])).stdout).toBe(stdout);
+    expect((await batonHere("help", "dead")).stdout).toBe(stdout);
     const { stderr } = await baton(["dead", "list", "--help"], { node: ["--import", LISTING] });
     expect(stderr).toContain("commands/dead.ts");
     expect(stderr).not.toMatch(/node_modules|open-hub|commands\/(?!dead)/);
@@ -42,7 +42,7 @@ describe("baton", () => {
   it.each(["context", "failure", "ledger", "demo"])(
     "shows what else begins with a word that is a command itself: %s",
     async (word) => {
-      const { code, stdout } = await baton([word, "--help"]);
+      const { code, stdout } = await batonHere(word, "--help");
       expect(code).toBe(0);
       expect(stdout).toContain(`Usage  baton ${word}`);
       const others = COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
@@ -100,7 +100,7 @@ describe("a mistake on the command line", () => {
     [["ledger", "relase", "auth", "--reason", "x"], "relase", "Did you mean baton ledger release?"],
     [["demo", "tem"], "tem", "Did you mean baton demo team?"],
   ])("is told with the word that was meant: %s", async (words, place, hint) => {
-    const { code, stdout, stderr } = await baton(words);
+    const { code, stdout, stderr } = await batonHere(...words);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
     const { path, hint: told } = words.includes("--json") ? JSON.parse(stderr) : readError(stderr);
     expect(path).toBe(place);
@@ -124,9 +124,11 @@ describe("a mistake on the command line", () => {
 
 describe("an error of the library", () => {
   it("exits with its code of the table", async () => {
-    const unsupported = await baton(["agents", "--store", "carrier-pigeon:"]);
+    const [unsupported, foreign] = await Promise.all([
+      baton(["agents", "--store", "carrier-pigeon:"]),
+      baton(["agents", "--store", `sqlite:${join(ROOT, "package.json")}`]),
+    ]);
     expect(unsupported.code).toBe(ERROR_CODES.store_unsupported.exit);
-    const foreign = await baton(["agents", "--store", `sqlite:${join(ROOT, "package.json")}`]);
     expect(foreign.code).toBe(ERROR_CODES.store_corrupt.exit);
   });
 
@@ -141,10 +143,16 @@ describe("an error of the library", () => {
 
 describe("output", () => {
   it("has colours only where they are wanted", async () => {
-    const env = (extra: Record<string, string>) => baton(["nope"], { env: extra });
-    expect((await env({})).stderr).not.toContain("\u001b");
-    expect((await env({ FORCE_COLOR: "1" })).stderr).toContain("\u001b[31m");
-    expect((await env({ NO_COLOR: "1" })).stderr).not.toContain("\u001b");
+    const env = async (extra: Record<string, string>) =>
+      (await baton(["nope"], { env: extra })).stderr;
+    const [piped, forced, without] = await Promise.all([
+      env({}),
+      env({ FORCE_COLOR: "1" }),
+      env({ NO_COLOR: "1" }),
+    ]);
+    expect(piped).not.toContain("\u001b");
+    expect(forced).toContain("\u001b[31m");
+    expect(without).not.toContain("\u001b");
   });
 
   it("may be closed early by its reader", async () => {

@@ -13,7 +13,7 @@ import {
 import { testSchema } from "../support/postgres/schema.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
+import { baton, batonHere, type TestStore, testStore, withHandoff } from "./baton.ts";
 
 const LOOKING = [
   ["line", "auth"],
@@ -91,10 +91,16 @@ describe("baton recent", () => {
       const { stdout } = await store.baton("recent", "--json", ...args);
       return (JSON.parse(stdout) as { type: string }[]).map(({ type }) => type);
     };
-    expect(await types()).toEqual(["handoff", "plan"]);
-    expect(await types("--type", "plan")).toEqual(["plan"]);
-    expect(await types("--task=other")).toEqual([]);
-    expect(await types("--agent", "plan-bot", "--limit", "1")).toEqual(["handoff"]);
+    const [all, plans, ofOther, one] = await Promise.all([
+      types(),
+      types("--type", "plan"),
+      types("--task=other"),
+      types("--agent", "plan-bot", "--limit", "1"),
+    ]);
+    expect(all).toEqual(["handoff", "plan"]);
+    expect(plans).toEqual(["plan"]);
+    expect(ofOther).toEqual([]);
+    expect(one).toEqual(["handoff"]);
     const [newest] = JSON.parse((await store.baton("recent", "--json")).stdout) as { id: string }[];
     expect(await types("--before", newest?.id ?? "")).toEqual(["plan"]);
   });
@@ -169,7 +175,7 @@ describe("baton schema", () => {
     await using hub = await store.open();
     const [step] = await hub.line("auth");
     for (const version of ENVELOPE_VERSIONS) {
-      const { code, stdout } = await baton(["schema", "envelope", "--version", version]);
+      const { code, stdout } = await batonHere("schema", "envelope", "--version", version);
       expect(code).toBe(0);
       const schema = JSON.parse(stdout);
       expect(schema).toEqual(envelopeJsonSchema(version));
@@ -223,11 +229,11 @@ describe("every command", () => {
 
   it.each(LOOKING)("that looks makes no store: %s", async (...words) => {
     using folder = temporaryFolder();
-    const { code, stderr } = await baton([
+    const { code, stderr } = await batonHere(
       ...words,
       "--store",
       `sqlite:${folder.file("no/hub.db")}`,
-    ]);
+    );
     expect(code).toBe(ERROR_CODES.store_missing.exit);
     expect(stderr).toContain("There is no store at");
     expect(existsSync(folder.file("no"))).toBe(false);
@@ -235,21 +241,30 @@ describe("every command", () => {
 
   it.each(LOOKING)("that looks makes no store in a database either: %s", async (...words) => {
     await using schema = testSchema();
-    const { code, stderr } = await baton([...words, "--store", schema.address]);
+    const { code, stderr } = await batonHere(...words, "--store", schema.address);
     expect(stderr).toContain("there is no store yet");
     expect(code).toBe(ERROR_CODES.store_missing.exit);
     const made = "select 1 from information_schema.schemata where schema_name = $1";
     expect(await schema.query(made, [schema.schema])).toEqual([]);
   });
 
+  it("ends by itself when there is no store in the database", async () => {
+    await using schema = testSchema();
+    const { code, stderr } = await baton(["recent", "--store", schema.address]);
+    expect({ code, stderr }).toEqual({
+      code: ERROR_CODES.store_missing.exit,
+      stderr: expect.stringContaining("there is no store yet"),
+    });
+  });
+
   it.each(COMMANDS)("says what it takes: $name", async ({ name, args, options, summary }) => {
     const words = name.split(" ");
-    const { code, stdout } = await baton([...words, "--help"]);
+    const { code, stdout } = await batonHere(...words, "--help");
     expect(code).toBe(0);
     expect(stdout).toContain(summary);
     for (const argument of args) expect(stdout).toContain(`<${argument.name}>`);
     for (const option of Object.keys(options)) expect(stdout).toContain(`--${option}`);
-    expect((await baton(["help", ...words])).stdout).toBe(stdout);
+    expect((await batonHere("help", ...words)).stdout).toBe(stdout);
   });
 
   it("that shows data knows --json", () => {

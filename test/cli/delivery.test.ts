@@ -1,9 +1,10 @@
 /** Delivery from the command line: every step is a process of its own, on one file. */
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Draft, ERROR_CODES } from "../../src/index.ts";
+import type { Run } from "../support/run-script.ts";
+import { until } from "../support/until.ts";
 import { type TestStore, team, testStore } from "./baton.ts";
 
 const exitOf = (code: keyof typeof ERROR_CODES): number => ERROR_CODES[code].exit;
@@ -16,8 +17,10 @@ async function data<T>(store: TestStore, ...args: string[]): Promise<T> {
 }
 
 /** The error a command failed with, and that its exit code is the table's. */
-async function refusal(store: TestStore, ...args: string[]) {
-  const { code, stdout, stderr } = await store.baton(...args, "--json");
+const refusal = async (store: TestStore, ...args: string[]) =>
+  errorOf(await store.baton(...args, "--json"));
+
+function errorOf({ code, stdout, stderr }: Run) {
   const error = JSON.parse(stderr) as { code: keyof typeof ERROR_CODES; hint: string };
   expect({ code, stdout }).toEqual({ code: exitOf(error.code), stdout: "" });
   return error;
@@ -154,7 +157,8 @@ describe("baton handoff send", () => {
   ])("says what is wrong, with the word that was meant: %s", async (words, path, hint) => {
     using store = testStore();
     await team(store);
-    const error = await refusal(store, "handoff", "send", "x", "--as", "ada", ...words);
+    const send = ["handoff", "send", "x", "--as", "ada", ...words, "--json"];
+    const error = errorOf(await store.batonHere(...send));
     expect(error).toMatchObject({ path });
     expect(error.hint).toContain(hint);
   });
@@ -169,7 +173,7 @@ describe("baton handoff show", () => {
     expect((await show()).delivery).toMatchObject({ state: "ready", seenAt: 0, acceptedAt: 0 });
     const first = await accept(store, "ben");
     await store.baton("fail", first.handle, "no compiler", "--attempted", "make");
-    const { handle } = await accept(store, "ben", "--wait", "5s");
+    const { handle } = await accept(store, "ben", "--wait", "1m");
     expect((await show()).delivery).toMatchObject({ state: "accepted", settledAt: 0 });
     await store.baton("complete", handle, "It compiles");
     const { delivery, ...rest } = await show();
@@ -193,7 +197,7 @@ describe("baton handoff show", () => {
     using store = testStore();
     await team(store);
     const { id, handle } = await held(store);
-    const following = store.baton("handoff", "show", id, "--follow", "--timeout", "20s", "--json");
+    const following = store.baton("handoff", "show", id, "--follow", "--timeout", "2m", "--json");
     await store.baton("complete", handle);
     const { code, stdout } = await following;
     expect(code).toBe(0);
@@ -313,7 +317,8 @@ describe("work by its handle", () => {
     using store = testStore();
     await team(store);
     const { handle, id } = await held(store);
-    await sleep(5); // Later than the acceptance.
+    const heldSince = Date.now();
+    await until("a later millisecond than the acceptance's", () => Date.now() > heldSince);
     expect(await sent(store, { intent: "Do it better" })).toBe(id);
     const error = await refusal(store, "complete", handle, "Done");
     expect(error.code).toBe("not_open");
@@ -359,8 +364,14 @@ describe("work by its handle", () => {
     using store = testStore();
     await team(store);
     await sent(store);
-    const { handle } = await accept(store, "ben", "--lease", "100ms");
-    await sleep(150);
+    const { handle, delivery } = await accept(store, "ben", "--lease", "100ms");
+    {
+      await using hub = await store.open();
+      await until("its lease has run out", async () => {
+        const { leaseUntil } = (await hub.delivery(delivery.id)).delivery;
+        return Date.now() > leaseUntil;
+      });
+    }
     const next = await accept(store, "ben");
     expect(next.handle).not.toBe(handle);
     const { code, stdout } = await store.baton("note", handle, "Late", "--as", "ben", "--json");

@@ -1,7 +1,7 @@
 /** A person as receiver, at a command line: approves, answers, edits, rejects. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type Draft, ERROR_CODES } from "../../src/index.ts";
+import { type Draft, ERROR_CODES, openHub } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
 import { type TestStore, team, testStore } from "./baton.ts";
 
 /** A handoff to pat, and its delivery's id. */
@@ -18,6 +18,7 @@ async function stateOf(store: TestStore, id: string) {
   return await hub.delivery(id); // Before it closes.
 }
 
+const HOUR_MS = 3_600_000;
 const APPROVAL = { name: "verdict", type: "approval", criteria: ["the tests pass"] };
 
 describe("a person", () => {
@@ -159,15 +160,18 @@ describe("a person", () => {
 
   it("is held to a deadline, and reminded, as an agent is [DLV-17]", async () => {
     using store = testStore();
-    const id = await asked(store, { policy: { remindMs: 30, deadlineMs: 4_000 } });
-    await sleep(100);
-    await using hub = await store.open();
+    await team(store);
+    // Two hours ago: by now the deadline is over.
+    const clock = new VirtualClock(Date.now() - 2 * HOUR_MS);
+    await using hub = await openHub(store.address, { clock });
+    const policy = { remindMs: 60_000, deadlineMs: HOUR_MS };
+    const ada = await hub.agent("ada");
+    const { id } = await ada.handoff({ to: "pat", task: "release", intent: "Ship it?", policy });
+    clock.advance(90_000);
     await hub.carryOut();
-    const kinds = async () => (await hub.events()).map(({ kind }) => kind);
-    expect(await kinds()).toContain("reminded");
-    await sleep((await hub.delivery(id)).delivery.deadline - Date.now() + 5);
+    expect((await hub.events()).map(({ kind }) => kind)).toContain("reminded");
     const late = await store.baton("approve", id, "--as", "pat");
     expect(late.code).toBe(ERROR_CODES.not_open.exit);
-    expect((await hub.delivery(id)).delivery.state).toBe("expired");
+    expect((await stateOf(store, id)).delivery.state).toBe("expired");
   });
 });
