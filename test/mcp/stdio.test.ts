@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
 import { baton } from "../cli/baton.ts";
 import { throughHub } from "./listen.ts";
-import { call, clientOf, connected, MAIN, overStdio } from "./support.ts";
+import { call, clientOf, clockBehind, connected, MAIN, overStdio } from "./support.ts";
 
 const ERA = "2026-07-28";
 const PATH = process.env["PATH"] ?? "";
@@ -162,8 +162,10 @@ describe("the process", { timeout: 120_000 }, () => {
 
   it("releases nothing when it ends: the work goes to the next session, with its notes", async () => {
     const address = freshAddress();
-    const ada = await overStdio(address, "ada", ERA);
-    const first = await overStdio(address, "ben", ERA);
+    // Ten minutes ago: by now the lease has run out.
+    const earlier = ["--import", clockBehind(600_000)];
+    const ada = await overStdio(address, "ada", ERA, earlier);
+    const first = await overStdio(address, "ben", ERA, earlier);
     await call(ada, "hand_off", { to: "ben", task: "page", intent: "Write it" });
     const { handle, handoff } = await call(first, "accept");
     await call(first, "update", { handle, action: "note", text: "The outline is in docs/." });

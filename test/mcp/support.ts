@@ -28,10 +28,21 @@ export async function connected(client: Client, transport: Transport): Promise<C
   return client;
 }
 
-/** A process of its own, `baton mcp`, that is ended with the test. */
-export async function overStdio(address: string, agent: string, era: Era): Promise<Client> {
+/** For `node --import`: a process whose clock is behind by so many milliseconds. */
+export const clockBehind = (ms: number): string =>
+  `data:text/javascript,${encodeURIComponent(`
+    const { now } = Date;
+    Date.now = () => now() - ${ms};`)}`;
+
+/** A process of its own, `baton mcp`, that is ended with the test; `node` is for Node itself. */
+export async function overStdio(
+  address: string,
+  agent: string,
+  era: Era,
+  node: readonly string[] = [],
+): Promise<Client> {
   const client = clientOf(era);
-  const args = [MAIN, "mcp", "--as", agent, "--store", address];
+  const args = [...node, MAIN, "mcp", "--as", agent, "--store", address];
   const transport = new StdioClientTransport({
     command: process.execPath,
     args,
