@@ -1,4 +1,6 @@
 /** The tools one by one: what they say of themselves, what they refuse, what they leave out, what they fence. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { exactly } from "../../src/context/tokens.ts";
@@ -6,6 +8,7 @@ import type { Hub } from "../../src/index.ts";
 import { Held } from "../../src/mcp/held.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
 import { contents, open } from "../behaviour/support.ts";
+import { until } from "../support/until.ts";
 import { throughHub } from "./listen.ts";
 import { call, ERAS, type Era, overHttp, refused } from "./support.ts";
 
@@ -499,6 +502,15 @@ it("the notice on fenced text is in what every model is told first", async () =>
   expect(ada.getInstructions()?.length).toBeLessThan(2_000);
 });
 
+/** The connection of the next request that a server of this process receives. */
+function nextRequest(): Promise<Socket> {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const notice = (message: unknown): void => resolve((message as { socket: Socket }).socket);
+  subscribe("http.server.request.start", notice);
+  onTestFinished(() => void unsubscribe("http.server.request.start", notice));
+  return promise;
+}
+
 describe.each(ERAS)("a caller that is gone, %s", (era) => {
   it("is given nothing that it waited for [OPS-7]", async () => {
     const { url, close } = await throughHub();
@@ -506,18 +518,21 @@ describe.each(ERAS)("a caller that is gone, %s", (era) => {
     const ada = await overHttp(url, "ada", era);
     const ben = await overHttp(url, "ben", era);
     const gone = new AbortController();
+    const arrived = nextRequest();
     const waiting = ben.callTool(
       { name: "accept", arguments: { wait_seconds: 20 } },
       { signal: gone.signal },
     );
     const ended = expect(waiting).rejects.toThrow();
-    await call(ben, "catch_up"); // The other call has come by now.
+    const connection = await arrived;
     gone.abort();
     await ended;
     await ben.close();
-    await expect
-      .poll(async () => (await fetch(new URL("/metrics", url))).text(), { timeout: 10_000 })
-      .toContain("baton_http_requests_under_way 1\n"); // Which is this one.
+    await until("the hub knows that the caller is gone", () => connection.closed);
+    await until("no call is under way but the one that asks", async () => {
+      const metrics = await (await fetch(new URL("/metrics", url))).text();
+      return metrics.includes("baton_http_requests_under_way 1\n");
+    });
     const { handoff } = await call(ada, "hand_off", { to: "ben", task: "late", intent: "Do it" });
     const again = await overHttp(url, "ben", era);
     const work = await call(again, "accept", { wait_seconds: 10 });
