@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Hub, Work } from "../../src/index.ts";
 import { refusal } from "../behaviour/support.ts";
 import { startChild } from "../support/child.ts";
+import { until } from "../support/until.ts";
 import { open, serveHere } from "./support.ts";
 
 async function scene() {
@@ -10,7 +11,15 @@ async function scene() {
   const [hub, other] = [await open(address), await open(address)];
   const planner = await other.agent("planner", { role: "planner" });
   const coder = await hub.agent("coder", { role: "coder" });
-  return { hub, other, planner, coder };
+  return { address, hub, other, planner, coder };
+}
+
+/** Waits until the hub has so many calls that it has not answered yet, besides this question. */
+async function underWay(address: string, calls: number): Promise<void> {
+  await until(`${calls} calls under way`, async () => {
+    const metrics = await (await fetch(`${address}/metrics`)).text();
+    return metrics.includes(`baton_http_requests_under_way ${calls + 1}\n`);
+  });
 }
 
 /** Sent when nobody waits any more, it is there for whoever asks next, untried. */
@@ -24,10 +33,10 @@ async function isFree(other: Hub): Promise<void> {
 
 describe("a hub over HTTP that is closed", () => {
   it("ends its inboxes and waits, and leaves nothing claimed [OPS-5]", async () => {
-    const { hub, other, coder } = await scene();
+    const { address, hub, other, coder } = await scene();
     const next = coder.inbox().next();
     const accepted = coder.accept({ wait: true });
-    await coder.recent(); // Both have been asked for by now.
+    await underWay(address, 2);
     await hub.close();
     expect(await next).toEqual({ done: true, value: undefined });
     expect(await accepted).toBeUndefined();
@@ -35,9 +44,10 @@ describe("a hub over HTTP that is closed", () => {
   });
 
   it("tells whoever waits for a handoff's end that it was closed [OPS-5]", async () => {
-    const { hub, coder } = await scene();
+    const { address, hub, coder } = await scene();
     const sent = await coder.handoff({ to: "planner", task: "t", intent: "Go" });
     const ended = refusal(sent.completed());
+    await underWay(address, 1);
     await hub.close();
     expect((await ended).code).toBe("store_closed");
   });
@@ -165,16 +175,25 @@ describe("whoever stops waiting", () => {
   });
 
   it("is given nothing any more, and holds nothing [OPS-5]", async () => {
-    const { other, coder } = await scene();
-    for (const end of [
-      (signal: AbortSignal) => coder.inbox({ signal }).next(),
+    const { address, other, planner, coder } = await scene();
+    const receiver = await other.agent("coder");
+    for (const wait of [
+      async (signal: AbortSignal) => (await coder.inbox({ signal }).next()).value,
       (signal: AbortSignal) => coder.accept({ wait: true, signal }),
     ]) {
       const controller = new AbortController();
-      const waiting = end(controller.signal);
-      await coder.recent();
+      const waiting = wait(controller.signal);
+      await underWay(address, 1);
       controller.abort();
-      await waiting;
+      // The hub may still be waiting for it, and take this one: then it is put back, not handed out.
+      const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
+      expect(await waiting).toBeUndefined();
+      const work = await receiver.accept({ wait: true });
+      expect(work?.id).toBe(sent.id);
+      const attempts = await other.attempts(sent.id);
+      expect(attempts.filter(({ outcome }) => outcome !== "released")).toEqual([]);
+      await work?.complete();
+      await underWay(address, 0);
       await isFree(other);
     }
   });

@@ -1,16 +1,8 @@
 /** Answers that get lost on the way: what was carried out is not carried out again, and is told all the same. */
-import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent, Hub, Work } from "../../src/index.ts";
-import { tempFolder } from "../behaviour/support.ts";
-import {
-  kill,
-  type LossyNetwork,
-  lossyNetwork,
-  open,
-  serveElsewhere,
-  serveHere,
-} from "./support.ts";
+import { until } from "../support/until.ts";
+import { type LossyNetwork, lossyNetwork, open, RestartableHub, serveHere } from "./support.ts";
 
 describe("an answer that got lost", () => {
   let hub: Hub;
@@ -76,21 +68,25 @@ describe("an answer that got lost", () => {
 });
 
 /** The hub dies with the answer: what it remembered of the call dies with it, what it stored does not. */
-describe("an answer that got lost with the hub", { timeout: 60_000 }, () => {
+describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
+  let served: RestartableHub;
+  beforeAll(async () => {
+    served = await RestartableHub.start();
+  }, 120_000);
+  afterAll(() => served[Symbol.asyncDispose]());
+
   async function scene() {
-    const file = join(tempFolder(), "hub.db");
-    const served = await serveElsewhere(file);
-    const network = await lossyNetwork(served.address);
-    const hub = await open(network.address);
+    const { network } = served;
+    const hub = await served.open();
     const planner = await hub.agent("planner", { role: "planner" });
     const coder = await hub.agent("coder", { role: "coder" });
     /** Carries a call out whose answer is lost, with the hub that gave it. */
     const lose = async <T>(text: string, call: () => Promise<T>): Promise<T> => {
+      const before = network.lost;
       network.loseAnswerTo(text);
       const answer = call();
-      while (network.lost === 0) await new Promise((done) => setTimeout(done, 1));
-      await kill(served);
-      await serveElsewhere(file, served.port);
+      await until("an answer is lost", () => network.lost > before);
+      await served.restart();
       return answer;
     };
     return { hub, planner, coder, lose };

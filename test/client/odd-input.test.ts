@@ -1,5 +1,5 @@
 /** What is no input at all is refused over HTTP by the same codes as in the hub's own process. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Work } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open-hub.ts";
 import { servedBy } from "../behaviour/served.ts";
@@ -11,6 +11,10 @@ describe("what is no input", () => {
     async (odd) => {
       const here = await openLocalHub("memory:");
       const there = await servedBy(here);
+      onTestFinished(async () => {
+        await there.close();
+        await here.close();
+      });
       await here.agent("coder", { role: "coder" });
       const codes: unknown[][] = [];
       for (const hub of [here, there]) {

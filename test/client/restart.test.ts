@@ -1,24 +1,22 @@
-/** A hub that is killed and comes back, on the same file and port: whoever waits on it goes on waiting. */
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+/** A hub that is killed and comes back, on the same file and address: whoever waits on it goes on waiting. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Work } from "../../src/index.ts";
-import { tempFolder } from "../behaviour/support.ts";
-import { kill, open, serveElsewhere } from "./support.ts";
+import { RestartableHub } from "./support.ts";
+
+let served: RestartableHub;
+beforeAll(async () => {
+  served = await RestartableHub.start();
+}, 120_000);
+afterAll(() => served[Symbol.asyncDispose]());
 
 async function scene() {
-  const file = join(tempFolder(), "hub.db");
-  const served = await serveElsewhere(file);
-  const hub = await open(served.address);
+  const hub = await served.open();
   const planner = await hub.agent("planner", { role: "planner" });
   const coder = await hub.agent("coder", { role: "coder" });
-  const restart = async () => {
-    await kill(served);
-    return serveElsewhere(file, served.port);
-  };
-  return { hub, planner, coder, restart };
+  return { hub, planner, coder, restart: () => served.restart() };
 }
 
-describe("a hub that was killed and comes back", { timeout: 60_000 }, () => {
+describe("a hub that was killed and comes back", { timeout: 180_000 }, () => {
   it("has its inboxes read on, and loses nothing that was sent [OPS-5]", async () => {
     const { planner, coder, restart } = await scene();
     const inbox = coder.inbox();
