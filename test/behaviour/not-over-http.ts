@@ -3,7 +3,7 @@
  * Everything else runs there as on every store. test/client/not-over-http.test.ts holds that each of
  * these is a test there is.
  */
-import { beforeEach } from "vitest";
+import type { TestContext } from "vitest";
 
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   "an agent's key never travels: what is signed is signed where the store is": [
@@ -57,10 +57,11 @@ export const NOT_OVER_HTTP: ReadonlyMap<string, string> = new Map(
 export const plainTitle = (title: string): string =>
   title.replace(/ \[[A-Z0-9, -]+\]$/, "").replace(/(: | on )http$/, "");
 
-beforeEach(({ task, skip }) => {
+/** Before each test (setup.ts): leaves out what is listed here. */
+export function skipOverHttp({ task, skip }: TestContext): void {
   const names = [task.name];
   for (let suite = task.suite; suite !== undefined; suite = suite.suite) names.push(suite.name);
   if (!names.some((name) => /\bhttp\b/.test(name))) return;
   const reason = NOT_OVER_HTTP.get(plainTitle(task.name));
   if (reason !== undefined) skip(reason);
-});
+}

@@ -17,7 +17,6 @@ import {
   type Work,
 } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
-import "./not-over-http.ts";
 import { reusableSchema } from "../support/postgres/schema.ts";
 import { isServed, openServed, servedAddress } from "./served.ts";
 
