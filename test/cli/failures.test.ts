@@ -40,22 +40,23 @@ describe("baton failure", () => {
     const page = await store.baton("failure", "--limit", "1");
     expect(page.stdout).toContain("There may be more: --limit 2");
     expect((await store.baton("failure", "--task", "other")).stdout).toContain("Nothing failed");
-  }, 60_000);
+  }, 240_000);
 
   it("decides, and tells whoever decides again that it was [CRD-4]", async () => {
     using store = testStore();
     const id = await withFailure(store);
     const why = ["--reason", "She knows the data"];
-    const denied = await store.baton("failure", "decide", id, "retry", ...why, "--as", "ben");
+    const decide = (...words: string[]) =>
+      store.batonHere("failure", "decide", id, ...words, ...why);
+    const denied = await decide("retry", "--as", "ben");
     expect(denied.code).toBe(77);
     expect(denied.stderr).toContain("baton agent add ben --role coordinator");
-    const typo = await store.baton("failure", "decide", id, "rerout", ...why, "--as", "carl");
+    const typo = await decide("rerout", "--as", "carl");
     expect(typo.stderr).toContain("reroute");
-    const nowhere = await store.baton("failure", "decide", id, "reroute", ...why, "--as", "carl");
+    const nowhere = await decide("reroute", "--as", "carl");
     expect(nowhere.code).toBe(64);
     expect(nowhere.stderr).toContain("Say --to <agent> or --to role:<role>.");
-    const late = [...why, "--delay", "5m", "--as", "carl"];
-    const paused = await store.baton("failure", "decide", id, "abort", ...late);
+    const paused = await decide("abort", "--delay", "5m", "--as", "carl");
     expect(paused.stderr).toContain("delayMs: goes with retry and reroute only");
     const to = ["--to", "dora", "--as", "carl"];
     const done = await store.baton("failure", "decide", id, "reroute", ...why, ...to);
@@ -65,7 +66,7 @@ describe("baton failure", () => {
     expect(again.stdout).toMatch(/decided before +reroute to dora, by carl/);
     expect((await store.baton("failure", "--undecided")).stdout).toContain("Nothing failed");
     expect((await store.baton("failure")).stdout).toMatch(/decided +reroute to dora, by carl/);
-  }, 60_000);
+  }, 240_000);
 
   it("says so where a coordinator looks, and how to go on [CRD-4]", async () => {
     using store = testStore();
@@ -89,7 +90,7 @@ describe("baton failure", () => {
     )[0];
     const failed = await store.baton("fail", handle, "Still not", "--permanent");
     expect(failed.stdout).toContain(`whoever decides was told: baton failure show ${id}`);
-  }, 60_000);
+  }, 240_000);
 
   it("makes, lists and drops rules [CRD-4]", async () => {
     using store = testStore();
@@ -115,5 +116,5 @@ describe("baton failure", () => {
     expect((await store.baton("failure", "rule", "type", "--drop")).stderr).toContain("types");
     await store.baton(...rule, "--drop");
     expect((await store.baton("failure", "rule")).stdout).toContain("No rules");
-  }, 60_000);
+  }, 240_000);
 });

@@ -13,7 +13,7 @@ async function withNote(store: TestStore, content: string): Promise<string> {
 
 const idIn = (stdout: string): string => /^mem_\S+/.exec(stdout)?.[0] ?? "";
 
-describe("baton remember, search first", { timeout: 120_000 }, () => {
+describe("baton remember, search first", { timeout: 240_000 }, () => {
   it("says what was known, and how to put it right [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "The pool has 20 connections.");

@@ -40,7 +40,7 @@ describe("baton ledger", () => {
     expect(await hub.releasers()).toEqual([]);
     const both = await store.baton("ledger", "releasers", "lead", "--none");
     expect(both.code).toBe(64);
-  }, 60_000);
+  }, 240_000);
 
   it("takes something off with a reason, by who may [ENV-10]", async () => {
     using store = testStore();
@@ -73,5 +73,5 @@ describe("baton ledger", () => {
       constraints: [],
       released: [{ id, by: "planner" }],
     });
-  }, 60_000);
+  }, 240_000);
 });

@@ -18,7 +18,7 @@ async function poisoned(store: TestStore, { accepted = true } = {}) {
   return { lie: lie.id, near: near.id, delivery: work.id };
 }
 
-describe("baton impact", { timeout: 120_000 }, () => {
+describe("baton impact", { timeout: 240_000 }, () => {
   it("shows what came of a memory as a tree, with counts [MEM-16]", async () => {
     using store = testStore();
     const { lie, near, delivery } = await poisoned(store);
@@ -63,7 +63,7 @@ describe("baton impact", { timeout: 120_000 }, () => {
   });
 });
 
-describe("baton quarantine", { timeout: 120_000 }, () => {
+describe("baton quarantine", { timeout: 240_000 }, () => {
   it("says what it would do, does it, lists it and lifts it [MEM-16]", async () => {
     using store = testStore();
     const { lie, near, delivery } = await poisoned(store);
@@ -128,7 +128,10 @@ describe("baton quarantine", { timeout: 120_000 }, () => {
   it("warns whoever looks at the inbox or accepts afterwards [MEM-16]", async () => {
     using store = testStore();
     const { lie } = await poisoned(store, { accepted: false });
-    await store.baton("quarantine", lie, "--as", "ada", "--reason", "made up");
+    {
+      await using hub = await store.open();
+      await (await hub.agent("ada")).quarantine([lie], "made up");
+    }
     const warning = `Do not build on ${lie}: quarantined by ada: made up`;
     expect((await store.baton("inbox", "ben")).stdout).toContain(warning);
     expect((await store.baton("accept", "--as", "ben")).stdout).toContain(warning);
@@ -157,9 +160,10 @@ describe("baton quarantine", { timeout: 120_000 }, () => {
   ])("%j is refused with a hint, and changes nothing [MEM-16]", async ([words, message]) => {
     using store = testStore();
     await poisoned(store, { accepted: false });
-    const { code, stderr } = await store.baton(...words);
+    const { code, stderr } = await store.batonHere(...words);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
-    expect((await store.baton("quarantine", "--list")).stdout).toContain("Nothing is quarantined.");
+    await using hub = await store.open();
+    expect(await hub.quarantined()).toEqual([]);
   });
 });

@@ -4,16 +4,21 @@ import { team, testStore } from "./baton.ts";
 
 describe("baton reserve", () => {
   it("says what work is on; whoever accepts work on the same is told, also as data [CRD-7]", {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     using store = testStore();
     await team(store);
-    const send = (to: string, task: string, ...more: string[]) =>
-      store.baton("handoff", "send", "Go", "--as", "ada", "--to", to, "--task", task, ...more);
-    const sent = await send("ben", "auth", "--touches", "src/auth/**", "--touches", "db:users");
+    const sent = await store.baton(
+      ...["handoff", "send", "Go", "--as", "ada", "--to", "ben", "--task", "auth"],
+      ...["--touches", "src/auth/**", "--touches", "db:users"],
+    );
     expect(sent).toMatchObject({ code: 0, stderr: "" });
-    await send("cyd", "login", "--touches", "src/*/login.ts");
-    await send("cyd", "docs");
+    {
+      await using hub = await store.open();
+      const ada = await hub.agent("ada");
+      await ada.handoff({ to: "cyd", task: "login", intent: "Go", touches: ["src/*/login.ts"] });
+      await ada.handoff({ to: "cyd", task: "docs", intent: "Go" });
+    }
 
     const first = await store.baton("accept", "--as", "ben", "--json");
     const { handle, delivery, conflicts } = JSON.parse(first.stdout);

@@ -15,7 +15,7 @@ function at(address: string, env: Record<string, string> = {}) {
 }
 
 /** Commands run one after the other, each in a process: many seconds on a busy machine. */
-describe("baton start", { timeout: 120_000 }, () => {
+describe("baton start", { timeout: 240_000 }, () => {
   it("serves every command that is told its address, from registering to completing [OPS-7]", async () => {
     using store = testStore();
     await using hub = await startHub(store.address);

@@ -4,7 +4,7 @@ import { testStore } from "./baton.ts";
 
 describe("baton timeline", () => {
   it("tells the story of a task; a failure stands out, with who decided about it and why [CRD-5]", {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     using store = testStore();
     await using hub = await store.open();

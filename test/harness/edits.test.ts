@@ -5,6 +5,10 @@ import { diffOf } from "../../src/harness/setup/changes.ts";
 import { type Json, removeAt, setAt, valueAt } from "../../src/harness/setup/json-edit.ts";
 import { parseToml, TomlError, TomlTable, tomlAt } from "../../src/harness/setup/toml.ts";
 import { withBlock, withoutBlock } from "../../src/harness/setup/toml-block.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
+
+const seed = chosenSeed();
 
 const keys = fc.string({ minLength: 1, maxLength: 6 });
 const objects = fc.dictionary(keys, fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>, {
@@ -41,7 +45,7 @@ describe("a place of a JSON text", () => {
           expect(removeAt(set, path)).toBe(text);
         },
       ),
-      { numRuns: 500 },
+      { seed, numRuns: runs(500) },
     );
   });
 
@@ -204,6 +208,7 @@ describe("a difference", () => {
         expect(count("added") - count("removed")).toBe(after - before);
         if (old.join() === now.join()) expect(diff).toEqual([]);
       }),
+      { seed, numRuns: runs(100) },
     );
     const before = "1\n2\n3\n4";
     const after = "1\nx\n2\n4\ny";

@@ -28,7 +28,7 @@ const CASES = Object.entries(TRANSPORTS).flatMap(([transport, team]) =>
 
 describe.each(CASES)(
   "the official client over $transport, $era",
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   ({ era, team }) => {
     it("catches up, remembers, recalls, hands off, accepts and completes [OPS-7]", async () => {
       const { ada, ben } = await team(era);

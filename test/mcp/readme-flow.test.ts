@@ -15,7 +15,7 @@ import { startHub } from "../support/start-hub.ts";
 const USUAL = "http://127.0.0.1:4747";
 
 it("the page's program catches up, remembers, recalls, hands off, accepts and completes [OPS-7]", {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const folder = tempFolder();
   const hub = await startHub(`sqlite:${join(folder, "hub.db")}`);

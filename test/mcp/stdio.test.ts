@@ -49,7 +49,7 @@ const INITIALIZE = {
   },
 };
 
-describe("two shells and one file", { timeout: 120_000 }, () => {
+describe("two shells and one file", { timeout: 240_000 }, () => {
   it("hand a task to each other, with no server running [OPS-7]", async () => {
     const folder = tempFolder();
     const ada = await shell(folder, "ada");
@@ -106,7 +106,7 @@ describe("two shells and one file", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the process", { timeout: 120_000 }, () => {
+describe("the process", { timeout: 240_000 }, () => {
   it("registers who connects, and leaves the known as they are", async () => {
     const address = freshAddress();
     const hub = await open(address);

@@ -14,4 +14,4 @@ it("a failing test makes the run fail, also with the database server it brings",
   const run = await runScript(vitest, args, { env: { DATABASE_URL: "" } });
   expect(run.stdout).toContain("1 failed");
   expect(run.code).toBe(1);
-}, 120_000);
+}, 240_000);
