@@ -34,5 +34,5 @@ for (const { delivery, envelope } of await maria.waiting()) {
   await maria.approve(delivery.id, { comment: "Go, but not before 10." });
 }
 
-const answer = await request.completed({ timeoutMs: 5_000 });
+const answer = await request.completed({ timeoutMs: 30_000 });
 if (answer.kind === "completed") console.log(answer.result.outputs, answer.result.summary);

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBatonError, openHub } from "batonpass";
 
-await using hub = await openHub(undefined, { limits: { breakerMs: 400 } }); // else a minute
+await using hub = await openHub(undefined, { limits: { breakerMs: 2_000 } }); // else a minute
 const planner = await hub.agent("planner", { role: "planner" });
 const coder = await hub.agent("coder", { role: "coder" });
 let healthy = false;
@@ -13,7 +13,7 @@ let healthy = false;
 for (const task of ["one", "two", "three", "four"]) console.log(task, await tryIt(task));
 await show();
 
-await sleep(450);
+await sleep(2_100);
 healthy = true;
 console.log("five", await tryIt("five")); // the probe
 await show();

@@ -22,7 +22,7 @@ const ended = [
 
 for (const task of ["fix-login", "never-good-enough"]) {
   const sent = await planner.handoff({ to: "coder", task, intent: "Logins never fail silently" });
-  const end = await sent.completed({ line: true, timeoutMs: 5_000 }); // of the whole line
+  const end = await sent.completed({ line: true, timeoutMs: 30_000 }); // of the whole line
   for (const { envelope, deliveries } of await hub.line(task)) {
     console.log(`hop ${envelope.hop}: ${envelope.from.agent} → ${deliveries[0]?.receiver}`);
   }

@@ -4,7 +4,7 @@
  */
 import { isBatonError, openHub } from "batonpass";
 
-await using hub = await openHub(undefined, { limits: { leaseMs: 500 } }); // else a minute
+await using hub = await openHub(undefined, { limits: { leaseMs: 2_000 } }); // else a minute
 const planner = await hub.agent("planner", { role: "planner" });
 await hub.agent("coder", { role: "coder" });
 

@@ -21,7 +21,7 @@ const sent = await analyst.handoff({
 const heard = await sent.accepted(); // within 15 s, unless told otherwise
 console.log(heard.kind, "by", heard.delivery.holder);
 
-const answer = await sent.completed({ timeoutMs: 5_000 });
+const answer = await sent.completed({ timeoutMs: 30_000 });
 if (answer.kind !== "completed") throw new Error(`it was ${answer.kind}`);
 console.log("result:", answer.result.summary, answer.result.outputs);
 await receiving;

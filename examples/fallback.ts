@@ -10,7 +10,7 @@ export function askForReview(planner: Agent): Promise<Sent> {
     task: "review-17",
     intent: "No unreviewed change goes out",
     policy: {
-      acceptMs: 150, // how long a try waits for somebody to accept
+      acceptMs: 1_000, // how long a try waits for somebody to accept
       attempts: 2,
       backoff: { firstMs: 10, longestMs: 10 },
       fallback: ["backup"],
@@ -30,7 +30,7 @@ if (import.meta.main) {
 
   const sent = await askForReview(planner);
   const receiving = backup.accept({ wait: true });
-  const heard = await sent.accepted({ timeoutMs: 5_000 });
+  const heard = await sent.accepted({ timeoutMs: 30_000 });
   console.log(heard.kind, "by", heard.delivery.holder, "at try", heard.delivery.attempt);
   await using work = await receiving;
   if (work !== undefined) await review(work);

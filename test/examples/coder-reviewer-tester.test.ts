@@ -71,7 +71,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await played(store);
-  }, 60_000);
+  }, 240_000);
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
   it("hands the endpoint along: written, reviewed, mended, approved, tested; each with a typed payload [CRD-5]", async () => {
@@ -345,7 +345,7 @@ describe("npm run example -- coder-reviewer-tester", () => {
     await using hub = await openHub(store, { create: false });
     expect((await hub.verify()).problems).toEqual([]);
     expect((await hub.books()).byState).toMatchObject({ dead: 2, ready: 0, accepted: 0 });
-  }, 120_000);
+  }, 240_000);
 });
 
 const filesOf = (handler: string, test: string) => [

@@ -61,7 +61,8 @@ async function afterRunning(
   await look(hub, said);
 }
 
-describe("examples", () => {
+/** Most of them wait more than they compute: several at once. */
+describe("examples", { concurrent: true, timeout: 240_000 }, () => {
   it("are all listed here", () => {
     const examples = globSync("*.ts", { cwd: join(ROOT, "examples") });
     expect(examples.map((file) => file.replace(/\.ts$/, "")).sort()).toEqual(
