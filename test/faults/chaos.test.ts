@@ -2,11 +2,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testSchema } from "../support/postgres/schema.ts";
 import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type ChaosReport, chaosRun } from "./chaos/run.ts";
 
-const FOR_MS = 8_000;
-const PROCESSES = 6;
+const FOR_MS = runs(2_000);
+const TIMEOUT_MS = 240_000 + 2 * FOR_MS;
+/** Each of them is killed at least once. */
+const PROCESSES = 4;
+const LIFE_MS = 1_500;
+const KINDS = ["sent", "accepted", "completed", "failed", "expired"] as const;
 const seed = chosenSeed();
 
 describe.each(["sqlite", "postgres"])(`chaos on %s (BATON_SEED=${seed})`, (store) => {
@@ -16,10 +21,11 @@ describe.each(["sqlite", "postgres"])(`chaos on %s (BATON_SEED=${seed})`, (store
 
   beforeAll(async () => {
     const address = store === "sqlite" ? `sqlite:${folder.file("hub.db")}` : schema.address;
-    report = await chaosRun({ address, forMs: FOR_MS, processes: PROCESSES, seed });
+    const options = { forMs: FOR_MS, lifeMs: LIFE_MS, processes: PROCESSES, kinds: KINDS };
+    report = await chaosRun({ address, seed, ...options });
     const { kills, stops, redelivered, refused, deliveries } = report;
     console.log(`chaos on ${store}:`, { kills, stops, redelivered, refused, deliveries });
-  }, 120_000);
+  }, TIMEOUT_MS);
 
   afterAll(async () => {
     folder[Symbol.dispose]();
@@ -29,7 +35,7 @@ describe.each(["sqlite", "postgres"])(`chaos on %s (BATON_SEED=${seed})`, (store
   it("did enough to prove anything", () => {
     expect(report.kills).toBeGreaterThan(3);
     expect(report.redelivered).toBeGreaterThan(0);
-    for (const kind of ["sent", "accepted", "completed", "failed"]) {
+    for (const kind of KINDS) {
       expect(report.events[kind] ?? 0, kind).toBeGreaterThan(0);
     }
   });

@@ -1,24 +1,40 @@
 /**
  * One of a crowd on one store: loads everything, waits for the start with the others, does its part,
- * and says what it was told. `crowd-child.ts <part> <address> <start file> <name> [hubs]`
+ * and says what it was told. `crowd-child.ts <part> <address> <start file> <name> <hubs> <share>`
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, type Hub, openHub, type Work } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";
-import { APPENDS, CALLERS, type CrowdFact, type CrowdPart, HANDOFFS } from "./crowd-facts.ts";
+import {
+  APPENDS,
+  CALLERS,
+  type CrowdFact,
+  type CrowdPart,
+  FIRST,
+  HANDOFFS,
+  laterStart,
+} from "./crowd-facts.ts";
 
 /** Looks in vain after which a racer asks whether everything is done. */
 const LOOKS = 8;
 
-const [part = "", address = "", start = "", name = "", hubs = "1"] = process.argv.slice(2);
+const [part = "", address = "", start = "", name = "", hubs, share] = process.argv.slice(2);
 const say = (fact: CrowdFact): void => sayLine(fact);
-const parts: Record<CrowdPart, (hub: Hub) => Promise<void>> = { open, append, race };
+const parts: Record<CrowdPart, (hub: Hub) => Promise<void>> = {
+  open,
+  append,
+  race,
+  "open-append": openAppend,
+};
+
+/** How many this process has accepted. */
+let taken = 0;
 
 /** Who races or appends is ready when it has opened; who opens begins with the others. */
-const opened = part === "open" ? undefined : await openHub(address);
+const opened = part.startsWith("open") ? undefined : await openHub(address);
 say({ kind: "ready" });
-while (!existsSync(start)) await sleep(1);
+await fileExists(start);
 await Promise.all(Array.from({ length: Number(hubs) }, doPart));
 
 async function doPart(): Promise<void> {
@@ -34,6 +50,19 @@ async function open(hub: Hub): Promise<void> {
   const agent = await hub.agent(name, { role: "opener" });
   const { id, seq } = await agent.remember({ content: `${name} was here` });
   say({ kind: "remembered", id, seq });
+}
+
+/** Begins to append when all have opened. */
+async function openAppend(hub: Hub): Promise<void> {
+  await open(hub);
+  if (name === FIRST) await hub.agent("reader", { role: "reader" });
+  say({ kind: "opened" });
+  await fileExists(laterStart(start));
+  await append(hub);
+}
+
+async function fileExists(file: string): Promise<void> {
+  while (!existsSync(file)) await sleep(2);
 }
 
 /** Several callers at once, as in a program with several agents. */
@@ -70,8 +99,10 @@ async function firstOffer(agent: Agent): Promise<Work | undefined> {
   return undefined;
 }
 
+/** A process that has its share takes no more until every other one has its own. */
 async function untilDone(hub: Hub, take: () => Promise<Work | undefined>): Promise<void> {
   for (let looks = 0; ; ) {
+    if (taken >= Number(share)) await fileExists(laterStart(start));
     const work = await take();
     if (work === undefined) {
       looks++;
@@ -80,6 +111,7 @@ async function untilDone(hub: Hub, take: () => Promise<Work | undefined>): Promi
       continue;
     }
     looks = 0;
+    taken++;
     const { id: delivery, attempt } = work;
     say({ kind: "accepted", delivery, attempt });
     // Every third delivery is given back once, so that second tries are raced for too.

@@ -4,7 +4,7 @@
  * taken over, and the books are audited. Shared by the test and by `npm run chaos`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, type Hub, isBatonError, openHub } from "../../../src/index.ts";
+import { type Agent, type EventKind, type Hub, isBatonError, openHub } from "../../../src/index.ts";
 import { type Child, startChild } from "../../support/child.ts";
 import { type Random, randomFrom } from "../../support/random.ts";
 import { type Audit, audit } from "./audit.ts";
@@ -12,6 +12,8 @@ import { AGENTS, CHAOS_LIMITS, type ChaosFact, ROLE } from "./facts.ts";
 
 const CHILD = new URL("./child.ts", import.meta.url);
 const LONGEST_LIFE_MS = 8_000;
+/** Rounds of a chaos that has not shown enough yet, at most. */
+const MOST_ROUNDS = 20;
 /** Some are killed before they have finished opening. */
 const EARLY_SHARE = 0.1;
 const EARLY_MS = 400;
@@ -19,10 +21,17 @@ const EARLY_MS = 400;
 const STOP_SHARE = 0.5;
 /** All of its leases have run out by then. */
 const STOPPED_MS = CHAOS_LIMITS.leaseMs * 1.5;
+const TAKEN_OVER_WITHIN_MS = 120_000;
+/** Longer than any pause of this process: it must not lose what it takes over. */
+const TAKEOVER_LIMITS = { ...CHAOS_LIMITS, leaseMs: 600_000, holdMs: 600_000 };
 
 export interface ChaosOptions {
   readonly address: string;
   readonly forMs: number;
+  /** Events that must have happened: the chaos goes on until each of them has. */
+  readonly kinds?: readonly EventKind[];
+  /** The longest a process goes on between two blows. */
+  readonly lifeMs?: number;
   readonly processes: number;
   readonly seed: number;
   readonly onProgress?: (progress: ChaosProgress) => void;
@@ -52,7 +61,8 @@ interface Chaos {
   readonly random: Random;
   readonly facts: ChaosFact[];
   readonly violations: string[];
-  readonly until: number;
+  /** So long after the first process was under way: starting one takes seconds on a busy machine. */
+  until: number;
   kills: number;
   stops: number;
 }
@@ -64,7 +74,7 @@ export async function chaosRun(options: ChaosOptions): Promise<ChaosReport> {
     random: randomFrom(options.seed),
     facts: [],
     violations: [],
-    until: began + options.forMs,
+    until: 0,
     kills: 0,
     stops: 0,
   };
@@ -73,10 +83,18 @@ export async function chaosRun(options: ChaosOptions): Promise<ChaosReport> {
     const { facts, kills, stops } = chaos;
     options.onProgress?.({ share, facts: facts.length, kills, stops });
   }, 250);
-  await (await openHub(options.address)).close(); // Made once, not by all at the same moment.
-  await Promise.all(Array.from({ length: options.processes }, () => lives(chaos)));
-  clearInterval(progress);
-  return reckon(chaos);
+  try {
+    await (await openHub(options.address)).close(); // Made once, not by all at the same moment.
+    for (let round = 1; ; round++) {
+      chaos.until = Number.POSITIVE_INFINITY;
+      await Promise.all(Array.from({ length: options.processes }, () => lives(chaos)));
+      const report = await reckon(chaos);
+      const lacks = options.kinds?.some((kind) => report.events[kind] === undefined) ?? false;
+      if (!lacks || round === MOST_ROUNDS) return report;
+    }
+  } finally {
+    clearInterval(progress);
+  }
 }
 
 /** One place at the table: whoever dies there is followed by another. */
@@ -91,7 +109,10 @@ async function life(chaos: Chaos): Promise<void> {
   const child = startChild(CHILD, [options.address, String(seed)], (line) => {
     const fact = JSON.parse(line) as ChaosFact;
     facts.push(fact);
-    if (fact.kind === "under-way") underWay.resolve();
+    if (fact.kind === "under-way") {
+      chaos.until = Math.min(chaos.until, performance.now() + options.forMs);
+      underWay.resolve();
+    }
     if (fact.kind === "error") violations.push(`a process met ${fact.message}`);
   });
   // A few are killed while they are still opening.
@@ -106,9 +127,11 @@ async function life(chaos: Chaos): Promise<void> {
 
 /** Lives for a while, is stopped now and then, and is killed in the end. */
 async function suffer(chaos: Chaos, child: Child): Promise<void> {
-  const { random, until } = chaos;
-  while (performance.now() < until) {
-    await sleep(Math.min(random.below(LONGEST_LIFE_MS), Math.max(0, until - performance.now())));
+  const { random } = chaos;
+  const { lifeMs = LONGEST_LIFE_MS } = chaos.options;
+  while (performance.now() < chaos.until) {
+    const left = Math.max(0, chaos.until - performance.now());
+    await sleep(Math.min(random.below(lifeMs), left));
     if (!random.chance(STOP_SHARE)) break;
     child.signal("SIGSTOP");
     await sleep(STOPPED_MS);
@@ -120,9 +143,9 @@ async function suffer(chaos: Chaos, child: Child): Promise<void> {
 }
 
 async function reckon(chaos: Chaos): Promise<ChaosReport> {
-  const { options, facts, violations, kills, stops } = chaos;
-  await using hub = await openHub(options.address, { limits: CHAOS_LIMITS });
-  violations.push(...(await takeOver(hub)));
+  const { options, facts, kills, stops } = chaos;
+  await using hub = await openHub(options.address, { limits: TAKEOVER_LIMITS });
+  const violations = [...chaos.violations, ...(await takeOver(hub))];
   if (facts.length === 0) violations.push("nothing happened: no process got under way");
   const audited = await audit(hub, facts);
   return {
@@ -135,8 +158,6 @@ async function reckon(chaos: Chaos): Promise<ChaosReport> {
     redelivered: audited.events["expired"] ?? 0,
   };
 }
-
-const TAKEN_OVER_WITHIN_MS = 60_000;
 
 /** Answers, completes or cancels all that is still open, as the agents would after a restart. */
 async function takeOver(hub: Hub): Promise<string[]> {
@@ -151,7 +172,8 @@ async function takeOver(hub: Hub): Promise<string[]> {
     const { scheduled, ready, claimed, accepted, waiting } = byState;
     const open = scheduled + ready + claimed + accepted + waiting;
     if (open === 0) return [];
-    if (performance.now() > until) return [`still open after a minute: ${JSON.stringify(byState)}`];
+    if (performance.now() > until)
+      return [`still open after two minutes: ${JSON.stringify(byState)}`];
     await sleep(100); // Leases of the dead run out, retries and joins fall due.
   }
 }

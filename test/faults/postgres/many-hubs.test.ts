@@ -7,16 +7,17 @@ import type { Store } from "../../../src/store/store.ts";
 import { workspaceRows } from "../../support/postgres/rows.ts";
 import { testSchema } from "../../support/postgres/schema.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { until } from "../../support/until.ts";
 import { APPENDS, HANDOFFS } from "../crowd-facts.ts";
 import { crowd, factsOf } from "../crowd-run.ts";
 
 const PROCESSES = 4;
 const HUBS_EACH = 4;
 const RACED = 120;
-/** What each of them gets at least of what an even split would give it. */
-const FAIR_SHARE = 0.05;
+/** Each process gets so many before any of them goes on: none is kept from its share. */
+const SHARE = 10;
 
-describe("many hubs on one PostgreSQL", { timeout: 60_000 }, () => {
+describe("many hubs on one PostgreSQL", { timeout: 120_000 }, () => {
   it("sixteen open an empty database at once: it is set up once, and all of them write [OPS-10]", async () => {
     using folder = temporaryFolder();
     await using schema = testSchema();
@@ -62,7 +63,7 @@ describe("many hubs on one PostgreSQL", { timeout: 60_000 }, () => {
       await using hub = await openHub(schema.address);
       const sent = await sendTo(hub);
       using reading = readAlong(hub);
-      const place = { address: schema.address, start: folder.file("start") };
+      const place = { address: schema.address, start: folder.file("start"), share: SHARE };
       const said = await crowd("race", hubs, place);
       const accepted = factsOf("accepted", said.flat());
       expect(new Set(accepted.map((fact) => `${fact.delivery} ${fact.attempt}`)).size).toBe(
@@ -72,8 +73,7 @@ describe("many hubs on one PostgreSQL", { timeout: 60_000 }, () => {
       const completed = factsOf("completed", said.flat()).map(({ delivery }) => delivery);
       expect(completed.sort()).toEqual(sent.sort());
       for (const facts of said) {
-        const share = factsOf("accepted", facts).length / accepted.length;
-        expect(share).toBeGreaterThanOrEqual(FAIR_SHARE);
+        expect(factsOf("accepted", facts).length).toBeGreaterThanOrEqual(SHARE);
       }
       expect((await hub.books()).byState.completed).toBe(RACED);
       expect((await hub.verify()).problems).toEqual([]);
@@ -167,7 +167,7 @@ function readAlong(hub: Hub): Disposable & { upTo(number: number): Promise<numbe
   const looking = look();
   return {
     async upTo(number) {
-      await expect.poll(() => seen.at(-1) ?? 0, { timeout: 10_000 }).toBeGreaterThanOrEqual(number);
+      await until(`event ${number} is read`, () => (seen.at(-1) ?? 0) >= number);
       ended = true;
       await looking;
       return seen;
