@@ -17,6 +17,7 @@ import { follow } from "../../src/store/verify/chains.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { refused } from "../support/refusal.ts";
 import { openRichStore } from "../support/rich-store.ts";
+import { runs } from "../support/runs.ts";
 import type { StoreRow } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { FIELD_NAMES, LOOKS_ALIKE, UNCHECKABLE } from "./tamper-columns.ts";
@@ -100,7 +101,7 @@ describe(`a changed field (BATON_SEED=${seed})`, () => {
         return found.some((problem) => problem.record === row["id"]);
       },
     );
-    await fc.assert(property, { seed, numRuns: 150 });
+    await fc.assert(property, { seed, numRuns: runs(50) });
   });
 });
 

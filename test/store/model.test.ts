@@ -3,13 +3,14 @@
  * and every error must be the same, and so must everything that is stored in the end. The reference is
  * written to be obviously right; what differs from it is wrong, or the reference is.
  *
- * `BATON_SEED` repeats a run, `BATON_RUNS` makes more of them.
+ * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` makes more of them.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { OPEN_STATES } from "../../src/store/rows.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Dump, dumpOf } from "./model/dump.ts";
 import { decideDue } from "./model/past-the-hub.ts";
@@ -18,7 +19,7 @@ import type { Step } from "./model/step.ts";
 import { anyStep } from "./model/steps.ts";
 import { Watch } from "./model/watch.ts";
 
-const RUNS = Number(process.env["BATON_RUNS"] ?? 60);
+const RUNS = { sqlite: runs(20), postgres: runs(5) } as const;
 const STEPS = 40;
 /** A failure is made smaller for so long at most, then reported as small as it is. */
 const SHRINK_MS = 60_000;
@@ -138,7 +139,7 @@ const onPostgres = play(() => {
   };
 });
 
-async function holdsFor(playOn: Play, runs: number): Promise<void> {
+async function holdsFor(playOn: Play, numRuns: number): Promise<void> {
   const seed = chosenSeed();
   const commands = fc.commands([anyStep.map((step) => new Command(step))], {
     maxCommands: STEPS,
@@ -147,8 +148,8 @@ async function holdsFor(playOn: Play, runs: number): Promise<void> {
   try {
     await fc.assert(fc.asyncProperty(commands, playOn), {
       seed,
-      numRuns: runs,
-      interruptAfterTimeLimit: SHRINK_MS + runs * 2_000,
+      numRuns,
+      interruptAfterTimeLimit: SHRINK_MS + numRuns * 2_000,
     });
   } catch (error) {
     const replay = `BATON_SEED=${seed} npx vitest run test/store/model.test.ts`;
@@ -162,11 +163,11 @@ const LONG = { timeout: 10 * 60_000 };
 it(
   "SQLite answers every random run as the reference does, and keeps the same [DLV-6 DLV-13 ENV-11]",
   LONG,
-  () => holdsFor(onSqlite, RUNS),
+  () => holdsFor(onSqlite, RUNS.sqlite),
 );
 
 it(
   "PostgreSQL answers every random run as the reference does, and keeps the same [DLV-6 DLV-13 ENV-11 OPS-10]",
   LONG,
-  () => holdsFor(onPostgres, Math.ceil(RUNS / 4)),
+  () => holdsFor(onPostgres, RUNS.postgres),
 );

@@ -9,13 +9,17 @@ import { type EventRow, type Hub, openHub } from "../../../src/index.ts";
 import { type Child, type ChildEnd, startChild } from "../../support/child.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
+import { runs } from "../../support/runs.ts";
+import { until } from "../../support/until.ts";
 import type { Fact } from "../kill-facts.ts";
 import { CHILD, type Reckoning, reckon } from "../kill-run.ts";
+import { withConnectionName } from "../server-done.ts";
 
 const HUBS = 3;
 /** How the server ends: as after a power cut, in order, or because one of its processes died. */
 const ENDINGS = ["immediate", "fast", "crash"] as const;
-const ROUNDS = Number(process.env["BATON_KILL_ROUNDS"] ?? 1);
+const ROUNDS = runs(1);
+const TIMEOUT_MS = 120_000 + ROUNDS * 60_000;
 const LONGEST_CALM_MS = 300;
 /** What each hub must have acknowledged after an ending before the next. */
 const SIGNS_OF_LIFE = 5;
@@ -27,7 +31,7 @@ interface LivingHub {
   readonly facts: Fact[];
 }
 
-describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
+describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TIMEOUT_MS }, () => {
   let server: PostgresServer;
   let hubs: readonly LivingHub[] = [];
   let ends: readonly ChildEnd[] = [];
@@ -40,7 +44,8 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     // Nothing gets to the disk unless somebody waits for it.
     server = await startPostgres(["fsync=off", "wal_writer_delay=10s"]);
     const random = randomFrom(seed);
-    hubs = Array.from({ length: HUBS }, () => startHub(server.url, random.below(2 ** 31)));
+    const address = withConnectionName(server.url, "killed");
+    hubs = Array.from({ length: HUBS }, () => startHub(address, random.below(2 ** 31)));
     await signsOfLife(hubs);
     const reader = await openHub(server.url);
     const reading = readAlong(reader);
@@ -56,17 +61,17 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     stored = await allEvents(reader);
     await reader.close();
     reckoning = await reckon(
-      server.url,
+      address,
       hubs.flatMap(({ facts }) => facts),
     );
     const { byKind, redelivered } = reckoning;
     console.log(`server ${endings.join(", ")}, seed ${seed}:`, byKind, "redelivered", redelivered);
-  }, 120_000);
+  }, TIMEOUT_MS);
 
   afterAll(async () => {
     for (const { child } of hubs) child.kill();
     await Promise.all(hubs.map(({ child }) => child.ended));
-    await server.stop();
+    await server?.stop();
   });
 
   it("is found again by every hub, without an error for anybody", () => {
@@ -88,7 +93,7 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     await query(server, "alter database postgres set synchronous_commit = off");
     await using hub = await openHub(`${server.url}?schema=lazy`);
     const agent = await hub.agent("ann", { role: "writer" });
-    for (let times = 0; times < 3; times++) {
+    for (let times = 0; times < ROUNDS; times++) {
       const { id } = await agent.remember({ content: `before the end ${times}` });
       const { id: sent } = await agent.handoff({ to: "ann", task: `t${times}`, intent: "Go on" });
       const work = await agent.accept();
@@ -105,7 +110,7 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     await using scene = await slowDisk("unsynced");
     const remembering = scene.ann.remember({ content: "x" });
     const committed = () => query(server, "select 1 from unsynced.memories where workspace > 0");
-    while ((await committed()).length === 0) await sleep(1);
+    await until("it is committed", async () => (await committed()).length > 0);
     await server.restart("immediate");
     const { id } = await remembering;
     expect((await scene.reader.read(id)).id).toBe(id);
@@ -116,25 +121,29 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, () => {
     await using scene = await slowDisk("seen");
     const { ann, reader } = scene;
     const sending = ann.handoff({ to: "ann", task: "t", intent: "Go on" });
-    let events = await reader.events();
-    while (events.length === 0) events = await reader.events();
+    const events = await until("the event is seen", async () => {
+      const all = await reader.events();
+      return all.length > 0 && all;
+    });
     await server.restart("immediate");
     expect(await reader.events()).toEqual(events);
     await sending;
     expect(await reader.events()).toEqual(events);
   });
 
-  /** Two hubs on a store where it takes a while until a commit is on the disk. */
+  /** Two hubs on a store where the disk is waited for in vain until the server is started again. */
   async function slowDisk(schema: string) {
     const address = `${server.url}?schema=${schema}`;
     const writer = await openHub(address);
     const reader = await openHub(address);
     const ann = await writer.agent("ann", { role: "worker" });
     await query(server, `alter function ${schema}.sync() rename to sync_later`);
+    const [started] = await query(server, "select pg_postmaster_start_time()::text as at");
     await query(
       server,
       `create function ${schema}.sync() returns void language sql as
-       'select pg_sleep(0.3); select ${schema}.sync_later()'`,
+       $$select pg_sleep(60) where pg_postmaster_start_time()::text = '${started?.["at"]}';
+       select ${schema}.sync_later()$$`,
     );
     return {
       ...{ ann, reader },
@@ -187,7 +196,7 @@ async function endServer(server: PostgresServer, how: (typeof ENDINGS)[number]):
   // One process of the server dies: the others are ended with it, and the log is replayed.
   const rows = await query(
     server,
-    "select pid from pg_stat_activity where application_name = 'baton' limit 1",
+    "select pid from pg_stat_activity where application_name in ('baton', 'killed') limit 1",
   );
   process.kill(rows[0]?.["pid"] as number, "SIGKILL");
 }

@@ -8,15 +8,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import {
-  afterAll,
-  beforeAll,
-  describe,
-  type ExpectStatic,
-  expect,
-  it,
-  onTestFinished,
-} from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { sha256 } from "../../../src/canonical.ts";
 import {
   type Agent,
@@ -34,6 +26,7 @@ import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { type Fault, type FaultKind, startProxy } from "../../support/postgres/proxy.ts";
 import { workspaceRows } from "../../support/postgres/rows.ts";
 import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres/schema.ts";
+import { until } from "../../support/until.ts";
 
 const WRITE = "baton_write\0";
 /** Committed by then, and not acknowledged. */
@@ -426,7 +419,7 @@ const BREAKS: Readonly<
     return outcome;
   },
   "the write stands in line while the hub asks again": async (act, around) => {
-    const { cut, lock, inLine, makesRecords, expect } = around;
+    const { cut, lock, inLine, makesRecords } = around;
     if (inLine === 0) return await act();
     const fault = cut("hung up");
     await using held = await lock();
@@ -434,14 +427,13 @@ const BREAKS: Readonly<
     await fault.happened;
     // What stands in line has reserved what it is about to take: the hub finds nothing meanwhile.
     const standing = makesRecords ? 1 : inLine;
-    await expect.poll(() => held.waiting(), { timeout: 10_000, interval: 5 }).toBe(standing);
+    await until("they stand in line", async () => (await held.waiting()) === standing);
     await held.release();
     return await after(fault.finished, acting);
   },
 };
 
 interface Around extends Pick<Required<Operation>, "inLine" | "makesRecords"> {
-  readonly expect: ExpectStatic;
   cut(kind: FaultKind): Fault;
   /** From now on nobody can write to the workspace. */
   lock(): Promise<HeldLock>;
@@ -459,31 +451,36 @@ afterAll(async () => {
   await Promise.all([steady[Symbol.asyncDispose](), shaky[Symbol.asyncDispose]()]);
 });
 
-describe.concurrent("an operation whose connection breaks takes effect once, and its caller is told so", () => {
-  it.for(OPERATIONS)("$name [DLV-1 DLV-6 OPS-10]", async (operation, { expect }) => {
-    const { name, prepare, at = [WRITE, 1], inLine = 2, makesRecords = false } = operation;
-    await using proxy = await startProxy(postgresUrl());
-    await using reliable = await openStage(steady.address);
-    await using broken = await openStage(proxy.through(shaky.address));
-    for (const [how, breaking] of Object.entries(BREAKS)) {
-      const workspace = `${name} - ${how}`.replaceAll(/[^a-z -]/g, "");
-      const act = await prepare(await reliable.scene(workspace));
-      const expected = await act();
-      const brokenAct = await prepare(await broken.scene(workspace));
-      const actual = await breaking(brokenAct, {
-        inLine,
-        makesRecords,
-        expect,
-        cut: (kind) => proxy.breakAt(at[0], kind, at[1]),
-        lock: () => holdLock(`${shaky.schema} ${workspace}`),
-      });
-      const seen = makesRecords ? withoutIdentity : <T>(value: T) => value;
-      expect(seen(actual), how).toEqual(seen(expected));
-      const rows = await workspaceRows(shaky, workspace);
-      expect(seen(rows), how).toEqual(seen(await workspaceRows(steady, workspace)));
-    }
-  });
-});
+const LONG = { timeout: 120_000 };
+
+describe.concurrent(
+  "an operation whose connection breaks takes effect once, and its caller is told so",
+  LONG,
+  () => {
+    it.for(OPERATIONS)("$name [DLV-1 DLV-6 OPS-10]", async (operation, { expect }) => {
+      const { name, prepare, at = [WRITE, 1], inLine = 2, makesRecords = false } = operation;
+      await using proxy = await startProxy(postgresUrl());
+      await using reliable = await openStage(steady.address);
+      await using broken = await openStage(proxy.through(shaky.address));
+      for (const [how, breaking] of Object.entries(BREAKS)) {
+        const workspace = `${name} - ${how}`.replaceAll(/[^a-z -]/g, "");
+        const act = await prepare(await reliable.scene(workspace));
+        const expected = await act();
+        const brokenAct = await prepare(await broken.scene(workspace));
+        const actual = await breaking(brokenAct, {
+          inLine,
+          makesRecords,
+          cut: (kind) => proxy.breakAt(at[0], kind, at[1]),
+          lock: () => holdLock(`${shaky.schema} ${workspace}`),
+        });
+        const seen = makesRecords ? withoutIdentity : <T>(value: T) => value;
+        expect(seen(actual), how).toEqual(seen(expected));
+        const rows = await workspaceRows(shaky, workspace);
+        expect(seen(rows), how).toEqual(seen(await workspaceRows(steady, workspace)));
+      }
+    });
+  },
+);
 
 describe("a send whose answer was lost", () => {
   it("wakes its receiver all the same [DLV-13]", async () => {
@@ -498,10 +495,10 @@ describe("a send whose answer was lost", () => {
       shaky.query("select 1 from pg_stat_activity where query = $1", [
         `listen baton_${shaky.schema}`,
       ]);
-    await expect.poll(listening).toHaveLength(1);
+    await until("it listens", async () => (await listening()).length === 1);
     proxy.breakAt(WRITE, "unheard");
     await send("first");
-    await expect.poll(() => woken).toBe(1);
+    await until("it is woken", () => woken === 1);
   });
 });
 
@@ -539,7 +536,7 @@ describe("what a claim had reserved that is being undone", () => {
   });
 });
 
-describe("an answer that is read after the lease ran out", () => {
+describe("an answer that is read after the lease ran out", LONG, () => {
   /** A's answer is lost, and A cut off; its lease runs out; B has the work when A is back. */
   async function overtaken<T>(act: (scene: Scene) => Promise<() => Promise<T>>, workspace: string) {
     await using proxy = await startProxy(postgresUrl());

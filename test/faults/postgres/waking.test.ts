@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { sha256 } from "../../../src/canonical.ts";
 import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
@@ -18,7 +18,8 @@ import { SENDS, type WakingFact } from "./waking-facts.ts";
 
 const CHILD = new URL("./waking-child.ts", import.meta.url);
 const AGENTS = ["ada", "ben", "cyd", "dot"];
-const WAIT = { timeout: 20_000, interval: 5 };
+const WAIT = { timeout: 60_000, interval: 5 };
+const TIMEOUT = { timeout: 120_000 };
 
 let schema: TestSchema;
 
@@ -33,7 +34,10 @@ beforeAll(async () => {
 
 afterAll(() => schema[Symbol.asyncDispose]());
 
-describe("a commit of one hub", () => {
+// What the test before has left is gone: each counts its own listeners.
+beforeEach(() => untilListening(0), TIMEOUT.timeout);
+
+describe("a commit of one hub", TIMEOUT, () => {
   it("wakes who listens for its receiver at another, and nobody else [DLV-13]", async () => {
     const ben = await listening("default", "ben");
     const others = await listening("elsewhere", "ben", "cyd");
@@ -127,7 +131,7 @@ describe("a commit of one hub", () => {
   });
 });
 
-describe("four hubs that send at once", { timeout: 60_000 }, () => {
+describe("four hubs that send at once", TIMEOUT, () => {
   it.for([
     { how: "each to the others", names: AGENTS },
     { how: "all to the same agent", names: ["ada"] },
@@ -159,7 +163,7 @@ describe("four hubs that send at once", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a hub whose listening connection was ended", () => {
+describe("a hub whose listening connection was ended", TIMEOUT, () => {
   it("is called when it listens again, and by every commit after that [DLV-13]", async () => {
     const ben = await listening("default", "ben");
     const hub = await open();
@@ -177,7 +181,7 @@ describe("a hub whose listening connection was ended", () => {
   });
 });
 
-describe("what anybody can say on the channel", () => {
+describe("what anybody can say on the channel", TIMEOUT, () => {
   it("disturbs nobody", async () => {
     const store = await openStore();
     const heard: string[] = [];
@@ -191,7 +195,7 @@ describe("what anybody can say on the channel", () => {
   });
 });
 
-describe("a program that listens", () => {
+describe("a program that listens", TIMEOUT, () => {
   it("and forgets to close ends all the same", async () => {
     const forgetful = child("forget", schema.address);
     expect(await forgetful.ended).toEqual({ code: 0, signal: null, stderr: "" });
