@@ -1,8 +1,8 @@
 /** The demo, run as a newcomer runs it; what it claims is looked up in the store it leaves. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { ROOT, runScript } from "../support/run-script.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { ROOT, type Run, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, type TestStore, testStore } from "./baton.ts";
 
@@ -13,14 +13,27 @@ const lineOf = async (store: TestStore, task: string) => {
   return { steps, attempts: await hub.attempts(first), report: await hub.verify() };
 };
 
-describe("baton demo", () => {
+const played = testStore();
+afterAll(() => played[Symbol.dispose]());
+let first: Promise<Run> | undefined;
+
+/** The first run on `played`: made once, by the first test that looks at it. */
+function firstRun(): Promise<Run> {
+  first ??= played.baton("demo");
+  return first;
+}
+
+/** Each run starts several processes and waits for a lease. */
+describe("baton demo", { timeout: 240_000 }, () => {
   it("hands a task along, survives a kill, and can be run again", async () => {
-    using store = testStore();
-    for (const task of ["auth-refactor-1", "auth-refactor-2"]) {
-      const { code, stdout, stderr } = await store.baton("demo");
+    for (const [task, run] of [
+      ["auth-refactor-1", firstRun],
+      ["auth-refactor-2", () => played.baton("demo")],
+    ] as const) {
+      const { code, stdout, stderr } = await run();
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toContain(task);
-      const { steps, attempts, report } = await lineOf(store, task);
+      const { steps, attempts, report } = await lineOf(played, task);
       expect(steps.map(({ envelope }) => envelope.to)).toEqual([
         { kind: "agent", agent: "executor" },
         { kind: "agent", agent: "critic" },
@@ -37,8 +50,7 @@ describe("baton demo", () => {
   });
 
   it("shows the executor's view as it was received, in fewer than 50 plain lines", async () => {
-    using store = testStore();
-    const { stdout } = await store.baton("demo");
+    const { stdout } = await firstRun();
     expect(stdout).toMatch(/must +Do not touch the test fixtures/);
     expect(stdout).toMatch(/accepts +attempt 2/);
     expect(stdout).toMatch(/primer +\d+ bytes, ready to paste/);
@@ -69,17 +81,19 @@ describe("baton demo", () => {
   });
 
   it("ends with commands that exist and work", async () => {
-    using store = testStore();
-    const { stdout } = await store.baton("demo");
+    const { stdout } = await firstRun();
     const next = stdout.slice(stdout.indexOf("What to type next"));
     const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
       ([, words = ""]) => words,
     );
     expect(commands).toHaveLength(7);
     using folder = temporaryFolder();
-    const env = { BATON_STORE: store.address, TMPDIR: folder.path };
-    for (const words of commands) {
-      const run = await baton(words.split(" "), { env });
+    const env = { BATON_STORE: played.address, TMPDIR: folder.path };
+    const runs = commands.map(async (words) => ({
+      words,
+      run: await baton(words.split(" "), { env }),
+    }));
+    for (const { words, run } of await Promise.all(runs)) {
       expect({ words, code: run.code, stderr: run.stderr }).toEqual({ words, code: 0, stderr: "" });
       expect(run.stdout).not.toMatch(/No handoffs|Nothing remembered/);
     }

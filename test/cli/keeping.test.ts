@@ -2,7 +2,18 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { baton, testStore, withHandoff } from "./baton.ts";
+import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
+
+/** What `baton export` and `baton backup` write, where another command is tested. */
+async function exported(store: TestStore, file: string): Promise<void> {
+  await using hub = await store.open();
+  await hub.exportTo(file);
+}
+
+async function backedUp(store: TestStore, file: string): Promise<void> {
+  await using hub = await store.open();
+  await hub.backup(file);
+}
 
 describe("baton export and import", () => {
   it("moves a workspace to another store, and says what it did [MEM-17]", async () => {
@@ -10,20 +21,22 @@ describe("baton export and import", () => {
     using folder = temporaryFolder();
     await withHandoff(store);
     const file = folder.file("team.jsonl");
-    const exported = await store.baton("export", file);
-    expect(exported).toMatchObject({ code: 0, stderr: "" });
-    expect(exported.stdout).toContain(`Workspace default is in ${file}, whole.`);
+    const run = await store.baton("export", file);
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+    expect(run.stdout).toContain(`Workspace default is in ${file}, whole.`);
     const to = `sqlite:${folder.file("new.db")}`;
     const imported = await baton(["import", file, "--store", to]);
     expect(imported).toMatchObject({ code: 0, stderr: "" });
     expect(imported.stdout).toContain("and was verified.");
     const again = await baton(["import", file, "--store", to, "--json"]);
     expect(JSON.parse(again.stdout)).toMatchObject({ kind: "already_there", workspace: "default" });
-    expect((await baton(["verify", "--store", to])).code).toBe(0);
-    const line = await baton(["line", "auth", "--store", to, "--json"]);
-    expect(JSON.parse(line.stdout)).toEqual(
-      JSON.parse((await store.baton("line", "auth", "--json")).stdout),
-    );
+    const [verified, there, here] = await Promise.all([
+      baton(["verify", "--store", to]),
+      baton(["line", "auth", "--store", to, "--json"]),
+      store.baton("line", "auth", "--json"),
+    ]);
+    expect(verified.code).toBe(0);
+    expect(JSON.parse(there.stdout)).toEqual(JSON.parse(here.stdout));
   });
 
   it("prints the export where no file is named, and reports as JSON where one is [MEM-17]", async () => {
@@ -62,7 +75,7 @@ describe("baton export and import", () => {
     using folder = temporaryFolder();
     await withHandoff(store);
     const file = folder.file("team.jsonl");
-    await store.baton("export", file);
+    await exported(store, file);
     writeFileSync(file, readFileSync(file, "utf8").replace("Refactor auth", "Refactor oath"));
     const target = folder.file("new.db");
     const refused = await baton(["import", file, "--store", `sqlite:${target}`, "--json"]);
@@ -80,7 +93,7 @@ describe("baton export and import", () => {
     using folder = temporaryFolder();
     await withHandoff(store);
     const file = folder.file("team.jsonl");
-    await store.baton("export", file);
+    await exported(store, file);
     const target = folder.file("new.db");
     const checked = await baton(["import", file, "--store", `sqlite:${target}`, "--dry-run"]);
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("is whole") });
@@ -183,7 +196,7 @@ describe("baton backup and restore", () => {
     using folder = temporaryFolder();
     await withHandoff(store);
     const file = folder.file("hub.backup");
-    await store.baton("backup", file);
+    await backedUp(store, file);
     const bytes = readFileSync(file);
     bytes[5_000] = (bytes[5_000] as number) ^ 1;
     writeFileSync(file, bytes);

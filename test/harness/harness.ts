@@ -21,7 +21,10 @@ export interface Project {
   readonly home: string;
   readonly address: string;
   baton(...words: string[]): Promise<Run>;
-  /** Runs a hook as its harness does, with its documented input and what the test changes in it. */
+  /**
+   * Runs a hook with its documented input and what the test changes in it. By default it is strict: a trouble
+   * fails the test with its message, and a slow machine is no trouble. Harnesses run it with words [].
+   */
   hook(harness: string, event: string, changed?: Input, words?: readonly string[]): Promise<Run>;
   /** Of Claude Code; with what its model is shown. */
   claude(
@@ -47,7 +50,7 @@ export function bareProject(): Project {
   for (const each of [folder, home]) mkdirSync(each);
   git(folder, "init", "-q");
   const address = `sqlite:${join(folder, ".baton", "hub.db")}`;
-  const hook: Project["hook"] = (harness, event, changed = {}, words = []) => {
+  const hook: Project["hook"] = (harness, event, changed = {}, words = ["--strict"]) => {
     const input = { ...told(harness)[event], cwd: folder, ...changed };
     return run(["hook", harness, event, "--as", "coder", ...words], { home, input });
   };
@@ -80,10 +83,17 @@ export function git(folder: string, ...words: string[]): void {
 /** A hook runs anywhere: the folder is in what it is told. */
 export async function run(
   words: readonly string[],
-  options: { readonly home: string; readonly cwd?: string; readonly input?: Input | string },
+  options: {
+    readonly home: string;
+    readonly cwd?: string;
+    readonly input?: Input | string;
+    /** For Node itself. */
+    readonly node?: readonly string[];
+  },
 ): Promise<Run> {
   const { BATON_STORE: _, CLAUDE_CONFIG_DIR: _claude, CODEX_HOME: _codex, ...rest } = process.env;
-  const child = spawn(process.execPath, [join(ROOT, "src/cli/main.ts"), ...words], {
+  const { input = "", node = [] } = options;
+  const child = spawn(process.execPath, [...node, join(ROOT, "src/cli/main.ts"), ...words], {
     cwd: options.cwd ?? options.home,
     env: { ...rest, HOME: options.home, USERPROFILE: options.home, NO_COLOR: "1" },
     stdio: ["pipe", "pipe", "pipe"],
@@ -94,7 +104,6 @@ export async function run(
       said[name] += chunk;
     });
   }
-  const { input = "" } = options;
   child.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
   const [code] = (await once(child, "close")) as [number | null];
   return { code, ...said };

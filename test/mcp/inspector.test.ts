@@ -61,17 +61,16 @@ describe.each(CASES)("the inspector over $transport, $era era", ({ era, serve })
   it("finds nothing to say about the tools, and calls one [OPS-7]", async () => {
     const { options, server } = await serve();
     const how = [...options, "--protocol-era", era];
-    const listed = await inspect([...how, "--method", "tools/list", "--strict"], server);
+    const [listed, called] = await Promise.all([
+      inspect([...how, "--method", "tools/list", "--strict"], server),
+      inspect([...how, "--method", "tools/call", "--tool-name", "catch_up"], server),
+    ]);
     expect(listed).toMatchObject({ code: 0 });
     expect(listed.stderr).not.toMatch(/[1-9]\d* (?:errors?|warnings?)|Warning: tool|Error: tool/);
     const { result } = JSON.parse(listed.stdout) as { result: { tools: { name: string }[] } };
     expect(result.tools.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => name));
 
-    const called = await inspect(
-      [...how, "--method", "tools/call", "--tool-name", "catch_up"],
-      server,
-    );
     expect(called).toMatchObject({ code: 0 });
     expect(called.stdout).toContain('"agent":"ada"');
-  }, 120_000);
+  }, 240_000);
 });

@@ -37,7 +37,10 @@ describe("the evaluation", () => {
     using folder = temporaryFolder();
     const file = folder.file("talks.json");
     writeFileSync(file, JSON.stringify(FILE));
-    const { code, stdout, stderr } = await runScript("eval/main.ts", [file, "--json"]);
+    const [{ code, stdout, stderr }, table] = await Promise.all([
+      runScript("eval/main.ts", [file, "--json"]),
+      runScript("eval/main.ts", [file, "--no-meaning", "--store", "memory"]),
+    ]);
     expect([code, stderr]).toEqual([0, ""]);
     const report = JSON.parse(stdout);
     expect(report.separate).toMatchObject({ questions: 2, any5: 100, any10: 100, any20: 100 });
@@ -45,7 +48,6 @@ describe("the evaluation", () => {
     expect(report.unanswerable).toBe(1);
     expect(Object.keys(report.categories)).toEqual(["1", "4"]);
     expect(report.conversations["talk-1"].fraction10).toBe(100);
-    const table = await runScript("eval/main.ts", [file, "--no-meaning", "--store", "memory"]);
     expect(table.stdout).toMatch(/per conversation +2 +100\.0 +100\.0/);
   });
 
@@ -73,9 +75,12 @@ describe("the evaluation", () => {
     using folder = temporaryFolder();
     const file = folder.file("other.json");
     writeFileSync(file, JSON.stringify({ turns: [] }));
-    const { code, stderr } = await runScript("eval/main.ts", [file]);
-    expect(code).not.toBe(0);
-    expect(stderr).toContain("another form");
-    expect((await runScript("eval/main.ts", [])).code).toBe(64);
+    const [other, none] = await Promise.all([
+      runScript("eval/main.ts", [file]),
+      runScript("eval/main.ts", []),
+    ]);
+    expect(other.code).not.toBe(0);
+    expect(other.stderr).toContain("another form");
+    expect(none.code).toBe(64);
   });
 });
