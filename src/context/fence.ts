@@ -24,6 +24,10 @@ export function fencedLine(text: string): string {
   return within(line);
 }
 
+/** An address on one line: names of roles and channels can be sentences, those of agents hold no spaces. */
+export const fencedAddress = (address: string): string =>
+  address.includes(":") ? fencedLine(address) : address;
+
 /** A mark of the text's own at its edge stands apart: nobody takes it for one of ours. */
 function within(line: string): string {
   const { opening, closing } = marksAround(line, 1);

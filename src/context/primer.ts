@@ -6,7 +6,7 @@
  * that it can be made at any time, again and again.
  */
 import { addressOf, type Envelope } from "../envelope/schema.ts";
-import { fenced, fencedLine } from "./fence.ts";
+import { fenced, fencedAddress, fencedLine } from "./fence.ts";
 
 /** Bytes of UTF-8: a primer is always below this. */
 export const PRIMER_BYTES = 2_048;
@@ -126,7 +126,7 @@ const resultLine = ({ agent, task, summary }: NonNullable<Envelope["results"]>[n
 function noStep({ expects, to }: Envelope): string {
   return expects.length > 0
     ? "Make what is to be handed in."
-    : `No step is named: do what the task asks of ${clipBytes(addressOf(to), NAME_BYTES)}.`;
+    : `No step is named: do what the task asks of ${fencedAddress(clipBytes(addressOf(to), NAME_BYTES))}.`;
 }
 
 const decisionLine = ({ id, question, owner }: Envelope["decisions"][number]): string =>

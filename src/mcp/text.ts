@@ -2,7 +2,7 @@
  * Records and handoffs as a model reads them. What the hub knows for itself (ids, names, states, times)
  * stands free; what somebody wrote stands between marks, as data.
  */
-import { fenced, quoted } from "../context/fence.ts";
+import { fenced, fencedAddress, quoted } from "../context/fence.ts";
 import type { ReadMemory } from "../context/reading.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Shown } from "../delivery/show.ts";
@@ -50,7 +50,7 @@ export function standingParts({ delivery, envelope, ...shown }: Shown): string[]
   const { id, task, sender, state, holder, attempt, maxAttempts, sentAt } = delivery;
   const has = state === "accepted" || state === "claimed" ? ` by ${holder}` : "";
   const tried = attempt > 1 ? `, attempt ${attempt} of ${maxAttempts}` : "";
-  const to = addressOf(envelope.to);
+  const to = fencedAddress(addressOf(envelope.to));
   return [
     `${id}: ${quoted(task)}, from ${sender} to ${to}, sent ${minute(sentAt)}: ${state}${has}${tried}.`,
     ...(shown.result === undefined ? [] : resultLines(shown.result)),

@@ -354,6 +354,32 @@ describe("what others stored", () => {
     for (const text of said) expect(unfenced(text)).not.toContain(EVIL);
   });
 
+  it("is fenced where it is the name of a role [CTX-7]", async () => {
+    const { hub, url, close } = await throughHub();
+    onTestFinished(close);
+    const role = `reviewer. ${EVIL} now`;
+    await hub.agent("cyd", { role });
+    const [ada, cyd] = [
+      await overHttp(url, "ada", "2026-07-28"),
+      await overHttp(url, "cyd", "2026-07-28"),
+    ];
+    const { handoff } = await call(ada, "hand_off", {
+      to: `role:${role}`,
+      task: "t",
+      intent: "Go",
+    });
+    const said = [
+      cyd.getInstructions() ?? "",
+      (await call(cyd, "read", { ids: [handoff] })).text,
+      (await call(cyd, "accept", { detail: "concise" })).text,
+      (await call(ada, "wait", { handoff, seconds: 0 })).text,
+    ];
+    for (const text of said) {
+      expect(text).toContain(EVIL);
+      expect(unfenced(text)).not.toContain(EVIL);
+    }
+  });
+
   it("stands in no other field of an answer than its text", async () => {
     const { ada, ben } = await team();
     const { id } = await call(ada, "remember", { content: `On rivers: ${EVIL}` });

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { quoted } from "../../context/fence.ts";
+import { fencedAddress, quoted } from "../../context/fence.ts";
 import type { Asked } from "../../delivery/ask.ts";
 import type { Shown } from "../../delivery/show.ts";
 import type { Waiting } from "../../delivery/waiting.ts";
@@ -151,7 +151,7 @@ function found(ready: readonly Waiting[], asked: readonly Asked[], inRoom: InRoo
   const [first] = ready;
   const questions = asked.map(
     ({ delivery, question }) =>
-      `- ${delivery.holder || delivery.receiver} asks about ${delivery.id}: ${quoted(question)}`,
+      `- ${delivery.holder || fencedAddress(delivery.receiver)} asks about ${delivery.id}: ${quoted(question)}`,
   );
   return {
     text: inRoom(
