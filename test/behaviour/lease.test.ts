@@ -64,7 +64,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await first.accept()).toBeUndefined();
   });
 
-  it("goes to the next holder when the lease runs out, and the late answer is refused", async () => {
+  it("goes to the next holder when the lease runs out, and the late answer is refused [DLV-6]", async () => {
     const { hub, clock, first, second, sent } = await team();
     const lost = await take(first);
     clock.advance(59_999);
@@ -94,7 +94,7 @@ describe.each(STORES)("work on %s", (store) => {
   });
 
   it.each(["fail", "decline", "release", "handoff", "renew", "read"] as const)(
-    "that ran out cannot %s any more",
+    "that ran out cannot %s any more [DLV-6]",
     async (verb) => {
       const { clock, first, second, sent } = await team();
       const lost = await take(first);
@@ -116,7 +116,7 @@ describe.each(STORES)("work on %s", (store) => {
     },
   );
 
-  it("that ran out keeps late notes, marked as the stale holder's", async () => {
+  it("that ran out keeps late notes, marked as the stale holder's [DLV-6]", async () => {
     const { clock, first, second } = await team();
     const lost = await take(first);
     const early = await lost.note("In time.");
@@ -157,7 +157,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await refusal(work.complete())).toMatchObject({ code: "already_settled" });
   });
 
-  it("is kept by every call, without which it would run out", async () => {
+  it("is kept by every call, without which it would run out [DLV-6]", async () => {
     const { clock, first, sent } = await team();
     const work = await take(first);
     for (const act of [
@@ -172,7 +172,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("is kept by a heartbeat while its holder is busy elsewhere", async () => {
+  it("is kept by a heartbeat while its holder is busy elsewhere [DLV-6]", async () => {
     const { clock, first, sent } = await team({ leaseMs: 60 });
     await take(first);
     for (let beat = 0; beat < 3; beat++) {
@@ -192,7 +192,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(lost.signal.reason).toMatchObject({ code: "lease_lost" });
   });
 
-  it("offered but never accepted goes back when its lease runs out", async () => {
+  it("offered but never accepted goes back when its lease runs out [DLV-6]", async () => {
     const { clock, first, second, sent } = await team();
     const { value: offer } = await first.inbox({ wait: false }).next();
     expect(await sent.status()).toMatchObject({ state: "claimed", attempt: 1 });

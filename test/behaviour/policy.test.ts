@@ -98,6 +98,26 @@ describe.each(STORES)("a policy on %s", (store) => {
     });
   });
 
+  it("keeps the accept timeout running when an offer is released, however often [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const policy = { acceptMs: 1_000, attempts: 1 };
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    const { lapseAt } = await sent.status();
+    for (let round = 0; round < 4; round++) {
+      await pass(240);
+      const { value: offer } = await ben.inbox({ wait: false }).next();
+      await offer?.release();
+      expect(await sent.status()).toMatchObject({ state: "ready", lapseAt });
+    }
+    await pass(39);
+    expect((await sent.status()).state).toBe("ready");
+    await pass(1);
+    expect((await sent.status()).state).toBe("dead");
+    const attempts = await hub.attempts(sent.id);
+    expect(attempts.map(({ outcome }) => outcome)).toContain("unaccepted");
+    expect(await ben.accept()).toBeUndefined();
+  });
+
   it("names who is next: with tries of their own, and the envelope as it was sealed [DLV-2 DLV-7]", async () => {
     const { hub, ada, ben, cyd, pass } = await team();
     const policy = { acceptMs: 1_000, attempts: 1, fallback: ["cydney"] };

@@ -459,6 +459,24 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("keeps every record out of recall and views, also past the first page of marks [MEM-16]", async () => {
+    const pageSize = 5;
+    const { hub, ada, ben, eve } = await team(await openFresh(store, { limits: { pageSize } }));
+    const lies = Array.from({ length: 2 * pageSize + 1 }, (_, n) => ({
+      content: `The login lie number ${n}`,
+      task: "t",
+    }));
+    const written = ids(await eve.remember(lies));
+    const clean = await ben.remember({ content: "The login truth", task: "t" });
+    await ada.quarantine({ agent: "eve" }, "poisoned");
+    expect(ids(await hub.recent({ limit: pageSize, agent: "eve" }))).toEqual([]);
+    const { hits } = await hub.recall("login lie", { limit: pageSize });
+    expect(hits.map(({ memory }) => memory.id)).toEqual([clean.id]);
+    const { view } = await ada.preview({ to: "ben", task: "t", intent: "Repair the login lie" });
+    expect(view.shown.map(({ id }) => id)).toEqual([clean.id]);
+    for (const id of written) expect((await hub.read(id)).quarantined).toBeDefined();
+  });
+
   it("is there as a whole or not at all, when its process dies [MEM-16]", async () => {
     const reopen = sharedStore(store);
     const { ada, ben, eve } = await team(await hubOn(store, await reopen()));

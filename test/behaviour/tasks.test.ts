@@ -99,6 +99,28 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("opens a task only when all of its dependencies are done, in any order [CRD-2]", async () => {
+    const clock = new VirtualClock();
+    const { hub, lead, coder } = await team(store, { clock });
+    for (const [build, ...order] of [
+      ["build", "design", "survey"],
+      ["ship", "tests", "docs"],
+    ] as const) {
+      const [first, second] = order;
+      for (const name of order) await lead.tasks.add(task(name));
+      await lead.tasks.add(task(build, { after: order.toSorted() }));
+      await finish(coder, first);
+      clock.advance(3_600_000); // By then it was checked again, whoever closed the first.
+      await hub.carryOut();
+      expect(await hub.tasks.get(build)).toMatchObject({ state: "blocked", waitsFor: [second] });
+      expect(await coder.accept({ task: build })).toBeUndefined();
+      await finish(coder, second);
+      expect(await hub.tasks.get(build)).toMatchObject({ state: "open", waitsFor: [] });
+      const { envelope } = await take(coder, { task: build });
+      expect(envelope.results?.map((result) => result.task)).toEqual(order.toSorted());
+    }
+  });
+
   it("wakes who waits for work when what a task waited for is done [CRD-2]", async () => {
     const { lead, coder, tester } = await team(store);
     await lead.tasks.add(task("build"));
