@@ -6,6 +6,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface PostgresServer {
   /** Of its maintenance database, as superuser. */
@@ -20,28 +21,47 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
+const LISTEN = "listen_addresses=127.0.0.1";
+const PAUSE_MS = 50;
+
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) letThrough(import.meta.dirname);
   const folder = mkdtempSync(join(tmpdir(), "baton-postgres-"));
-  const port = await freePort();
+  let port = await freePort();
   const said: string[] = [];
   const EmbeddedPostgres = await loadEmbedded();
-  const server = new EmbeddedPostgres({
-    databaseDir: folder,
-    port,
-    user: "postgres",
-    password: "password",
-    persistent: true, // The folder is ours to remove.
-    createPostgresUser: isRoot, // The server refuses to run as root.
-    initdbFlags: ["--encoding=UTF8", "--locale=C"],
-    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
-    onLog: (message) => said.push(String(message)),
-    onError: (message) => said.push(String(message)),
-  });
+  const serverOn = (port: number) =>
+    new EmbeddedPostgres({
+      databaseDir: folder,
+      port,
+      user: "postgres",
+      password: "password",
+      persistent: true, // The folder is ours to remove.
+      createPostgresUser: isRoot, // The server refuses to run as root.
+      initdbFlags: ["--encoding=UTF8", "--locale=C"],
+      postgresFlags: [LISTEN, ...settings].flatMap((setting) => ["-c", setting]),
+      onLog: (message) => said.push(String(message)),
+      onError: (message) => said.push(String(message)),
+    });
+  /** False if another process has the port: it may have taken it since it was found free. */
+  const hasStarted = async (): Promise<boolean> => {
+    said.length = 0;
+    try {
+      await server.start();
+      return true;
+    } catch (error) {
+      if (said.join("").includes("Address already in use")) return false;
+      throw error;
+    }
+  };
+  let server = serverOn(port);
   try {
     await server.initialise();
-    await server.start();
+    while (!(await hasStarted())) {
+      port = await freePort();
+      server = serverOn(port);
+    }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw new Error(
@@ -61,7 +81,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     folder,
     async restart(how) {
       await end(how === "immediate" ? "SIGQUIT" : "SIGINT");
-      await server.start();
+      while (!(await hasStarted())) await sleep(PAUSE_MS);
       running = true;
     },
     async stop() {
