@@ -17,23 +17,25 @@ export interface StoppedTimers {
 
 export function stopTimers(): StoppedTimers {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
-  const faked = vi.spyOn(globalThis, "setTimeout");
-  const sleeps = (): number =>
-    faked.mock.calls.filter(([, ms = 0]) => ms > 0 && ms <= LONGEST_POLL_MS).length;
+  // Not a spy of Vitest: it restores those once more before the next file, and with them stopped timers.
+  const stopped = globalThis.setTimeout;
+  let sleeps = 0;
   let seen = 0;
-  let isStopped = true;
+  const counting = (run: () => void, ms = 0): NodeJS.Timeout => {
+    if (ms > 0 && ms <= LONGEST_POLL_MS) sleeps++;
+    return stopped(run, ms);
+  };
+  globalThis.setTimeout = Object.assign(counting, stopped);
   const resume = (): void => {
-    if (!isStopped) return;
-    isStopped = false;
-    faked.mockRestore(); // First the spy: restored later, it would bring the stopped timers back.
+    if (globalThis.setTimeout === counting) globalThis.setTimeout = stopped;
     vi.useRealTimers();
   };
   onTestFinished(resume);
   return {
     resume,
     async asleep() {
-      await until("a wait that sleeps", () => sleeps() > seen);
-      seen = sleeps();
+      await until("a wait that sleeps", () => sleeps > seen);
+      seen = sleeps;
     },
   };
 }
