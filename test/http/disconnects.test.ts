@@ -1,9 +1,8 @@
 /** Callers that go away in the middle of something: nothing is lost, left open, or called a bug. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { freshAddress } from "../behaviour/support.ts";
+import { until } from "../support/until.ts";
 import { as, type Listened, listened, posting, served } from "./support.ts";
-
-const WAIT = { timeout: 20_000 };
 
 const openStreams = async (metrics: Response): Promise<string | undefined> =>
   /baton_http_streams_open (\d+)/.exec(await metrics.text())?.[1];
@@ -45,10 +44,10 @@ describe("a caller that goes away", () => {
       signal: gone.signal,
     }).catch((error: Error) => error.name);
     const underWay = (calls: number) =>
-      vi.waitFor(async () => {
+      until(`${calls} calls under way`, async () => {
         const metrics = await (await fetch(`${listening.address}/metrics`)).text();
-        expect(metrics).toContain(`baton_http_requests_under_way ${calls}\n`); // This one too.
-      }, WAIT);
+        return metrics.includes(`baton_http_requests_under_way ${calls}\n`); // This one too.
+      });
     await underWay(2);
     gone.abort();
     expect(await waiting).toBe("AbortError");
@@ -72,9 +71,9 @@ describe("a caller that goes away", () => {
       const response = await fetch(`${listening.address}${path}`, { headers: as("ada"), signal });
       expect(response.status).toBe(200);
       gone.abort();
-      await vi.waitFor(async () => {
-        expect(await openStreams(await fetch(`${listening.address}/metrics`))).toBe("0");
-      }, WAIT);
+      await until(`${path} is closed`, async () => {
+        return (await openStreams(await fetch(`${listening.address}/metrics`))) === "0";
+      });
     }
   });
 

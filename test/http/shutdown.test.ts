@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { open, tempFolder } from "../behaviour/support.ts";
 import { startChild } from "../support/child.ts";
+import { until } from "../support/until.ts";
 import { heardFrom, take } from "./events.ts";
 import { as, posting } from "./support.ts";
 
@@ -26,7 +27,7 @@ async function started(store: string) {
   return { child, address };
 }
 
-describe("a hub that is asked to stop", () => {
+describe("a hub that is asked to stop", { timeout: 120_000 }, () => {
   it("answers what is under way, ends what waits, keeps all it said yes to, exits with 0 [OPS-7]", async () => {
     const store = `sqlite:${join(tempFolder(), "hub.db")}`;
     const seed = await open(store);
@@ -49,6 +50,10 @@ describe("a hub that is asked to stop", () => {
       work: { delivery: { id: string } };
     };
 
+    await until("both polls wait at the hub", async () => {
+      const metrics = await (await fetch(`${address}/metrics`)).text();
+      return metrics.includes("baton_http_requests_under_way 3\n"); // This one too.
+    });
     const under = Array.from({ length: 50 }, (_, n) =>
       call("/v1/handoffs", draft(`task-${n}`), "ada").then(
         async (response) =>

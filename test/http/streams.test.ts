@@ -1,18 +1,23 @@
 /** What streams: events that are resumed where a reader left, and an inbox that wakes. */
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { LocalHub } from "../../src/hub.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { httpHub } from "../../src/http/app.ts";
+import { LocalHub } from "../../src/hub.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
 import { heardFrom, take } from "./events.ts";
-import { as, listened } from "./support.ts";
+import { as, HERE, listened, posting } from "./support.ts";
 
 const numbers = async (hub: LocalHub): Promise<string[]> =>
   (await hub.events(0, 1_000)).map(({ number }) => String(number));
 
+let sent = 0;
+
 async function handOver(hub: Pick<LocalHub, "agent">, count: number): Promise<void> {
   const ada = await hub.agent("ada", { role: "planner" });
   for (let n = 0; n < count; n++) {
-    await ada.handoff({ to: "bob", task: `task-${Math.random()}`, intent: "Do it." });
+    await ada.handoff({ to: "bob", task: `task-${sent++}`, intent: "Do it." });
   }
 }
 
@@ -98,24 +103,36 @@ describe("an inbox over HTTP", () => {
   });
 
   it("gives back what it claimed for a caller that has gone, and no try is counted [DLV-13]", async () => {
-    const { hub, listening } = await listened(freshAddress("sqlite"));
-    const bob = await hub.agent("bob", { role: "executor" });
     const gone = new AbortController();
-    const polling = fetch(`${listening.address}/v1/inbox/claim`, {
-      method: "POST",
-      headers: { ...as("bob"), "content-type": "application/json" },
-      body: JSON.stringify({ waitMs: 20_000 }),
-      signal: gone.signal,
+    const store = openReferenceStore({ clock: systemClock });
+    const claim = store.claimDeliveries.bind(store);
+    const claimed: string[] = [];
+    store.claimDeliveries = async (operation) => {
+      const outcome = await claim(operation);
+      claimed.push(outcome.kind);
+      gone.abort(); // It goes while its offer is on the way.
+      return outcome;
+    };
+    const hub = new LocalHub(store);
+    const http = httpHub(hub, { open: "coordinator" });
+    onTestFinished(async () => {
+      http.close();
+      await hub.close();
     });
-    gone.abort();
-    await expect(polling).rejects.toThrow();
+    const bob = await hub.agent("bob", { role: "executor" });
     await handOver(hub, 1);
-    for (;;) {
-      const [{ delivery } = { delivery: undefined }] = await bob.waiting();
-      if (delivery?.state === "ready") {
-        expect(delivery.attempt).toBe(0);
-        return;
-      }
-    }
+    const left = async () =>
+      (await bob.waiting()).map(({ delivery: { state, attempt, maxAttempts } }) => ({
+        state,
+        attempts: maxAttempts - attempt,
+      }));
+    const before = await left();
+    const { signal } = gone;
+    const init = { ...posting({ waitMs: 20_000 }, as("bob")), signal };
+    const answer = await http.fetch(new Request(`${HERE}/v1/inbox/claim`, init));
+    expect(claimed).toEqual(["claimed"]);
+    expect(await answer.json()).toEqual({ offer: null });
+    expect(await left()).toEqual(before);
+    expect(before).toMatchObject([{ state: "ready" }]);
   });
 });

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { listen } from "../../../src/http/listen.ts";
 import { openLocalHub } from "../../../src/open-hub.ts";
 import { chosenSeed } from "../../support/random.ts";
-import { fuzz } from "./run.ts";
+import { FUZZED_HUB, fuzz } from "./run.ts";
 
 const { values } = parseArgs({
   options: { requests: { type: "string", default: "100000" }, seed: { type: "string" } },
@@ -26,7 +26,7 @@ const bugs: unknown[] = [];
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (error: unknown) => bugs.push(error));
 }
-const hub = await openLocalHub(`sqlite:${file}`);
+const hub = await openLocalHub(`sqlite:${file}`, FUZZED_HUB);
 const listening = await listen(hub, { port: 0, onBug: (bug) => bugs.push(bug) });
 const report = await fuzz({
   ...{ hub, file, port: listening.port, requests, seed },
