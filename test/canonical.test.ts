@@ -6,6 +6,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, sha256 } from "../src/canonical.ts";
 import { BatonError } from "../src/index.ts";
+import { chosenSeed } from "./support/random.ts";
+import { runs } from "./support/runs.ts";
 
 const canonical = (value: unknown): string => canonicalJson(value, "invalid_input");
 
@@ -102,7 +104,7 @@ describe("canonical JSON", () => {
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
         expect(canonical(JSON.parse(text))).toBe(text);
       }),
-      { numRuns: 500 },
+      { seed: chosenSeed(), numRuns: runs(500) },
     );
   });
 
@@ -114,7 +116,7 @@ describe("canonical JSON", () => {
         expect(canonical(shuffled)).toBe(canonical(value));
         expect(sha256(canonical(shuffled))).toBe(sha256(canonical(value)));
       }),
-      { numRuns: 500 },
+      { seed: chosenSeed(), numRuns: runs(500) },
     );
   });
 });

@@ -7,6 +7,8 @@ import { fenced, fencedLine, quoted } from "../../src/context/fence.ts";
 import { isTranscript } from "../../src/context/transcript.ts";
 import { LEVELS } from "../../src/envelope/schema.ts";
 import type { Memory } from "../../src/memory/record.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 
 const LONG = [
   "The gateway drops connections under load.",
@@ -61,7 +63,7 @@ describe("a level of detail", () => {
         expect(shorter.includes("…")).toBe(text.length > most);
       },
     );
-    fc.assert(property);
+    fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
   it("of a script without spaces ends between words, of any text between characters [CTX-6]", () => {

@@ -5,12 +5,13 @@ import { STRATEGIES } from "../../src/envelope/schema.ts";
 import { type Agent, isBatonError, type MemoryInput } from "../../src/index.ts";
 import { openFresh } from "../behaviour/support.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { randomText } from "./random-view.ts";
 
 /** Random stores, the most memories of each, and views of random handoffs and budgets over each. */
 const SIZES = {
-  memory: { stores: 500, memories: 60, views: 20 },
-  sqlite: { stores: 2, memories: 150, views: 75 },
+  memory: { stores: runs(30), memories: 60, views: 20 },
+  sqlite: { stores: runs(1), memories: 150, views: 75 },
 } as const;
 /** In every record that not everybody may see. */
 const PRIVATE = "for my eyes only";
@@ -64,7 +65,7 @@ describe.each(["memory", "sqlite"] as const)("views over random workspaces on %s
   const { stores, memories, views } = SIZES[store];
 
   it(`keep every promise, ${stores * views} times [CTX-1 CTX-2 CTX-4]`, {
-    timeout: 300_000,
+    timeout: runs(120_000),
   }, async () => {
     const seed = chosenSeed();
     console.log(`BATON_SEED=${seed}`);
@@ -76,7 +77,10 @@ describe.each(["memory", "sqlite"] as const)("views over random workspaces on %s
       const ben = await hub.agent("ben", { role: "coder" });
       const written = await write(random, [ada, ben], memories);
       for (let round = 0; round < views; round++) {
-        if (await keepsPromises(random, ada, written)) composed++;
+        const kept = await keepsPromises(random, ada, written).catch((cause: unknown) => {
+          throw new Error(`BATON_SEED=${seed}: ${cause}`, { cause });
+        });
+        if (kept) composed++;
       }
       await hub.close();
     }

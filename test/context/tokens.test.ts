@@ -4,6 +4,7 @@ import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/budget.ts";
 import { NEUTRAL } from "../../src/context/profiles.ts";
 import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/context/tokens.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 import { randomText } from "./random-view.ts";
 
 describe("a tokenizer", () => {
@@ -43,13 +44,13 @@ describe("a tokenizer", () => {
     const random = randomFrom(seed);
     for (const name of ENCODINGS) {
       const { count } = await exactly(name);
-      for (let run = 0; run < 2_000; run++) {
+      for (let run = 0; run < runs(300); run++) {
         const blocks = Array.from(
           { length: 2 + random.below(4) },
           () => `${random.pick(["-", "#", "(", "«", "x", "7"])}${randomText(random, 12)}»\n`,
         );
         const alone = blocks.reduce((sum, block) => sum + count(block), 0);
-        expect(count(blocks.join("")), JSON.stringify(blocks)).toBe(alone);
+        expect(count(blocks.join("")), `BATON_SEED=${seed} ${JSON.stringify(blocks)}`).toBe(alone);
       }
     }
   });
@@ -61,10 +62,10 @@ describe("a tokenizer", () => {
     for (const name of ENCODINGS) {
       const { count } = await exactly(name);
       const { countTokens } = await import(`gpt-tokenizer/encoding/${name}`);
-      for (let run = 0; run < 3_000; run++) {
+      for (let run = 0; run < runs(500); run++) {
         const text = randomText(random, 1 + random.below(60));
         const published: number = countTokens(text, { disallowedSpecial: new Set() });
-        expect(count(text), JSON.stringify(text)).toBe(published);
+        expect(count(text), `BATON_SEED=${seed} ${JSON.stringify(text)}`).toBe(published);
       }
     }
   });

@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toUnit } from "../../src/meaning/embedder.ts";
 import { gaussian, hamming, nearestSignatures, signerFor } from "../../src/meaning/signature.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 
 const word = fc.nat(2 ** 32 - 1);
 const signature = fc.tuple(word, word, word, word).map((words) => Uint32Array.from(words));
@@ -26,6 +28,7 @@ describe("signatures", () => {
       fc.property(signature, signature, (a, b) => {
         expect(hamming(a, b)).toBe(slowDistance(a, b));
       }),
+      { seed: chosenSeed(), numRuns: runs(100) },
     );
     const [none, all] = [new Uint32Array(4), new Uint32Array(4).fill(2 ** 32 - 1)];
     expect(hamming(none, all)).toBe(128);
@@ -41,6 +44,7 @@ describe("signatures", () => {
           .map(({ position }) => position);
         expect([...nearestSignatures(block(signatures), query, k)]).toEqual(sorted.slice(0, k));
       }),
+      { seed: chosenSeed(), numRuns: runs(100) },
     );
   });
 

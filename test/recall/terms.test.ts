@@ -7,6 +7,8 @@ import { datesOf, queryOf } from "../../src/recall/query.ts";
 import { Tally } from "../../src/recall/tally.ts";
 import { hashOf, stem, termsOf } from "../../src/recall/terms.ts";
 import { wordsOf } from "../../src/recall/words.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 
 describe("words", () => {
   it("are lower-case, without accents, whatever stands between them", () => {
@@ -51,7 +53,7 @@ describe("words", () => {
       expect(words.flatMap((word) => wordsOf(word)).length).toBeGreaterThanOrEqual(words.length);
       for (const word of words) expect(word).not.toBe("");
     });
-    fc.assert(property);
+    fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 });
 
@@ -90,7 +92,7 @@ describe("an analysed record", () => {
       expect(passages.flatMap((passage) => [...passage])).toEqual(termsOf(content).map(hashOf));
       for (const passage of passages) expect(passage.length).toBeLessThanOrEqual(90);
     });
-    fc.assert(property);
+    fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
   it("weighs a term more the oftener it is said, and less the longer the text is", () => {
@@ -164,7 +166,7 @@ describe("a tally", () => {
       const expected = [...sums].sort((a, b) => b[1] - a[1] || b[0] - a[0]).slice(0, want);
       expect(tally.best(want, [])).toEqual(expected.map(([pos]) => pos));
     });
-    fc.assert(property);
+    fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
   it("lets a position that has good neighbours go before one that has none", () => {

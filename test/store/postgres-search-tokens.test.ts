@@ -2,6 +2,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { packPositions, unpackInto } from "../../src/store/postgres/search-tokens.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 
 const LAST = 2 ** 40 - 1;
 
@@ -21,5 +23,6 @@ it("positions come back newest first: those below a bound, as many as asked for 
           .slice(0, most),
       );
     }),
+    { seed: chosenSeed(), numRuns: runs(100) },
   );
 });
