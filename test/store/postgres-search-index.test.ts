@@ -2,7 +2,6 @@
  * The index of ranked search on PostgreSQL is derived: however far it is, whoever fills it and whatever
  * has become of it, an answer is what was acknowledged, and nothing that was taken away.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/canonical.ts";
 import { DEFAULT_LIMITS } from "../../src/limits.ts";
@@ -16,6 +15,7 @@ import { Scene } from "../../src/testing/contract/scene.ts";
 import { saying, searchOf } from "../../src/testing/contract/search.ts";
 import { type TestSchema, testSchema } from "../support/postgres/schema.ts";
 import { randomFrom } from "../support/random.ts";
+import { until } from "../support/until.ts";
 
 describe("the index of ranked search on PostgreSQL", () => {
   let schema: TestSchema;
@@ -70,7 +70,10 @@ describe("the index of ranked search on PostgreSQL", () => {
 
   /** Until everything but a few is indexed. */
   const filled = async (least: number): Promise<void> => {
-    while ((await scene.store.indexState()).indexed < least) await sleep(10);
+    await until(
+      `${least} records are indexed`,
+      async () => (await scene.store.indexState()).indexed >= least,
+    );
   };
 
   it("finds all that was acknowledged, by several at once, while it is being filled [MEM-7]", async () => {
