@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, type Hub, openHub } from "../../src/index.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 /** Above the number of records that are not worth an index. */
 const RECORDS = 3_000;
@@ -140,13 +140,10 @@ async function fillStore(file: string): Promise<void> {
 
 /** Waits until the index covers all but the short tail that is not worth it. */
 async function indexed(hub: Hub): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  for (;;) {
-    const state = await hub.indexState();
-    if (state.records - state.indexed < 600) return;
-    if (Date.now() > deadline) expect.fail(`the index stays at ${JSON.stringify(state)}`);
-    await sleep(10);
-  }
+  await until("the index covers the store", async () => {
+    const { records, indexed } = await hub.indexState();
+    return records - indexed < 600;
+  });
 }
 
 /** With the index spoilt: right answers at once, right answers when it has been made anew. */

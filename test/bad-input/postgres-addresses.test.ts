@@ -54,9 +54,13 @@ describe("a PostgreSQL address", () => {
 
 describe.concurrent("a server that cannot be reached", () => {
   it("because nobody listens there: store_unavailable, naming host and port", async () => {
-    const port = await closedPort();
-    const address = `postgres://planner:${SECRET}@127.0.0.1:${port}/baton`;
-    const error = await refusedQuietly(address, "store_unavailable", /^postgres 127\.0\.0\.1:\d+/);
+    // Taken here, so that nobody else listens there: not at the other address either.
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    using _ = { [Symbol.dispose]: () => void taken.close() };
+    const { port } = taken.address() as { port: number };
+    const address = `postgres://planner:${SECRET}@127.0.0.2:${port}/baton`;
+    const error = await refusedQuietly(address, "store_unavailable", /^postgres 127\.0\.0\.2:\d+/);
     expect(error.message).toContain(String(port));
     expect(error.retryable).toBe(true);
   });
@@ -78,11 +82,3 @@ describe.concurrent("a server that cannot be reached", () => {
     await refusedQuietly(address, "store_unavailable", /^postgres /);
   });
 });
-
-async function closedPort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

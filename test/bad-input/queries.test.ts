@@ -210,7 +210,7 @@ describe("the hub's own questions", () => {
     "inbox(%j) is refused with the argument's name",
     async (options) => {
       const { coder } = await openTeam();
-      const inbox = coder.inbox({ ...(options as object), signal: AbortSignal.timeout(50) });
+      const inbox = coder.inbox({ ...(options as object), signal: AbortSignal.timeout(20_000) });
       await refused(() => (options === null ? coder.inbox(null as never) : inbox).next(), {
         code: "invalid_input",
       });

@@ -1,6 +1,7 @@
 /** Bad words about accepted work: refused, and the work is still held and can be settled properly. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Work } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { brokenTexts, unjsonable, wrongTypes } from "../support/bad-values.ts";
 import { refused } from "../support/refusal.ts";
 import { openTeam, refusedWithoutTrace, type Team } from "../support/team.ts";
@@ -155,13 +156,14 @@ describe("work that is over", () => {
   });
 
   it("whose lease ran out cannot be settled, and its note is kept, marked [DLV-6]", async () => {
-    const { file, hub, planner, coder } = await openTeam({ limits: { leaseMs: 40 } });
+    const clock = new VirtualClock();
+    const limits = { leaseMs: 60_000 };
+    const { file, hub, planner, coder } = await openTeam({ clock, limits });
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await coder.accept();
     if (work === undefined) throw new Error("nothing to accept");
     // As if the process had stood still: no heartbeat for longer than the lease.
-    const until = performance.now() + 60;
-    while (performance.now() < until);
+    clock.advance(limits.leaseMs + 1);
     await refusedWithoutTrace(file, () => work.complete(), { code: "lease_lost", path: "lease" });
     const { memory, kind } = await work.note("found something late");
     expect(kind).toBe("kept");

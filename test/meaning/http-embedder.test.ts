@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type ErrorCode, isBatonError } from "../../src/errors.ts";
 import { httpEmbedder } from "../../src/meaning/http-embedder.ts";
 import type { HttpEmbedderOptions } from "../../src/meaning/http-options.ts";
@@ -176,11 +176,20 @@ describe("an embedding server in trouble", () => {
   });
 
   it("that never answers counts as lost after the timeout [MEM-8]", async () => {
-    const { url, asked } = await serverThat(() => {});
-    const embedder = await open(url, { timeoutMs: 50, retries: 1 });
+    // Each timeout is over once its question has arrived: in real time it may be over before.
+    const timeouts: AbortController[] = [];
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => {
+      const controller = new AbortController();
+      timeouts.push(controller);
+      return controller.signal;
+    });
+    onTestFinished(() => timeout.mockRestore());
+    const { url, asked } = await serverThat(() => timeouts.at(-1)?.abort());
+    const embedder = await open(url, { timeoutMs: 5_000, retries: 1 });
     const error = await failure(embedder.embed(["a"]), "embedder_unavailable");
-    expect(error.message).toContain("no answer within 50 ms");
+    expect(error.message).toContain("no answer within 5000 ms");
     expect(asked).toHaveLength(2);
+    expect(timeout.mock.calls).toEqual([[5_000], [5_000]]);
   });
 
   it("that stops in the middle of its answer counts as lost too [MEM-8]", async () => {
@@ -193,15 +202,15 @@ describe("an embedding server in trouble", () => {
   });
 
   it("that is not there is named [MEM-8]", async () => {
+    // The server keeps its port, so that nobody else listens there: not at this address either.
     const { url } = await serverThat(wellBehaved);
-    const server = servers.pop();
-    await new Promise((resolve) => server?.close(resolve));
+    const other = url.replace("127.0.0.1", "127.0.0.2");
     const error = await failure(
-      open(url, { retries: 0 }).then((e) => e.embed(["a"])),
+      open(other, { retries: 0 }).then((e) => e.embed(["a"])),
       "embedder_unavailable",
     );
     expect(error.message).toContain("ECONNREFUSED");
-    expect(error.message).toContain(new URL(url).origin);
+    expect(error.message).toContain(new URL(other).origin);
   });
 
   it("is left alone when the caller has given up [MEM-8]", async () => {
