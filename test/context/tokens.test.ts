@@ -44,7 +44,7 @@ describe("a tokenizer", () => {
     const random = randomFrom(seed);
     for (const name of ENCODINGS) {
       const { count } = await exactly(name);
-      for (let run = 0; run < runs(300); run++) {
+      for (let run = 0; run < runs(2_000); run++) {
         const blocks = Array.from(
           { length: 2 + random.below(4) },
           () => `${random.pick(["-", "#", "(", "«", "x", "7"])}${randomText(random, 12)}»\n`,
@@ -62,7 +62,7 @@ describe("a tokenizer", () => {
     for (const name of ENCODINGS) {
       const { count } = await exactly(name);
       const { countTokens } = await import(`gpt-tokenizer/encoding/${name}`);
-      for (let run = 0; run < runs(500); run++) {
+      for (let run = 0; run < runs(3_000); run++) {
         const text = randomText(random, 1 + random.below(60));
         const published: number = countTokens(text, { disallowedSpecial: new Set() });
         expect(count(text), `BATON_SEED=${seed} ${JSON.stringify(text)}`).toBe(published);
