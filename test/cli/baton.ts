@@ -3,10 +3,17 @@ import { vi } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { fail } from "../../src/cli/failure.ts";
 import { type Hub, openHub } from "../../src/index.ts";
+import { BATON } from "../support/build/place.ts";
 import { type Run, type RunOptions, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+/** The command line as it is published (test/support/build). */
 export function baton(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  return runScript(BATON, args, options);
+}
+
+/** The same from the sources: for what depends on where it runs from. */
+export function batonFromSources(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   return runScript("src/cli/main.ts", args, options);
 }
 

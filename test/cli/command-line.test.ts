@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { ERROR_CODES } from "../../src/index.ts";
+import { BATON } from "../support/build/place.ts";
 import { ROOT } from "../support/run-script.ts";
-import { baton, batonHere, testStore, withHandoff } from "./baton.ts";
+import { baton, batonFromSources, batonHere, testStore, withHandoff } from "./baton.ts";
 
 const MISTAKE = ERROR_CODES.invalid_input.exit;
 
@@ -34,7 +35,9 @@ describe("baton", () => {
       expect(stdout).toContain(`baton dead ${verb}`);
     }
     expect((await batonHere("help", "dead")).stdout).toBe(stdout);
-    const { stderr } = await baton(["dead", "list", "--help"], { node: ["--import", LISTING] });
+    const { stderr } = await batonFromSources(["dead", "list", "--help"], {
+      node: ["--import", LISTING],
+    });
     expect(stderr).toContain("commands/dead.ts");
     expect(stderr).not.toMatch(/node_modules|open-hub|commands\/(?!dead)/);
   });
@@ -58,7 +61,9 @@ describe("baton", () => {
   });
 
   it("says its version without loading the library", async () => {
-    const { code, stdout, stderr } = await baton(["--version"], { node: ["--import", LISTING] });
+    const { code, stdout, stderr } = await batonFromSources(["--version"], {
+      node: ["--import", LISTING],
+    });
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
     expect(stderr).toContain("src/cli/main.ts");
@@ -162,7 +167,7 @@ describe("output", () => {
     await writer.remember(Array.from({ length: 500 }, () => ({ content: "x".repeat(1_000) })));
     const child = spawn(
       process.execPath,
-      [join(ROOT, "src/cli/main.ts"), "recent", "--limit=500", "--store", store.address],
+      [BATON, "recent", "--limit=500", "--store", store.address],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
     let stderr = "";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ROOT, type Run, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { baton, type TestStore, testStore } from "./baton.ts";
+import { batonFromSources, type TestStore, testStore } from "./baton.ts";
 
 const lineOf = async (store: TestStore, task: string) => {
   await using hub = await store.open();
@@ -17,9 +17,13 @@ const played = testStore();
 afterAll(() => played[Symbol.dispose]());
 let first: Promise<Run> | undefined;
 
+/** From the sources, where it names the commands as a clone has them. */
+const demo = ({ address }: TestStore, ...args: string[]): Promise<Run> =>
+  batonFromSources(["demo", ...args], { env: { BATON_STORE: address } });
+
 /** The first run on `played`: made once, by the first test that looks at it. */
 function firstRun(): Promise<Run> {
-  first ??= played.baton("demo");
+  first ??= demo(played);
   return first;
 }
 
@@ -28,7 +32,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
   it("hands a task along, survives a kill, and can be run again", async () => {
     for (const [task, run] of [
       ["auth-refactor-1", firstRun],
-      ["auth-refactor-2", () => played.baton("demo")],
+      ["auth-refactor-2", () => demo(played)],
     ] as const) {
       const { code, stdout, stderr } = await run();
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -63,14 +67,14 @@ describe("baton demo", { timeout: 240_000 }, () => {
 
   it("says its first line before it opens a store", async () => {
     using store = testStore();
-    const { code, stdout } = await store.baton("demo", "--store", "nowhere:");
+    const { code, stdout } = await demo(store, "--store", "nowhere:");
     expect(code).not.toBe(0);
     expect(stdout).toMatch(/^Baton carries a task/);
   });
 
   it("may be run twice at the same time", async () => {
     using store = testStore();
-    const runs = await Promise.all([store.baton("demo"), store.baton("demo")]);
+    const runs = await Promise.all([demo(store), demo(store)]);
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
       { code: 0, stderr: "" },
       { code: 0, stderr: "" },
@@ -91,7 +95,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
     const env = { BATON_STORE: played.address, TMPDIR: folder.path };
     const runs = commands.map(async (words) => ({
       words,
-      run: await baton(words.split(" "), { env }),
+      run: await batonFromSources(words.split(" "), { env }),
     }));
     for (const { words, run } of await Promise.all(runs)) {
       expect({ words, code: run.code, stderr: run.stderr }).toEqual({ words, code: 0, stderr: "" });
@@ -107,7 +111,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
 
   it("refuses a store that its processes cannot share", async () => {
     using store = testStore();
-    const { code, stderr } = await store.baton("demo", "--store", "memory:");
+    const { code, stderr } = await demo(store, "--store", "memory:");
     expect(code).toBe(64);
     expect(stderr).toContain("several processes");
   });

@@ -8,7 +8,7 @@ import { fail } from "../../src/cli/failure.ts";
 import { parseCall } from "../../src/cli/parse.ts";
 import { BatonError, ERROR_CODES, type ErrorCode } from "../../src/index.ts";
 import { refusal } from "../behaviour/support.ts";
-import { baton, testStore } from "./baton.ts";
+import { baton, batonFromSources, testStore } from "./baton.ts";
 
 /** The word with two neighbours changed round: the commonest slip there is. */
 function mistyped(word: string): string {
@@ -178,7 +178,7 @@ it("what is asked for most loads least: the version nothing but itself [OPS-7]",
   const listing = `data:text/javascript,${encodeURIComponent(`
     import { registerHooks } from "node:module";
     registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`)}`;
-  const { stderr } = await baton(["--version"], { node: ["--import", listing] });
+  const { stderr } = await batonFromSources(["--version"], { node: ["--import", listing] });
   const own = stderr.split("\n").filter((url) => url.startsWith("file:"));
   expect(own.map((url) => url.replace(/.*\/src\//, "")).sort()).toEqual([
     "cli/exit.ts",

@@ -1,8 +1,7 @@
 /** `baton redact`: a secret goes, by ids or by its text, and what is out of reach is said. */
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ROOT } from "../support/run-script.ts";
+import { BATON } from "../support/build/place.ts";
 import { type TestStore, team, testStore } from "./baton.ts";
 
 const SECRET = "sk-live-0123456789";
@@ -83,7 +82,7 @@ describe("baton redact", () => {
     const { status, stdout } = spawnSync(
       process.execPath,
       [
-        join(ROOT, "src/cli/main.ts"),
+        BATON,
         ...["redact", "--as", "ada", "--reason", "leaked", "--stdin", "--store", store.address],
       ],
       { input: `${SECRET}\n`, encoding: "utf8" },

@@ -91,12 +91,12 @@ describe("baton doctor", () => {
     });
     writeFileSync(settings, "{");
     expect(found()).toMatchObject({ status: "fail", code: "file_unusable" });
-    writeFileSync(settings, whole.replaceAll("src/cli/main.ts hook", "gone/cli/main.ts hook"));
+    writeFileSync(settings, whole.replaceAll("dist/cli/main.js hook", "gone/cli/main.js hook"));
     const moved = await examined(here);
     expect(moved.code).toBe(ERROR_CODES.file_unusable.exit);
     expect(moved.of("claude-code (project)")).toMatchObject({
       status: "fail",
-      found: expect.stringContaining("gone/cli/main.ts"),
+      found: expect.stringContaining("gone/cli/main.js"),
       mend: expect.stringContaining("baton setup claude-code --scope project"),
     });
   });

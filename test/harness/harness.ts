@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openHub } from "../../src/index.ts";
 import { open, tempFolder } from "../behaviour/support.ts";
+import { BATON } from "../support/build/place.ts";
 import { ROOT, type Run } from "../support/run-script.ts";
 
 type Input = Readonly<Record<string, unknown>>;
@@ -93,7 +94,7 @@ export async function run(
 ): Promise<Run> {
   const { BATON_STORE: _, CLAUDE_CONFIG_DIR: _claude, CODEX_HOME: _codex, ...rest } = process.env;
   const { input = "", node = [] } = options;
-  const child = spawn(process.execPath, [...node, join(ROOT, "src/cli/main.ts"), ...words], {
+  const child = spawn(process.execPath, [...node, BATON, ...words], {
     cwd: options.cwd ?? options.home,
     env: { ...rest, HOME: options.home, USERPROFILE: options.home, NO_COLOR: "1" },
     stdio: ["pipe", "pipe", "pipe"],

@@ -16,10 +16,8 @@ import { describe, expect, it } from "vitest";
 import { writeChanges } from "../../src/harness/setup/changes.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { tempFolder } from "../behaviour/support.ts";
-import { ROOT } from "../support/run-script.ts";
+import { BATON as ENTRY } from "../support/build/place.ts";
 import { bareProject, git, type Project, run } from "./harness.ts";
-
-const ENTRY = join(ROOT, "src/cli/main.ts");
 
 const FILES = {
   "claude-code": {

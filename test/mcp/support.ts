@@ -1,5 +1,4 @@
 /** MCP in tests: the official client, against real processes over stdio and real sockets over HTTP. */
-import { join } from "node:path";
 import {
   Client,
   StreamableHTTPClientTransport,
@@ -7,14 +6,14 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished } from "vitest";
-import { ROOT } from "../support/run-script.ts";
+import { BATON } from "../support/build/place.ts";
 import { AGENT } from "./listen.ts";
 
 /** Both eras of the protocol: with a handshake, and without. */
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
 export type Era = (typeof ERAS)[number];
 
-export const MAIN = join(ROOT, "src", "cli", "main.ts");
+export const MAIN = BATON;
 
 export function clientOf(era: Era): Client {
   const mode = era === "2025-11-25" ? "legacy" : { pin: era };

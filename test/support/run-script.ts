@@ -1,7 +1,7 @@
 /** Runs one of the project's programs as a process of its own, and returns all it said. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { RUN } from "./build/place.ts";
 
 export const ROOT = join(import.meta.dirname, "..", "..");
@@ -19,13 +19,13 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-/** `script` is a path from the project's root. */
+/** `script` is an absolute path, or one from the project's root. */
 export async function runScript(
   script: string,
   args: readonly string[],
   { node = [], env = {}, cwd = ROOT }: RunOptions = {},
 ): Promise<Run> {
-  const child = spawn(process.execPath, [...node, join(ROOT, script), ...args], {
+  const child = spawn(process.execPath, [...node, resolve(ROOT, script), ...args], {
     cwd,
     env: { ...bareEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],

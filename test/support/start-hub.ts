@@ -1,4 +1,6 @@
 /** `baton start` as a process of its own, on a port that is free: what a person starts in a terminal. */
+import { pathToFileURL } from "node:url";
+import { BATON } from "./build/place.ts";
 import { type Child, startChild } from "./child.ts";
 
 export interface StartedHub extends AsyncDisposable {
@@ -6,7 +8,7 @@ export interface StartedHub extends AsyncDisposable {
   readonly child: Child;
 }
 
-const MAIN = new URL("../../src/cli/main.ts", import.meta.url);
+const MAIN = pathToFileURL(BATON);
 
 /** Ready when it has said where it is. */
 export async function startHub(store: string, ...more: string[]): Promise<StartedHub> {
