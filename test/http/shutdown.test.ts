@@ -1,7 +1,9 @@
 /** A hub in a process of its own, asked to stop: what is under way is answered, what waits ends, exit 0. */
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { open, tempFolder } from "../behaviour/support.ts";
+import { BATON } from "../support/build/place.ts";
 import { startChild } from "../support/child.ts";
 import { until } from "../support/until.ts";
 import { heardFrom, take } from "./events.ts";
@@ -11,7 +13,7 @@ interface Sent {
   readonly deliveries: readonly { readonly id: string }[];
 }
 
-const MAIN = new URL("../../src/cli/main.ts", import.meta.url);
+const MAIN = pathToFileURL(BATON);
 
 async function started(store: string) {
   const said = Promise.withResolvers<string>();
