@@ -87,6 +87,21 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect(await said(ben)).toEqual([...known, "accepted"]);
   });
 
+  it("of an envelope that several accepted, the first acceptance counts [MEM-15]", async () => {
+    const { clock, hub, ada, ben } = await team();
+    const cyd = await hub.agent("cyd", {});
+    await hub.channel("news");
+    for (const agent of [ben, cyd]) await agent.subscribe("news");
+    const sent = await ada.publish("news", { task: "t", intent: "Go" });
+    await say(ada, "sent");
+    for (const agent of [cyd, ben]) {
+      await take(agent);
+      await say(ada, `accepted by ${agent.id}`);
+      clock.advance(1_000);
+    }
+    expect(await said(ada, { envelope: sent.envelope.id })).toEqual(["sent"]);
+  });
+
   it("branches are seen as they were: before they began, and before they were merged [MEM-15]", async () => {
     const { clock, ada } = await team();
     await say(ada, "main 1");

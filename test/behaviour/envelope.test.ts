@@ -319,6 +319,24 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect((await onward.status()).parent).toBe(root.envelope.id);
   });
 
+  it("names the one it adds to as its parent: added to, answered or edited [ENV-6]", async () => {
+    const { hub, planner, coder } = await team(store);
+    const draft = { to: "coder", intent: "Start" };
+    const parentsOf = async (task: string) =>
+      (await hub.line(task)).map(({ envelope }) => envelope.parents);
+    const held = await planner.handoff({ ...draft, task: "added" });
+    await take(coder, { task: "added" });
+    await planner.handoff({ ...draft, task: "added", next: ["And this"] });
+    expect(await parentsOf("added")).toEqual([[], [held.envelope.id]]);
+    const asked = await planner.handoff({ ...draft, task: "answered" });
+    await (await take(coder, { task: "answered" })).clarify("How?");
+    await planner.answer(asked.id, "Well.");
+    expect(await parentsOf("answered")).toEqual([[], [asked.envelope.id]]);
+    const read = await planner.handoff({ ...draft, task: "edited" });
+    await coder.edit(read.id, { next: ["Another way"] });
+    expect(await parentsOf("edited")).toEqual([[], [read.envelope.id]]);
+  });
+
   it("cannot name a parent that does not exist [ENV-6]", async () => {
     const { hub, planner } = await team(store);
     const before = await contents(hub);

@@ -154,6 +154,17 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(envelope.flags?.[0]?.why).toContain("No fixtures");
   });
 
+  it("keeps a must where a hop repeats its rule with a weaker level, and flags it [ENV-10]", async () => {
+    const { planner, coder, tester } = await team();
+    await planner.handoff(BEGIN);
+    const envelope = await pass(coder, tester, {
+      constraints: [{ rule: FIXTURES.rule, level: "may" }],
+    });
+    expect(envelope.constraints).toContainEqual(FIXTURES);
+    expect(musts(envelope)).toEqual([FIXTURES.rule]);
+    expect(envelope.flags).toMatchObject([{ about: "no-fixtures", path: "constraints[0]" }]);
+  });
+
   it("a release takes it off all lines, stays visible, and a stale copy does not undo it [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     const sent = await planner.handoff(BEGIN);

@@ -112,6 +112,18 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(await ada.recent({ tag: "stale-holder" })).toEqual([late.memory]);
   });
 
+  it("is told by what the dead one did since it accepted, not by what it did before [DLV-14]", async () => {
+    const { clock, ada, ben, next, die } = await team();
+    await ada.handoff(DRAFT);
+    await ben.trace({ kind: "tool", name: "before", task: "t" });
+    clock.advance(1_000);
+    const lost = await take(ben);
+    await lost.trace({ kind: "tool", name: "since" });
+    await die();
+    const { history } = (await take(next)).envelope;
+    expect(history).toMatchObject([{ agent: "ben", did: "tool since" }]);
+  });
+
   it("without notes goes to the next with the same envelope [DLV-14]", async () => {
     const { hub, ada, ben, next, die } = await team();
     const sent = await ada.handoff(DRAFT);

@@ -168,6 +168,30 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     expect(unknownFields((await newest(hub, "whole")) as Envelope)).toEqual(LATER);
   });
 
+  it.each(["first", "last"])(
+    "goes on from a join with what the %s of several lines had [ENV-7]",
+    async (place) => {
+      const { hub, ada, ben, cyd, draft } = await mixedTeam(store);
+      const known = await cyd.handoff({ to: "ben", task: "known", intent: "Plain" });
+      const later = await ada.handoff(draft);
+      const lines = place === "first" ? [later, known] : [known, later];
+      await cyd.join(lines, { to: "cyd", task: "whole", intent: "Put it together" });
+      for (const task of ["known", "t"]) await (await take(ben, { task })).complete();
+      expect(unknownFields((await newest(hub, "whole")) as Envelope)).toEqual(LATER);
+    },
+  );
+
+  it("keeps unknown fields of an open handoff when work without them is handed on into it [ENV-7]", async () => {
+    const { hub, later, ben, cyd } = await mixedTeam(store);
+    const root = await cyd.handoff({ to: "ben", task: "t", intent: "Plain" });
+    const work = await take(ben);
+    const parents = [root.envelope.id];
+    await (await later.agent("ben")).handoff({ to: "cyd", task: "t", intent: "Go on", parents });
+    const sent = await work.handoff({ to: "cyd", state: "Done" });
+    expect(sent).toMatchObject({ kind: "sent", joined: "superseded" });
+    expect(unknownFields((await newest(hub)) as Envelope)).toEqual(LATER);
+  });
+
   it("lets the receiver repeat its parts as they are, and nothing else unknown [ENV-7]", async () => {
     const { ada, ben, draft } = await mixedTeam(store);
     await ada.handoff(draft);

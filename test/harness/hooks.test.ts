@@ -191,6 +191,17 @@ describe("a prompt", () => {
     expect((await here.claude("UserPromptSubmit")).shown).toContain("and the index");
   });
 
+  it("wakes again for a handoff that comes back with an answer [OPS-8]", async () => {
+    const here = await project();
+    await using hub = await here.open();
+    const id = await handOver(hub, "auth");
+    expect((await here.claude("SessionStart")).shown).toContain("Do auth");
+    await (await take(await hub.agent("coder"))).clarify("Which login?");
+    await (await hub.agent("planner")).answer(id, "The one on the phone.");
+    expect((await here.claude("UserPromptSubmit")).shown).toContain(id);
+    expect((await here.claude("UserPromptSubmit")).shown).toBe("");
+  });
+
   it("wakes each session of an agent by itself, and keeps their traces apart [OPS-8 MEM-12]", async () => {
     const here = await project();
     await using hub = await here.open();
