@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { defineConfig } from "vitest/config";
-import "./test/support/build/place.ts";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { defineConfig, type Plugin } from "vitest/config";
+import { BUILD } from "./test/support/build/place.ts";
 import { chosenSeed } from "./test/support/random.ts";
 
 const source = (file: string): string => join(import.meta.dirname, "src", file);
@@ -9,7 +10,19 @@ const source = (file: string): string => join(import.meta.dirname, "src", file);
 // One seed for all that is random in a run, so that one number repeats it.
 process.env["BATON_SEED"] ??= String(chosenSeed());
 
+/** Threads and processes of a store start from the run's build: there is nothing to compile each time. */
+const startFromBuild: Plugin = {
+  name: "threads and processes from the build",
+  transform(code, id) {
+    if (!(id.startsWith(source("store")) && code.includes("import.meta.url"))) return null;
+    const place = relative(source(""), id).replace(/\.ts$/, ".js");
+    const url = pathToFileURL(join(BUILD, "dist", place)).href;
+    return { code: code.replaceAll("import.meta.url", JSON.stringify(url)), map: null };
+  },
+};
+
 export default defineConfig({
+  plugins: [startFromBuild],
   resolve: {
     // The examples import the package as users do; here that is the sources (tsconfig.json says so too).
     alias: [
