@@ -137,11 +137,12 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     const writer = await openHub(address);
     const reader = await openHub(address);
     const ann = await writer.agent("ann", { role: "worker" });
-    await query(server, `alter function ${schema}.sync() rename to sync_later`);
     const [started] = await query(server, "select pg_postmaster_start_time()::text as at");
+    // In one transaction: a hub that syncs meanwhile finds either function.
     await query(
       server,
-      `create function ${schema}.sync() returns void language sql as
+      `alter function ${schema}.sync() rename to sync_later;
+       create function ${schema}.sync() returns void language sql as
        $$select pg_sleep(60) where pg_postmaster_start_time()::text = '${started?.["at"]}';
        select ${schema}.sync_later()$$`,
     );
