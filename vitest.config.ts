@@ -1,8 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
 import { defineConfig, type Plugin } from "vitest/config";
-import { BUILD } from "./test/support/build/place.ts";
+import { BUILD_URL } from "./test/support/build/place.ts";
 import { chosenSeed } from "./test/support/random.ts";
 
 const source = (file: string): string => join(import.meta.dirname, "src", file);
@@ -16,8 +15,9 @@ const startFromBuild: Plugin = {
   transform(code, id) {
     if (!(id.startsWith(source("store")) && code.includes("import.meta.url"))) return null;
     const place = relative(source(""), id).replace(/\.ts$/, ".js");
-    const url = pathToFileURL(join(BUILD, "dist", place)).href;
-    return { code: code.replaceAll("import.meta.url", JSON.stringify(url)), map: null };
+    // Read when it runs: Vitest keeps what is transformed for later runs, whose build is elsewhere.
+    const url = `(process.env.${BUILD_URL} + "/dist/${place}")`;
+    return { code: code.replaceAll("import.meta.url", url), map: null };
   },
 };
 

@@ -1,5 +1,6 @@
 /** Where a run's build is: a folder named by the process that started the run, which its workers inherit. */
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -10,6 +11,10 @@ process.env[RUN] ??= String(process.pid);
 
 /** As the package's folder: package.json, dist. */
 export const BUILD = join(ROOT, "node_modules", ".cache", "test-build", process.env[RUN]);
+
+/** The environment variable with the folder's URL. */
+export const BUILD_URL = "BATON_TEST_BUILD_URL";
+process.env[BUILD_URL] = pathToFileURL(BUILD).href;
 
 /** The command line's entry. */
 export const BATON = join(BUILD, "dist", "cli", "main.js");

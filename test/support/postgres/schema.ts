@@ -43,15 +43,20 @@ export function testSchema(url: string = postgresUrl()): TestSchema {
 }
 
 /** Schemas whose tables are as a new store's, for later tests of this process. */
-const unused: TestSchema[] = [];
+const unused: ReusedSchema[] = [];
+
+interface ReusedSchema extends TestSchema {
+  /** Which versions its tables and functions had when they were as a new store's. */
+  versions?: string;
+}
 
 /** A schema that is empty: it does not exist yet, or holds the tables of a new store. */
 export function reusableSchema(): TestSchema {
-  const schema = unused.pop() ?? testSchema();
+  const schema: ReusedSchema = unused.pop() ?? testSchema();
   return {
     ...schema,
     async [Symbol.asyncDispose]() {
-      if (await emptied(schema)) unused.push(schema);
+      if (await isEmptied(schema)) unused.push(schema);
       else await schema[Symbol.asyncDispose]();
     },
   };
@@ -61,10 +66,24 @@ export function reusableSchema(): TestSchema {
  * Deletes what a test has stored. False where the schema cannot be used again: the test did not create the
  * tables, or changed them, or left a connection open that may write later.
  */
-async function emptied({ schema, query }: TestSchema): Promise<boolean> {
-  const left = "select 1 from pg_stat_activity where application_name = $1";
-  if ((await query(left, [schema])).length > 0) return false;
-  if ((await describeSchema(query, schema)) !== inject("newStore")) return false;
+async function isEmptied(reused: ReusedSchema): Promise<boolean> {
+  const { schema, query } = reused;
+  // Every change of a table or a function makes a new version of its row.
+  const [found] = await query(
+    `select
+       (select count(*) from pg_stat_activity where application_name = $1)::int as connections,
+       (select md5(string_agg(concat(oid, ' ', xmin), ',' order by oid)) from (
+          select oid, xmin from pg_class where relnamespace = to_regnamespace($1)
+          union all select oid, xmin from pg_proc where pronamespace = to_regnamespace($1)
+        ) as versions) as versions`,
+    [schema],
+  );
+  if (found?.["connections"] !== 0) return false;
+  if (reused.versions !== found["versions"]) {
+    if (reused.versions !== undefined) return false;
+    if ((await describeSchema(query, schema)) !== inject("newStore")) return false;
+    reused.versions = String(found["versions"]);
+  }
   await query(`
     do $$ declare statement text; begin
       for statement in
