@@ -11,7 +11,7 @@ const REPORT: TestReport = {
   failures: [
     {
       file: "test/a.test.ts",
-      title: "a store (SQLite) > doesn't lose [DLV-1]",
+      title: "a store (SQLite) > doesn't lose [it]",
       message: "expected 1 to be 2\nmore",
     },
   ],
@@ -20,9 +20,9 @@ const REPORT: TestReport = {
 describe("the list of failed tests", () => {
   it("names the test, its first line and the command that repeats it with its seed", () => {
     expect(describeFailures(REPORT).split("\n")).toEqual([
-      "✗ test/a.test.ts > a store (SQLite) > doesn't lose [DLV-1]",
+      "✗ test/a.test.ts > a store (SQLite) > doesn't lose [it]",
       "    expected 1 to be 2",
-      "    repeat: BATON_SEED=7 npm test -- test/a.test.ts -t '^a store \\(SQLite\\) doesn'\\''t lose \\[DLV-1\\]$'",
+      "    repeat: BATON_SEED=7 npm test -- test/a.test.ts -t '^a store \\(SQLite\\) doesn'\\''t lose \\[it\\]$'",
     ]);
   });
 
