@@ -39,7 +39,9 @@ describe.each(pages)("%s", (page) => {
     const runs = [...text.matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name = ""]) => name);
     expect(runs.filter((name) => !(name in scripts))).toEqual([]);
     const known = [...COMMANDS.map(({ name }) => name.split(" ")[0]), "help"];
-    const called = [...text.matchAll(/(?:`baton |npm run baton -- )(\w+)/g)].map(
+    // What is planned may name a command that is still to come.
+    const kept = text.replaceAll(/^\|.*\| planned \|.*$/gm, "");
+    const called = [...kept.matchAll(/(?:`baton |npm run baton -- )(\w+)/g)].map(
       ([, name = ""]) => name,
     );
     expect(called.filter((name) => !known.includes(name))).toEqual([]);
