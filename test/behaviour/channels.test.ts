@@ -21,6 +21,20 @@ describe.each(STORES)("a channel on %s", (store) => {
     return all;
   }
 
+  it("gives a subscriber's copy to the fallback when that one does not take it [DLV-2 DLV-3]", async () => {
+    const clock = new VirtualClock();
+    const { hub, ada, ben, cyd } = await subscribed({ clock });
+    const dan = await hub.agent("dan", {});
+    const policy = { acceptMs: 1_000, attempts: 1, fallback: ["dan"] };
+    await ada.publish("news", { task: "t", intent: "Hear this", policy });
+    await (await take(cyd)).complete();
+    clock.advance(1_000);
+    await hub.carryOut();
+    expect(await ben.accept()).toBeUndefined();
+    await (await take(dan)).complete();
+    expect(await hub.books()).toMatchObject({ deliveries: 2, byState: { completed: 2 } });
+  });
+
   it("stores what is published once, and delivers it to each subscriber [DLV-3]", async () => {
     const { hub, ada, ben, cyd } = await subscribed();
     expect(await hub.subscribers("news")).toEqual(["ben", "cyd"]);

@@ -288,6 +288,24 @@ describe.each(STORES)("a view composed on %s", { timeout: 60_000 }, (store) => {
     expect((await hub.profiles()).every(({ changed }) => !changed)).toBe(true);
   });
 
+  it("is selected alike for other names of a role, whatever their case [CTX-5]", async () => {
+    const { planner } = await team(store);
+    const types = ["mistake", "decision", "convention", "finding", "artifact", "lesson"] as const;
+    await planner.remember(
+      types.map((type) => ({
+        type,
+        task: "auth",
+        content: `A ${type} about the login. ${"Words that take room. ".repeat(6)}`,
+      })),
+    );
+    const shown = async (role: string) =>
+      ids((await viewed(planner, {}, { role, tokens: 300, strategy: "full" })).shown);
+    const tester = await shown("tester");
+    expect(await shown("qa")).toEqual(tester);
+    expect(await shown("QA")).toEqual(tester);
+    expect(await shown("nothing known"), "a role without a profile").not.toEqual(tester);
+  });
+
   it("refuses a profile that is none", async () => {
     const { hub } = await team(store);
     const wrong = { types: { mistake: -1 } };

@@ -102,6 +102,19 @@ describe.each(STORES)("a delivery on %s", (store) => {
     });
   });
 
+  it("keeps when it was first seen also when it is offered again later [DLV-12]", async () => {
+    const { clock, ada, ben } = await team();
+    const sent = await ada.handoff(DRAFT);
+    const seenAt = clock.now() + 1_000;
+    for (let round = 0; round < 2; round++) {
+      clock.advance(1_000);
+      const { value: offer } = await ben.inbox({ wait: false }).next();
+      expect(await sent.status()).toMatchObject({ state: "claimed", seenAt });
+      await offer?.release();
+    }
+    expect(await sent.status()).toMatchObject({ state: "ready", seenAt });
+  });
+
   it("is told to its sender as it changes, while it is worked on elsewhere [DLV-12]", async () => {
     const { ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);

@@ -67,6 +67,24 @@ const decisionsIn = async (hub: Hub, task: string) =>
     ({ data }) => data?.["decision"] !== undefined,
   );
 
+describe.each(STORES)("a failure that nobody was told of, on %s", (store) => {
+  it("tells what went wrong and how often it was tried again [CRD-3]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock, random: () => 0.5 });
+    const { ada, ben, pass } = await people(hub, clock, false);
+    const sent = await ada.handoff({ to: "ben", task: "t", intent: "Go", policy: { attempts: 2 } });
+    await fails(ben, { message: "Not yet" });
+    await pass(60_000);
+    await fails(ben, { message: "Never", class: "retryable", type: "timeout" });
+    expect((await sent.status()).state).toBe("dead");
+    expect(await reports(hub, "t")).toEqual([]);
+    expect((await hub.failures.show(sent.id)).failure).toMatchObject({
+      ...{ message: "Never", type: "timeout", class: "retryable" },
+      ...{ by: "ben", delivery: sent.id, attempt: 2, retries: 1 },
+    });
+  });
+});
+
 describe.each(STORES)("a failure on %s", (store) => {
   it("is told to the coordinator as an envelope: type, class, what was attempted, retries, hints [CRD-3 CRD-4]", async () => {
     const { hub, ada, ben, carl } = await teamOn({ store });

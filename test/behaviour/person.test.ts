@@ -162,6 +162,25 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("is refused a decision about work that was added to since, until it has seen that [DLV-17 ENV-11]", async () => {
+    const { clock, paula, ask } = await team();
+    const sent = await ask();
+    await take(paula);
+    clock.advance(1_000);
+    const added = await ask({ next: ["Not on Friday"] });
+    const seen = added.envelope.id;
+    for (const decide of [
+      () => paula.approve(sent.id),
+      () => paula.reject(sent.id, "No"),
+      () => paula.edit(sent.id, { next: ["Later"] }),
+    ]) {
+      const error = await refusal(decide());
+      expect(error).toMatchObject({ code: "not_open", path: "seen", details: { envelope: seen } });
+    }
+    expect((await sent.status()).state).toBe("accepted");
+    expect((await paula.approve(sent.id, { seen })).state).toBe("completed");
+  });
+
   it("edits in one step: the sender gets a new envelope that says who changed what [DLV-17]", async () => {
     const { coder, paula, ask } = await team();
     const sent = await ask({ constraints: ["Keep the API"], next: ["Release 2.0"] });
