@@ -30,7 +30,7 @@ describe("an answer that got lost", () => {
     expect((await coder.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
   });
 
-  it("to accepting is the same work, tried once [OPS-5]", async () => {
+  it("to accepting is the same work, tried once [DLV-9 OPS-5]", async () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     network.loseAnswerTo("POST /v1/inbox/accept");
     const work = (await coder.accept()) as Work;

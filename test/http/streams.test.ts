@@ -22,7 +22,7 @@ async function handOver(hub: Pick<LocalHub, "agent">, count: number): Promise<vo
 }
 
 describe("the events of a workspace", () => {
-  it("go on after the hub was restarted where the reader was: none missing, none twice [OPS-7]", async () => {
+  it("go on after the hub was restarted where the reader was: none missing, none twice [DLV-13 OPS-7]", async () => {
     const address = `sqlite:${join(tempFolder(), "hub.db")}`;
     const first = await listened(address);
     await first.hub.agent("bob", { role: "executor" });
