@@ -3,6 +3,7 @@
  * most tests take a `reusableSchema`: what they leave is deleted, and a later test of the process gets it.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
 import { describeSchema } from "./describe-schema.ts";
@@ -42,6 +43,9 @@ export function testSchema(url: string = postgresUrl()): TestSchema {
   };
 }
 
+/** A connection that was closed ends within this time; one that stays longer was left open. */
+const ENDING_MS = 500;
+
 /** Schemas whose tables are as a new store's, for later tests of this process. */
 const unused: ReusedSchema[] = [];
 
@@ -62,27 +66,35 @@ export function reusableSchema(): TestSchema {
   };
 }
 
+/** Waits for connections to end: the server lists one for some milliseconds after it was closed. */
+async function isDisconnected({ schema, query }: TestSchema): Promise<boolean> {
+  const connected = "select 1 from pg_stat_activity where application_name = $1 limit 1";
+  for (const until = performance.now() + ENDING_MS; performance.now() < until; ) {
+    if ((await query(connected, [schema])).length === 0) return true;
+    await sleep(1);
+  }
+  return false;
+}
+
 /**
  * Deletes what a test has stored. False where the schema cannot be used again: the test did not create the
  * tables, or changed them, or left a connection open that may write later.
  */
 async function isEmptied(reused: ReusedSchema): Promise<boolean> {
   const { schema, query } = reused;
+  if (!(await isDisconnected(reused))) return false;
   // Every change of a table or a function makes a new version of its row.
   const [found] = await query(
-    `select
-       (select count(*) from pg_stat_activity where application_name = $1)::int as connections,
-       (select md5(string_agg(concat(oid, ' ', xmin), ',' order by oid)) from (
-          select oid, xmin from pg_class where relnamespace = to_regnamespace($1)
-          union all select oid, xmin from pg_proc where pronamespace = to_regnamespace($1)
-        ) as versions) as versions`,
+    `select md5(string_agg(concat(oid, ' ', xmin), ',' order by oid)) as versions from (
+       select oid, xmin from pg_class where relnamespace = to_regnamespace($1)
+       union all select oid, xmin from pg_proc where pronamespace = to_regnamespace($1)
+     ) as versions`,
     [schema],
   );
-  if (found?.["connections"] !== 0) return false;
-  if (reused.versions !== found["versions"]) {
+  if (reused.versions !== found?.["versions"]) {
     if (reused.versions !== undefined) return false;
     if ((await describeSchema(query, schema)) !== inject("newStore")) return false;
-    reused.versions = String(found["versions"]);
+    reused.versions = String(found?.["versions"]);
   }
   await query(`
     do $$ declare statement text; begin
@@ -93,7 +105,7 @@ async function isEmptied(reused: ReusedSchema): Promise<boolean> {
         where c.relnamespace = '${schema}'::regnamespace and c.relkind = 'r'
           and c.relname <> 'baton_migrations'
         union all
-        select format('alter sequence %s restart', c.oid::regclass)
+        select format('select setval(%L, 1, false)', c.oid::regclass)
         from pg_class c where c.relnamespace = '${schema}'::regnamespace and c.relkind = 'S'
       loop execute statement; end loop;
     end $$`);
