@@ -93,12 +93,17 @@ function slashed(path: string): string {
 export interface BundleOptions {
   /** The folder that gets the files. */
   readonly dir: string;
+  /** Programs besides the package's own, by the place they get in the folder. */
+  readonly programs?: Readonly<Record<string, string>>;
 }
 
 /** Writes the bundle, with source maps. */
-export async function bundleSources({ dir }: BundleOptions): Promise<void> {
+export async function bundleSources({ dir, programs = {} }: BundleOptions): Promise<void> {
   await using bundle = await rolldown({
-    input: Object.fromEntries(ENTRIES.map((entry) => [entry, sourceOf(entry)])),
+    input: {
+      ...Object.fromEntries(ENTRIES.map((entry) => [entry, sourceOf(entry)])),
+      ...programs,
+    },
     platform: "node",
     // zod goes in: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this
     // copy; a schema of the user's is called by the Standard Schema interface, whosever it is.

@@ -3,9 +3,10 @@
  * output is read line by line. A child that fails leaves its standard error behind.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { builtChild } from "./build/place.ts";
 
 export interface ChildEnd {
   readonly code: number | null;
@@ -29,7 +30,7 @@ export function startChild(
 ): Child {
   const child = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", fileURLToPath(script), ...args],
+    ["--disable-warning=ExperimentalWarning", programAt(script), ...args],
     { stdio: ["ignore", "pipe", "pipe"], env: childEnvironment() },
   );
   readLines(child.stdout, onLine);
@@ -43,6 +44,12 @@ export function startChild(
     kill: () => void child.kill("SIGKILL"),
     signal: (name) => void child.kill(name),
   };
+}
+
+/** As it was built for the run, or its source: what runs without Vitest has no build. */
+function programAt(script: URL): string {
+  const built = builtChild(script);
+  return existsSync(built) ? built : fileURLToPath(script);
 }
 
 function endOf(

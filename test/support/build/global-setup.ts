@@ -1,8 +1,9 @@
 /**
- * The command line as it is published, built once for all test files of a run: from the sources it starts
- * in more than twice the time. Laid out as the package is, in a folder of the run's own.
+ * The command line as it is published, and the programs that tests start as processes, built once for all
+ * test files of a run: from the sources each starts in more than twice the time. Laid out as the package is,
+ * in a folder of the run's own.
  */
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, globSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { bundleSources } from "../../../scripts/bundle.ts";
 import { ROOT } from "../run-script.ts";
@@ -13,7 +14,13 @@ const FILES = ["src/meaning/words.bin"];
 export async function setup(): Promise<void> {
   removeAbandoned();
   const dist = join(BUILD, "dist");
-  await bundleSources({ dir: dist });
+  const children = globSync("test/!(support)/**/*child.ts", { cwd: ROOT });
+  await bundleSources({
+    dir: dist,
+    programs: Object.fromEntries(
+      children.map((file) => [file.replace(/\.ts$/, ""), join(ROOT, file)]),
+    ),
+  });
   copyFileSync(join(ROOT, "package.json"), join(BUILD, "package.json"));
   for (const file of FILES) {
     const target = file.replace(/^src/, dist);

@@ -1,6 +1,6 @@
 /** Where a run's build is: a folder named by the process that started the run, which its workers inherit. */
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -18,3 +18,9 @@ process.env[BUILD_URL] = pathToFileURL(BUILD).href;
 
 /** The command line's entry. */
 export const BATON = join(BUILD, "dist", "cli", "main.js");
+
+/** The built form of a program in test/ that tests start as a process. */
+export function builtChild(script: URL): string {
+  const file = relative(ROOT, fileURLToPath(script)).replace(/\.ts$/, ".js");
+  return join(BUILD, "dist", file);
+}
