@@ -101,7 +101,7 @@ describe.each(["memory", "sqlite", "postgres"] as const)("random teams on %s", (
     const heard = overheard();
     const stageOf = await stages(store);
     const tally = new Map<string, number>();
-    const least = store === "memory" ? Math.max(1, TEAMS[store] / 40) : 0;
+    const least = store === "memory" ? Math.max(1, TEAMS[store] / 100) : 0;
     const rare = () => OFTEN.filter((what) => (tally.get(what) ?? 0) < least);
     const most = MOST * TEAMS[store];
     for (let n = 0; n < TEAMS[store] || (rare().length > 0 && n < most); n++) {
