@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { BUILD_URL } from "./test/support/build/place.ts";
 import { chosenSeed } from "./test/support/random.ts";
+import { LongestFirst } from "./test/support/sequencer.ts";
 
 const source = (file: string): string => join(import.meta.dirname, "src", file);
 
@@ -39,6 +40,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Files share the processes: evaluating the sources again for each took a third of the time.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     globals: false,
     // Only what hangs takes this long, also on a machine that is busy with something else.
     testTimeout: 120_000,
