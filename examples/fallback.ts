@@ -10,7 +10,7 @@ export function askForReview(planner: Agent): Promise<Sent> {
     task: "review-17",
     intent: "No unreviewed change goes out",
     policy: {
-      acceptMs: 1_000, // how long a try waits for somebody to accept
+      acceptMs: 1_000, // how long an attempt waits to be accepted
       attempts: 2,
       backoff: { firstMs: 10, longestMs: 10 },
       fallback: ["backup"],

@@ -35,7 +35,7 @@ export async function claim(
   request: ClaimRequest,
 ): Promise<Claims> {
   checkLimit(workspace.limits, "claimBatch", { actual: request.limit, path: "limit" });
-  // Claims first: whoever carried out what is due before it would lose its turn to all behind it.
+  // Claims before it carries out what is due: otherwise agents woken later would claim first.
   const claims = await claimOnce(workspace, receiver, request);
   const isDue = claims.nextDueMs <= 0;
   if (!isTimeToAsk(workspace) && !isDue) return claims;

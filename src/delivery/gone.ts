@@ -20,7 +20,7 @@ export async function goneProcesses(workspace: Workspace): Promise<readonly stri
   const now = performance.now();
   const last = askedAt.get(root);
   if (last !== undefined && now - last < ASK_EVERY_MS) {
-    await asking.get(root)?.catch(() => {}); // The one that asks was woken first, and keeps its turn.
+    await asking.get(root)?.catch(() => {}); // The caller that asks was woken first; the others must not claim before it.
     return [];
   }
   askedAt.set(root, now);

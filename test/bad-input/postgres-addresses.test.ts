@@ -54,7 +54,7 @@ describe("a PostgreSQL address", () => {
 
 describe.concurrent("a server that cannot be reached", () => {
   it("because nobody listens there: store_unavailable, naming host and port", async () => {
-    // Taken here, so that nobody else listens there: not at the other address either.
+    // Bound here, so that no other process listens on the port, at the other address either.
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     using _ = { [Symbol.dispose]: () => void taken.close() };

@@ -292,7 +292,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     await hubless(ada, "one");
     const work = await take(ada);
     const sent = await work.handoff({ to: "channel:news", next: ["Spread it"] });
-    if (sent.kind !== "sent") throw new Error("nobody extended it");
+    if (sent.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     expect(sent.receivers).toEqual(["ben", "cyd"]);
     expect(sent.envelope).toMatchObject({ hop: 1, task: "one" });
     expect((await take(ben)).envelope.next).toEqual(["Spread it"]);

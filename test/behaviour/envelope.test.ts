@@ -314,7 +314,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     const { planner, coder } = await team(store);
     const root = await planner.handoff({ to: "coder", intent: "Start" });
     const onward = await (await take(coder)).handoff({ to: "planner", state: "Coded" });
-    if (onward.kind !== "sent") throw new Error("nobody extended it");
+    if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     expect(onward.envelope).toMatchObject({ parents: [root.envelope.id], hop: 1 });
     expect((await onward.status()).parent).toBe(root.envelope.id);
   });

@@ -67,8 +67,8 @@ const decisionsIn = async (hub: Hub, task: string) =>
     ({ data }) => data?.["decision"] !== undefined,
   );
 
-describe.each(STORES)("a failure that nobody was told of, on %s", (store) => {
-  it("tells what went wrong and how often it was tried again [CRD-3]", async () => {
+describe.each(STORES)("a failure without a coordinator, on %s", (store) => {
+  it("reports what went wrong and the number of retries [CRD-3]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock, random: () => 0.5 });
     const { ada, ben, pass } = await people(hub, clock, false);

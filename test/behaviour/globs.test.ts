@@ -73,7 +73,7 @@ describe("globs", () => {
     { timeout: runs(120_000) },
     ({ paths, glob }) => {
       const seed = chosenSeed();
-      const told = `BATON_SEED=${seed}`;
+      const seeded = `BATON_SEED=${seed}`;
       const random = randomFrom(seed);
       const known = new Map<string, ReadonlySet<string>>();
       const matched = (pattern: string): ReadonlySet<string> => {
@@ -92,15 +92,15 @@ describe("globs", () => {
         for (const [i, a] of globs.entries()) {
           for (const b of globs.slice(0, i)) {
             const isShared = areShared(a, b);
-            expect([a[0], b[0], overlap(a[0], b[0])], told).toEqual([a[0], b[0], isShared]);
-            expect([b[0], a[0], overlap(b[0], a[0])], told).toEqual([b[0], a[0], isShared]);
+            expect([a[0], b[0], overlap(a[0], b[0])], seeded).toEqual([a[0], b[0], isShared]);
+            expect([b[0], a[0], overlap(b[0], a[0])], seeded).toEqual([b[0], a[0], isShared]);
             if (isShared) shared++;
             else apart++;
           }
         }
       }
-      expect(shared, `${told}: some overlap`).toBeGreaterThan(0);
-      expect(apart, `${told}: some do not`).toBeGreaterThan(0);
+      expect(shared, `${seeded}: some overlap`).toBeGreaterThan(0);
+      expect(apart, `${seeded}: some do not`).toBeGreaterThan(0);
     },
   );
 

@@ -92,7 +92,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const last = (await hub.events(0)).at(-1)?.number ?? 0;
     const before = await hub.verify();
     const onward = await work.handoff({ to: "reviewer", next: ["Review it"] });
-    if (onward.kind !== "sent") throw new Error("nobody extended it");
+    if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     expect((await hub.verify()).memories).toBe(before.memories + 1);
     expect(await sent.status()).toMatchObject({ state: "completed", settledBy: onward.memory });
     expect((await hub.events(last)).map(({ kind }) => kind).toSorted()).toEqual([
@@ -113,11 +113,11 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const coding = await take(coder);
     const finding = (await coding.note({ type: "finding", content: "It leaks." })).memory;
     const second = await coding.handoff({ to: "reviewer", refs: [finding.id] });
-    if (second.kind !== "sent") throw new Error("nobody extended it");
+    if (second.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     const reviewing = await take(reviewer);
     const remark = (await reviewing.note("Looks right.")).memory;
     const settled = await reviewing.complete({ summary: "Approved." });
-    if (settled.kind !== "settled") throw new Error("nobody extended it");
+    if (settled.kind !== "settled") throw new Error("the handoff was not sent as an extension");
     const last = settled.delivery.settledBy;
 
     const out = (id: string) => planner.relations(id);

@@ -200,7 +200,7 @@ describe("the type of a payload", () => {
       expectTypeOf(work.envelope.payload?.data).toEqualTypeOf<Data | undefined>();
       expect(work.envelope.payload?.data.files).toEqual(["a.ts"]);
       const onward = await work.handoff({ to: "coder", payload: { type: "n", data: { n: 1 } } });
-      if (onward.kind !== "sent") throw new Error("nobody extended it");
+      if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
       expectTypeOf(onward.envelope).toEqualTypeOf<EnvelopeOf<{ n: number }>>();
     }
     const back = await take<{ n: number }>(coder);

@@ -111,7 +111,7 @@ describe.each(STORES)("a person on %s", (store) => {
       state: "Go, with these changes",
       payload: { type: "plan", data: { version: "1.10" } },
     });
-    if (edited.kind !== "sent") throw new Error("nobody extended it");
+    if (edited.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     const back = await take(coder);
     expect(back.envelope).toMatchObject({
       from: { agent: "paula" },

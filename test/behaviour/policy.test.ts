@@ -420,7 +420,7 @@ describe.each(STORES)("a sender on %s that waits for an acknowledgement", (store
     });
     vi.advanceTimersByTime(14_999);
     const before = looks;
-    await until("it has looked again", () => looks >= before + 5);
+    await until("it has polled again", () => looks >= before + 5);
     expect(answer).toBeUndefined();
     vi.advanceTimersByTime(1);
     await waiting;

@@ -112,7 +112,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(await ada.recent({ tag: "stale-holder" })).toEqual([late.memory]);
   });
 
-  it("is told by what the dead one did since it accepted, not by what it did before [DLV-14]", async () => {
+  it("is reconstructed from what the dead holder did after accepting, not before [DLV-14]", async () => {
     const { clock, ada, ben, next, die } = await team();
     await ada.handoff(DRAFT);
     await ben.trace({ kind: "tool", name: "before", task: "t" });

@@ -311,7 +311,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     const sent = await request();
     const along = sent.completed({ line: true, timeoutMs: 60_000 });
     const onward = await (await take(coder)).handoff({ to: "reviewer" });
-    if (onward.kind !== "sent") throw new Error("nobody extended it");
+    if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     expect(await answerTo(sent)).toMatchObject({
       kind: "completed",
       result: { handedOn: onward.id, memory: onward.memory },
@@ -346,7 +346,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     const along = sent.completed({ line: true, timeoutMs: 1_000, signal });
     passed.mockReturnValue(700);
     const onward = await work.handoff({ to: "reviewer" });
-    if (onward.kind !== "sent") throw new Error("nobody extended it");
+    if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     await until("it waits for the next of the line", () => looked.has(onward.id));
     passed.mockReturnValue(1_001);
     expect(await along).toMatchObject({ kind: "timeout", delivery: { receiver: "reviewer" } });

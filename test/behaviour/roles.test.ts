@@ -99,9 +99,9 @@ describe.each(STORES)("a role on %s", (store) => {
         const sent = await ada.handoff(draft);
         expect((await sent.completed({ timeoutMs: 300_000 })).kind).toBe("completed");
       }
-      const told = `${betweenMs} ms between two handoffs`;
-      expect([...shares.keys()].toSorted(), told).toEqual(names);
-      for (const share of shares.values()) expect(share, told).toBeGreaterThanOrEqual(2);
+      const pace = `${betweenMs} ms between two handoffs`;
+      expect([...shares.keys()].toSorted(), pace).toEqual(names);
+      for (const share of shares.values()) expect(share, pace).toBeGreaterThanOrEqual(2);
     }
     closing.abort();
     await Promise.all(loops);

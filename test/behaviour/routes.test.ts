@@ -7,7 +7,7 @@ import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 /** Hands on, and fails when the sender had added something. */
 async function handOn(work: Work, draft: Parameters<Work["handoff"]>[0]): Promise<Sent<object>> {
   const sent = await work.handoff(draft);
-  if (sent.kind !== "sent") throw new Error("nobody extended it");
+  if (sent.kind !== "sent") throw new Error("the handoff was not sent as an extension");
   return sent;
 }
 

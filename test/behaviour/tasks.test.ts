@@ -110,7 +110,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       for (const name of order) await lead.tasks.add(task(name));
       await lead.tasks.add(task(build, { after: order.toSorted() }));
       await finish(coder, first);
-      clock.advance(3_600_000); // By then it was checked again, whoever closed the first.
+      clock.advance(3_600_000); // The periodic check has run by then.
       await hub.carryOut();
       expect(await hub.tasks.get(build)).toMatchObject({ state: "blocked", waitsFor: [second] });
       expect(await coder.accept({ task: build })).toBeUndefined();

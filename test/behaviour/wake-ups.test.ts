@@ -71,7 +71,7 @@ describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store
       if (random.chance(0.3)) await sleep(random.below(20));
       if (n === HANDOFFS - 2) {
         await Promise.all(sent.map((each) => each.completed({ timeoutMs: 60_000 })));
-        spoils.deaf = true; // All of them wait by now, and nobody will call.
+        spoils.deaf = true; // All agents wait by now; no wake-up will come.
         await until("what was put off has come", () => spoils.pending === 0);
       }
     }

@@ -24,7 +24,7 @@ const played = stage();
 afterAll(() => played[Symbol.dispose]());
 let plain: Promise<Run> | undefined;
 
-/** The demo on a store of its own: run once, by the first test that looks at it. */
+/** The demo on a store of its own: run once, by the first test that needs it. */
 function plainRun(): Promise<Run> {
   plain ??= played.demo();
   return plain;

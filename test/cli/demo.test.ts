@@ -21,7 +21,7 @@ let first: Promise<Run> | undefined;
 const demo = ({ address }: TestStore, ...args: string[]): Promise<Run> =>
   batonFromSources(["demo", ...args], { env: { BATON_STORE: address } });
 
-/** The first run on `played`: made once, by the first test that looks at it. */
+/** The first run on `played`: made once, by the first test that needs it. */
 function firstRun(): Promise<Run> {
   first ??= demo(played);
   return first;

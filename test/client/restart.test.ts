@@ -1,4 +1,4 @@
-/** A hub that is killed and comes back, on the same file and address: whoever waits on it goes on waiting. */
+/** A hub that is killed and comes back, on the same file and address: waiting callers keep waiting. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Work } from "../../src/index.ts";
 import { RestartableHub } from "./support.ts";

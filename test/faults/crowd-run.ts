@@ -41,7 +41,7 @@ export async function crowd(
   const letGo = (): void => {
     for (const file of [start, laterStart(start)]) writeFileSync(file, "");
   };
-  for (const child of children) void child.ended.then(letGo); // Nobody waits for one that has died.
+  for (const child of children) void child.ended.then(letGo); // The others do not wait for a child that died.
   try {
     for (const end of await Promise.all(children.map((child) => child.ended))) {
       expect(end).toEqual({ code: 0, signal: null, stderr: "" });

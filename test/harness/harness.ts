@@ -24,7 +24,7 @@ export interface Project {
   baton(...words: string[]): Promise<Run>;
   /**
    * Runs a hook with its documented input and what the test changes in it. By default it is strict: a trouble
-   * fails the test with its message, and a slow machine is no trouble. Harnesses run it with words [].
+   * fails the test with its message, and does not depend on the machine's speed. Harnesses run it with words [].
    */
   hook(harness: string, event: string, changed?: Input, words?: readonly string[]): Promise<Run>;
   /** Of Claude Code; with what its model is shown. */

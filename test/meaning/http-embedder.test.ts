@@ -202,7 +202,7 @@ describe("an embedding server in trouble", () => {
   });
 
   it("that is not there is named [MEM-8]", async () => {
-    // The server keeps its port, so that nobody else listens there: not at this address either.
+    // The server keeps its port, so that no other process listens on it, at this address either.
     const { url } = await serverThat(wellBehaved);
     const other = url.replace("127.0.0.1", "127.0.0.2");
     const error = await failure(

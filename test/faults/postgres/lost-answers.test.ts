@@ -454,7 +454,7 @@ afterAll(async () => {
 const LONG = { timeout: 120_000 };
 
 describe.concurrent(
-  "an operation whose connection breaks takes effect once, and its caller is told so",
+  "an operation whose connection breaks takes effect once, and its caller gets that result",
   LONG,
   () => {
     it.for(OPERATIONS)("$name [DLV-1 DLV-6 OPS-10]", async (operation, { expect }) => {

@@ -79,7 +79,7 @@ async function otherSession(name = schema.schema): Promise<Session> {
   };
 }
 
-/** Tries again what was given up with `store_busy`: nothing of it was kept. */
+/** Retries what failed with `store_busy`: nothing of it was kept. */
 function patiently<T extends object>(act: () => Promise<T>): Promise<T> {
   return until("the server has time for it", () => act().catch(undefinedIfBusy));
 }
@@ -325,7 +325,7 @@ describe("what shares the writing connection", () => {
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
     await changing("pick", sleepingFirst(0.5), async () => {
       const accepting = ann.accept();
-      await until("the look is under way, in a transaction", () => isAsleep(name));
+      await until("the query is running, in a transaction", () => isAsleep(name));
       await hub.agent("ben", { role: "worker" });
       const { agents = [] } = await workspaceRows(schema, workspace);
       expect(agents.map(({ id }) => id).sort()).toEqual(["ann", "ben"]);

@@ -95,7 +95,7 @@ function undefinedIfBusy(error: unknown): undefined {
 }
 
 /**
- * Takes every connection there is, until told to leave: also those of others who have left, as soon as the
+ * Takes every connection there is, until it is released, including those of other clients as soon as the
  * server has noticed.
  */
 async function takeAll(): Promise<{ leave(): Promise<void> }> {

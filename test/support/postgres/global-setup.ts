@@ -1,4 +1,4 @@
-/** One server for all test files of a run, and what a new store looks like on it. */
+/** One server for all test files of a run, and the description of a new store on it. */
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { DEFAULT_LIMITS } from "../../../src/limits.ts";
