@@ -1,6 +1,6 @@
 /** Runs Vitest as a process of its own, and returns what its reporter found. */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runChild } from "./run.mjs";
@@ -31,9 +31,7 @@ export async function runTests(
       env: { ...process.env, ...env, [REPORT_FILE]: file },
       ...(quiet ? { stdio: "ignore" } : {}),
     });
-    return JSON.parse(readFileSync(file, "utf8")) as TestReport;
-  } catch {
-    return undefined;
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as TestReport) : undefined;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

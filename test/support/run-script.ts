@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
-import { RUN } from "./build/place.ts";
+import { BUILD_URL } from "./build/place.ts";
 
 export const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -47,7 +47,7 @@ function bareEnvironment(): NodeJS.ProcessEnv {
     NO_COLOR: _no,
     FORCE_COLOR: _force,
     NODE_OPTIONS: _options,
-    [RUN]: _run,
+    [BUILD_URL]: _build,
     ...rest
   } = process.env;
   return rest;
