@@ -40,7 +40,9 @@ export async function servedBy(
     app.close();
     expect(bugs, "what the hub answered with as its own mistake").toEqual([]);
   });
-  return openHub(address, { ...options, fetch: (request) => app.fetch(request) });
+  const remote = await openHub(address, { ...options, fetch: (request) => app.fetch(request) });
+  onTestFinished(() => remote.close());
+  return remote;
 }
 
 /** With the test's options: some are for the client as well, or for the client alone. */

@@ -43,9 +43,7 @@ export async function hubOn(
   const hub = new LocalHub(opened, options);
   if (store !== "http") return hub;
   const { workspace } = options;
-  const remote = await servedBy(hub, workspace === undefined ? {} : { workspace });
-  onTestFinished(() => remote.close());
-  return remote;
+  return servedBy(hub, workspace === undefined ? {} : { workspace });
 }
 
 /** Two hubs on one store. */

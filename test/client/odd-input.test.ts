@@ -10,11 +10,8 @@ describe("what is no input", () => {
     "as %j is refused the same here and there [OPS-5]",
     async (odd) => {
       const here = await openLocalHub("memory:");
+      onTestFinished(() => here.close());
       const there = await servedBy(here);
-      onTestFinished(async () => {
-        await there.close();
-        await here.close();
-      });
       await here.agent("coder", { role: "coder" });
       const codes: unknown[][] = [];
       for (const hub of [here, there]) {

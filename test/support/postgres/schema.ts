@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
 import { describeSchema } from "./describe-schema.ts";
+import { keepConnections, keptProcesses } from "./kept-connections.ts";
 
 export interface TestSchema extends AsyncDisposable {
   /** The store's address. */
@@ -57,6 +58,7 @@ interface ReusedSchema extends TestSchema {
 /** A schema that is empty: it does not exist yet, or holds the tables of a new store. */
 export function reusableSchema(): TestSchema {
   const schema: ReusedSchema = unused.pop() ?? testSchema();
+  keepConnections(schema.schema);
   return {
     ...schema,
     async [Symbol.asyncDispose]() {
@@ -68,9 +70,10 @@ export function reusableSchema(): TestSchema {
 
 /** Waits for connections to end: the server lists one for some milliseconds after it was closed. */
 async function isDisconnected({ schema, query }: TestSchema): Promise<boolean> {
-  const connected = "select 1 from pg_stat_activity where application_name = $1 limit 1";
+  const connected =
+    "select 1 from pg_stat_activity where application_name = $1 and pid <> all ($2) limit 1";
   for (const until = performance.now() + ENDING_MS; performance.now() < until; ) {
-    if ((await query(connected, [schema])).length === 0) return true;
+    if ((await query(connected, [schema, keptProcesses(schema)])).length === 0) return true;
     await sleep(1);
   }
   return false;

@@ -1,0 +1,124 @@
+/**
+ * Connections that outlive the store that made them. In each session the server compiles our functions and
+ * plans their statements anew, which is most of what a test on PostgreSQL costs. So a connection to a schema
+ * that is used again is not ended: it is reset, as a pooler does, and the next store on that schema gets it.
+ * Plans are kept, as in a hub that has run for a while.
+ *
+ * A connection that was lost, or is ended in the middle of something, is ended for good.
+ */
+import pg from "pg";
+
+/** Clears what a session keeps between transactions, except plans and prepared statements. */
+const RESET = "reset all; unlisten *; select pg_advisory_unlock_all(); discard temp";
+
+type Done = (error?: Error) => void;
+
+/** The driver's client, with what its types leave out. */
+type Driver = Omit<pg.Client, "connect" | "end"> & {
+  readonly processID: number;
+  readonly _queryable: boolean;
+  readonly _ended: boolean;
+  readonly _queryQueue: readonly unknown[];
+  _getActiveQuery(): unknown;
+  getTransactionStatus(): string | null;
+  ref(): void;
+  unref(): void;
+  connect(): Promise<void>;
+  end(): Promise<void>;
+};
+const DriverClient = pg.Client as unknown as new (config: pg.ClientConfig) => Driver;
+
+const keptFor = new Set<string>();
+/** By what they were configured with, the connections that wait for a store. */
+const waiting = new Map<string, KeptClient[]>();
+
+/** From now on, connections to this schema are kept. */
+export function keepConnections(schema: string): void {
+  keptFor.add(schema);
+}
+
+/** The server's processes behind the connections that wait for a store on this schema. */
+export function keptProcesses(schema: string): number[] {
+  const clients = [...waiting.values()].flat();
+  return clients.filter((client) => client.schema === schema).map((client) => client.processID);
+}
+
+class KeptClient extends DriverClient {
+  /** Undefined where the connection is ended with its store. */
+  readonly schema: string | undefined;
+  readonly #configured: string;
+  #isConnected = false;
+
+  constructor(config: pg.ClientConfig) {
+    super(config);
+    this.schema = [...keptFor].find((schema) => config.connectionString?.includes(schema));
+    this.#configured = JSON.stringify(config);
+  }
+
+  /** One that waits, or a new one. */
+  static for(config: pg.ClientConfig): KeptClient {
+    const clients = waiting.get(JSON.stringify(config)) ?? [];
+    for (let client = clients.pop(); client !== undefined; client = clients.pop()) {
+      if (client.#isUsable()) return client.#taken();
+    }
+    return new KeptClient(config);
+  }
+
+  override connect(done?: Done): Promise<void> {
+    return answer(this.#connect(), done);
+  }
+
+  override end(done?: Done): Promise<void> {
+    const isKept = this.schema !== undefined && this.#isUsable();
+    return answer(isKept ? this.#keep() : super.end(), done);
+  }
+
+  async #connect(): Promise<void> {
+    if (!this.#isConnected) await super.connect();
+    this.#isConnected = true;
+  }
+
+  #taken(): this {
+    this.removeAllListeners();
+    this.ref();
+    return this;
+  }
+
+  async #keep(): Promise<void> {
+    this.removeAllListeners();
+    this.on("error", () => {}); // Lost: nobody gets it any more.
+    try {
+      await this.query(RESET);
+    } catch {
+      await super.end();
+      return;
+    }
+    this.unref();
+    waiting.set(this.#configured, [...(waiting.get(this.#configured) ?? []), this]);
+  }
+
+  /** Connected, in no transaction, and nothing under way. */
+  #isUsable(): boolean {
+    const isQuiet = !this._getActiveQuery() && this._queryQueue.length === 0;
+    return this._queryable && !this._ended && isQuiet && this.getTransactionStatus() === "I";
+  }
+}
+
+/** The driver's way: a promise, and a callback where there is one. */
+function answer(promise: Promise<void>, done: Done | undefined): Promise<void> {
+  if (done !== undefined) promise.then(() => done(), done);
+  return promise;
+}
+
+const DriverPool = pg.Pool;
+/** What `new pg.Client()` says from now on. */
+const Client = new Proxy(KeptClient, { construct: (_, [config]) => KeptClient.for(config) });
+
+Object.assign(pg, {
+  Client,
+  Pool: class extends DriverPool {
+    constructor(config: pg.PoolConfig) {
+      super({ ...config, Client: Client as unknown as new () => pg.ClientBase });
+    }
+  },
+});
