@@ -28,9 +28,12 @@ type Driver = Omit<pg.Client, "connect" | "end"> & {
 };
 const DriverClient = pg.Client as unknown as new (config: pg.ClientConfig) => Driver;
 
+/** That a process keeps; a server takes 100 connections, for all processes. */
+const MOST = 20;
+
 const keptFor = new Set<string>();
-/** By what they were configured with, the connections that wait for a store. */
-const waiting = new Map<string, KeptClient[]>();
+/** Connections that wait for a store, the oldest first. */
+const waiting: KeptClient[] = [];
 
 /** From now on, connections to this schema are kept. */
 export function keepConnections(schema: string): void {
@@ -39,8 +42,7 @@ export function keepConnections(schema: string): void {
 
 /** The server's processes behind the connections that wait for a store on this schema. */
 export function keptProcesses(schema: string): number[] {
-  const clients = [...waiting.values()].flat();
-  return clients.filter((client) => client.schema === schema).map((client) => client.processID);
+  return waiting.filter((client) => client.schema === schema).map((client) => client.processID);
 }
 
 class KeptClient extends DriverClient {
@@ -57,11 +59,13 @@ class KeptClient extends DriverClient {
 
   /** One that waits, or a new one. */
   static for(config: pg.ClientConfig): KeptClient {
-    const clients = waiting.get(JSON.stringify(config)) ?? [];
-    for (let client = clients.pop(); client !== undefined; client = clients.pop()) {
-      if (client.#isUsable()) return client.#taken();
-    }
-    return new KeptClient(config);
+    const configured = JSON.stringify(config);
+    const at = waiting.findIndex((each) => each.#configured === configured && each.#isUsable());
+    const [kept] = at === -1 ? [] : waiting.splice(at, 1);
+    if (kept === undefined) return new KeptClient(config);
+    kept.removeAllListeners();
+    kept.ref();
+    return kept;
   }
 
   override connect(done?: Done): Promise<void> {
@@ -78,23 +82,22 @@ class KeptClient extends DriverClient {
     this.#isConnected = true;
   }
 
-  #taken(): this {
-    this.removeAllListeners();
-    this.ref();
-    return this;
-  }
-
   async #keep(): Promise<void> {
     this.removeAllListeners();
     this.on("error", () => {}); // Lost: nobody gets it any more.
     try {
       await this.query(RESET);
     } catch {
-      await super.end();
-      return;
+      return this.#endForGood();
     }
     this.unref();
-    waiting.set(this.#configured, [...(waiting.get(this.#configured) ?? []), this]);
+    waiting.push(this);
+    for (const oldest of waiting.splice(0, Math.max(0, waiting.length - MOST)))
+      await oldest.#endForGood();
+  }
+
+  #endForGood(): Promise<void> {
+    return super.end();
   }
 
   /** Connected, in no transaction, and nothing under way. */
