@@ -63,25 +63,25 @@ describe("baton token", () => {
 
   it("says what is wrong, and what to write [OPS-5]", async () => {
     using store = testStore();
-    const nowhere = await store.batonHere("token", "add", "ben", "--access", "agent");
+    const nowhere = await store.baton("token", "add", "ben", "--access", "agent");
     expect(nowhere.code).toBe(66);
     await team(store);
-    const level = await store.batonHere("token", "add", "ben", "--access", "admn");
+    const level = await store.baton("token", "add", "ben", "--access", "admn");
     expect(level.code).toBe(64);
     expect(level.stderr).toContain("admin");
-    const none = await store.batonHere("token", "add", "ben");
+    const none = await store.baton("token", "add", "ben");
     expect(none.code).toBe(64);
     expect(none.stderr).toContain("--access");
-    const agent = await store.batonHere("token", "add", "bem", "--access", "agent");
+    const agent = await store.baton("token", "add", "bem", "--access", "agent");
     expect(agent.stderr).toContain('"ben"');
-    const all = await store.batonHere("token", "add", "*", "--access", "agent");
+    const all = await store.baton("token", "add", "*", "--access", "agent");
     expect(all.code).toBe(64);
     expect(all.stderr).toContain("coordinator or admin");
     const unknown = "tok_01900000-0000-7000-8000-000000000000";
-    const revoked = await store.batonHere("token", "revoke", unknown);
+    const revoked = await store.baton("token", "revoke", unknown);
     expect(revoked.code).toBe(66);
     expect(revoked.stderr).toContain("baton token list");
-    const empty = await store.batonHere("token", "list");
+    const empty = await store.baton("token", "list");
     expect(empty.stdout).toContain("No tokens");
   });
 });

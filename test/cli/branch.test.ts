@@ -129,7 +129,7 @@ describe("what to do about a mistake", () => {
       [["handoff", "show", "nope"], "baton inbox"],
       [["recent", "--as-of", "nope"], "dlv_…"],
     ] as const) {
-      const { stderr } = await store.batonHere(...words);
+      const { stderr } = await store.baton(...words);
       expect(stderr, words.join(" ")).toContain(hint);
       expect(stderr, words.join(" ")).not.toMatch(/schema|agent\.|hub\./);
     }

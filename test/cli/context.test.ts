@@ -290,11 +290,11 @@ describe("baton lint", () => {
 
   it("says who must be named, and what it does not understand, before it opens a store", async () => {
     using store = testStore();
-    const nobody = await store.batonHere("lint", "Fix it");
+    const nobody = await store.baton("lint", "Fix it");
     expect(nobody.stderr).toContain("baton lint needs --as");
-    const nothing = await store.batonHere("lint", "--as", "ada");
+    const nothing = await store.baton("lint", "--as", "ada");
     expect(nothing.stderr).toContain("baton lint needs <intent>");
-    const extra = await store.batonHere("lint", "Fix", "it", "--as", "ada");
+    const extra = await store.baton("lint", "Fix", "it", "--as", "ada");
     expect(extra.stderr).toContain('does not know what to do with "it"');
   });
 });
@@ -437,17 +437,17 @@ describe("baton profile", () => {
   it("refuses what is no setting, and says where [CTX-5]", async () => {
     using store = testStore();
     await team(store);
-    const none = await store.batonHere("profile", "--set", "tokens=1");
+    const none = await store.baton("profile", "--set", "tokens=1");
     expect(none.stderr).toContain("Of which role?");
-    const form = await store.batonHere("profile", "coder", "--set", "tokens");
+    const form = await store.baton("profile", "coder", "--set", "tokens");
     expect(form.stderr).toContain("no setting and value");
-    const unknown = await store.batonHere("profile", "coder", "--set", "colour=red");
+    const unknown = await store.baton("profile", "coder", "--set", "colour=red");
     expect(unknown.stderr).toContain("A profile has no colour.");
-    const near = await store.batonHere("profile", "coder", "--set", "sections.recnt=0");
+    const near = await store.baton("profile", "coder", "--set", "sections.recnt=0");
     expect(near.stderr).toContain("Did you mean recent?");
-    const word = await store.batonHere("profile", "coder", "--set", "tokens=many");
+    const word = await store.baton("profile", "coder", "--set", "tokens=many");
     expect(word.code).toBe(64);
-    const both = await store.batonHere("profile", "coder", "--set", "tokens=1", "--reset");
+    const both = await store.baton("profile", "coder", "--set", "tokens=1", "--reset");
     expect(both.stderr).toContain("do not go together");
   });
 });

@@ -1,4 +1,4 @@
-/** Delivery from the command line: every step is a process of its own, on one file. */
+/** Delivery from the command line: every step is a command of its own, on one file. */
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -46,7 +46,7 @@ interface Accepted {
   readonly envelope: { readonly intent: string; readonly history: readonly { decided?: string }[] };
 }
 
-/** The same without a process, where sending is not what the test is about. */
+/** The same without a command, where sending is not what the test is about. */
 async function sent(store: TestStore, draft: Partial<Draft> = {}): Promise<string> {
   await using hub = await store.open();
   const ada = await hub.agent("ada");
@@ -158,7 +158,7 @@ describe("baton handoff send", () => {
     using store = testStore();
     await team(store);
     const send = ["handoff", "send", "x", "--as", "ada", ...words, "--json"];
-    const error = errorOf(await store.batonHere(...send));
+    const error = errorOf(await store.baton(...send));
     expect(error).toMatchObject({ path });
     expect(error.hint).toContain(hint);
   });
@@ -197,7 +197,7 @@ describe("baton handoff show", () => {
     using store = testStore();
     await team(store);
     const { id, handle } = await held(store);
-    const following = store.baton("handoff", "show", id, "--follow", "--timeout", "2m", "--json");
+    const following = store.process("handoff", "show", id, "--follow", "--timeout", "2m", "--json");
     await store.baton("complete", handle);
     const { code, stdout } = await following;
     expect(code).toBe(0);
@@ -222,15 +222,16 @@ describe("baton accept", () => {
     using store = testStore();
     await team(store);
     await sent(store);
-    const { handle, delivery, envelope } = await accept(store, "ben");
+    const processes = { ...store, baton: store.process };
+    const { handle, delivery, envelope } = await accept(processes, "ben");
     expect(handle).toBe(`${delivery.id}#1`);
     expect(envelope.intent).toBe("Do it");
-    const noted = await data<object>(store, "note", handle, "Step one", "--type", "finding");
+    const noted = await data<object>(processes, "note", handle, "Step one", "--type", "finding");
     expect(noted).toMatchObject({ kind: "noted", memory: { agent: "ben", type: "finding" } });
-    expect(await data<Row>(store, "complete", handle, "Done")).toMatchObject({
+    expect(await data<Row>(processes, "complete", handle, "Done")).toMatchObject({
       state: "completed",
     });
-    expect((await refusal(store, "complete", handle, "Again")).code).toBe("lease_lost");
+    expect((await refusal(processes, "complete", handle, "Again")).code).toBe("lease_lost");
   });
 
   it("shows people the handle, the primer, and how to see more [CTX-7]", async () => {

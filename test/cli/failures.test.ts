@@ -46,8 +46,7 @@ describe("baton failure", () => {
     using store = testStore();
     const id = await withFailure(store);
     const why = ["--reason", "She knows the data"];
-    const decide = (...words: string[]) =>
-      store.batonHere("failure", "decide", id, ...words, ...why);
+    const decide = (...words: string[]) => store.baton("failure", "decide", id, ...words, ...why);
     const denied = await decide("retry", "--as", "ben");
     expect(denied.code).toBe(77);
     expect(denied.stderr).toContain("baton agent add ben --role coordinator");

@@ -4,10 +4,10 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { dispatch } from "../../src/cli/dispatch.ts";
 import { tempFolder } from "../behaviour/support.ts";
+import { batonHere, baton as batonProcess } from "./baton.ts";
 
 /** Commands that show no data of their own, and why. */
 const WITHOUT: Readonly<Record<string, string>> = {
@@ -42,23 +42,17 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
   const folder = tempFolder();
   const store = `sqlite:${join(folder, "hub.db")}`;
   const run = new Set<string>();
-  let written = "";
-  const stdout = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
-    written += String(chunk);
-    return true;
-  });
-  onTestFinished(() => stdout.mockRestore());
 
-  /** The command's name, then its words. */
+  /** The command's name, then its words: the first time it is run as a process, then in this one. */
   async function baton(name: string, ...words: readonly string[]): Promise<Printed> {
     const command = COMMANDS.find((each) => each.name === name);
     if (command === undefined) throw new Error(`there is no command ${name}`);
     const where = command.options["store"] === undefined ? [] : ["--store", store];
+    const all = [...name.split(" "), ...words, ...where, "--json"];
+    const { code, stdout, stderr } = await (run.has(name) ? batonHere(...all) : batonProcess(all));
     run.add(name);
-    written = "";
-    const code = await dispatch([...name.split(" "), ...words, ...where, "--json"]);
-    expect({ name, code }).toEqual({ name, code: 0 });
-    return JSON.parse(written);
+    expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: "" });
+    return JSON.parse(stdout);
   }
 
   /** Hands a task over: the delivery. */

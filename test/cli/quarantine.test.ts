@@ -160,7 +160,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
   ])("%j is refused with a hint, and changes nothing [MEM-16]", async ([words, message]) => {
     using store = testStore();
     await poisoned(store, { accepted: false });
-    const { code, stderr } = await store.batonHere(...words);
+    const { code, stderr } = await store.baton(...words);
     expect(code).toBe(64);
     expect(stderr).toContain(message);
     await using hub = await store.open();

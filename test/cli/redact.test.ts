@@ -105,7 +105,7 @@ describe("baton redact", () => {
   ])("refuses %s, and says why [MEM-18]", async (_case, given, exit, said) => {
     using store = testStore();
     await withSecret(store);
-    const { code, stderr } = await store.batonHere(
+    const { code, stderr } = await store.baton(
       ...["redact", "--as", "ada", "--reason", "leaked", ...given],
     );
     expect(stderr).toContain(said);

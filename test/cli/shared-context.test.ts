@@ -1,4 +1,4 @@
-/** The shared context on the command line: shown, written, proposed and adopted, by real processes. */
+/** The shared context on the command line: shown, written, proposed and adopted. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -147,12 +147,12 @@ describe("baton context", () => {
   it("names the word that may have been meant [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
-    const verb = await store.batonHere("context", "histroy");
+    const verb = await store.baton("context", "histroy");
     expect(verb.stderr).toContain("Did you mean history?");
-    const section = await store.batonHere("context", "set", "constraint", "a", "b", ...AS_LEAD);
+    const section = await store.baton("context", "set", "constraint", "a", "b", ...AS_LEAD);
     expect(section.stderr).toContain("Did you mean constraints?");
     const foreign = ["conventions", "a", "b", "--level", "must"];
-    const option = await store.batonHere("context", "set", ...foreign, ...AS_LEAD);
+    const option = await store.baton("context", "set", ...foreign, ...AS_LEAD);
     expect(option.stderr).toContain("An item of conventions has no --level.");
     expect((await store.baton("context", "keepers")).stdout).toBe("coordinator\nmemory-keeper\n");
     const schema = JSON.parse((await store.baton("schema", "context")).stdout);

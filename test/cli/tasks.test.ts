@@ -112,17 +112,17 @@ describe("baton task", () => {
   it("names what was meant [CRD-2]", async () => {
     using store = testStore();
     await planned(store);
-    const typo = await store.batonHere("task", "show", "dcos");
+    const typo = await store.baton("task", "show", "dcos");
     expect(typo.code).toBe(66);
     expect(typo.stderr).toContain('Did you mean "docs"?');
-    const role = await store.batonHere("inbox", "role:coder");
+    const role = await store.baton("inbox", "role:coder");
     expect(role.stderr).toContain("baton agents lists who has which role");
-    const word = await store.batonHere("task", "lsit");
+    const word = await store.baton("task", "lsit");
     expect(word.stderr).toContain("task list");
     const again = ["task", "add", "docs", "x", "--to", "ben", "--as", "ada"];
-    const twice = await store.batonHere(...again);
+    const twice = await store.baton(...again);
     expect(twice.stderr).toContain("hand over what is new (baton handoff send --task docs)");
-    const state = await store.batonHere("task", "list", "--state", "blokced");
+    const state = await store.baton("task", "list", "--state", "blokced");
     expect(state.stderr).toContain("blocked");
   }, 240_000);
 });
