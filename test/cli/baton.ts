@@ -1,4 +1,5 @@
 /** The command line in tests, on a store in a folder of the test's own. */
+import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { fail } from "../../src/cli/failure.ts";
@@ -18,57 +19,71 @@ export function batonFromSources(args: readonly string[], options: RunOptions = 
 }
 
 /** Set by the test runner or by the person who runs it; no command may depend on them here. */
-const OUTER = ["BATON_STORE", "BATON_TOKEN", "NO_COLOR", "FORCE_COLOR"] as const;
+const OUTER = [
+  ...["BATON_STORE", "BATON_TOKEN", "NO_COLOR", "FORCE_COLOR"],
+  ...["CLAUDE_CONFIG_DIR", "CODEX_HOME"],
+];
+
+interface Around {
+  readonly env?: Readonly<Record<string, string>>;
+  /** On standard input. */
+  readonly input?: string;
+}
 
 let last: Promise<unknown> = Promise.resolve();
 
+/** Runs a command in the test's own process: see `here`. */
+export const batonHere = (...words: string[]): Promise<Run> => here(words);
+
 /**
  * Runs a command in the test's own process, as src/cli/run.ts does in one of its own: ten times as fast. One
- * after the other, because it captures this process's output. Each command runs as a process too, in
- * json.test.ts.
+ * after the other, because they share this process's input, output and environment. Each command runs as a
+ * process too, in json.test.ts.
  */
-export function batonHere(...words: string[]): Promise<Run> {
-  return inTurn(() => captured(words, {}));
+export function here(words: readonly string[], around: Around = {}): Promise<Run> {
+  const run = last.then(() => captured(words, around));
+  last = run.catch(() => {});
+  return run;
 }
 
-function inTurn<T>(run: () => Promise<T>): Promise<T> {
-  const turn = last.then(run);
-  last = turn.catch(() => {});
-  return turn;
-}
-
-async function captured(
-  words: readonly string[],
-  env: { readonly BATON_STORE?: string },
-): Promise<Run> {
-  const outer = OUTER.map((name) => [name, process.env[name]] as const);
-  for (const name of OUTER) delete process.env[name];
-  Object.assign(process.env, env);
+async function captured(words: readonly string[], { env = {}, input }: Around): Promise<Run> {
+  using stack = new DisposableStack();
+  for (const name of OUTER) stack.defer(setting(name, undefined));
+  for (const [name, value] of Object.entries(env)) stack.defer(setting(name, value));
+  if (input !== undefined) {
+    const stdin = vi.spyOn(process, "stdin", "get");
+    stack.defer(() => stdin.mockRestore());
+    stdin.mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin);
+  }
   const said = { stdout: "", stderr: "" };
-  const spies = (["stdout", "stderr"] as const).map((name) =>
-    vi.spyOn(process[name], "write").mockImplementation((chunk) => {
+  for (const name of ["stdout", "stderr"] as const) {
+    const write = vi.spyOn(process[name], "write").mockImplementation((chunk) => {
       said[name] += String(chunk);
       return true;
-    }),
-  );
-  try {
-    const code = await dispatch(words).catch((error: unknown) =>
-      fail(error, words.includes("--json")),
-    );
-    return { code, ...said };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-    for (const [name, value] of outer) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
+    });
+    stack.defer(() => write.mockRestore());
   }
+  const code = await dispatch(words).catch((error: unknown) =>
+    fail(error, words.includes("--json")),
+  );
+  return { code, ...said };
+}
+
+/** Sets a variable, or removes it; the answer undoes that. */
+function setting(name: string, value: string | undefined): () => void {
+  const before = process.env[name];
+  const set = (to: string | undefined): void => {
+    if (to === undefined) delete process.env[name];
+    else process.env[name] = to;
+  };
+  set(value);
+  return () => set(before);
 }
 
 export interface TestStore extends Disposable {
   readonly file: string;
   readonly address: string;
-  /** Runs a command on this store, in the test's own process: see `batonHere`. */
+  /** Runs a command on this store, in the test's own process: see `here`. */
   baton(...words: string[]): Promise<Run>;
   /** The same in a process of its own. */
   process(...words: string[]): Promise<Run>;
@@ -83,7 +98,7 @@ export function testStore(): TestStore {
   return {
     file,
     address,
-    baton: (...words) => inTurn(() => captured(words, env)),
+    baton: (...words) => here(words, { env }),
     process: (...words) => baton(words, { env }),
     open: () => openHub(address),
     [Symbol.dispose]: () => folder[Symbol.dispose](),

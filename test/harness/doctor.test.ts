@@ -105,7 +105,7 @@ describe("baton doctor", () => {
     const here = bareProject();
     mkdirSync(join(here.folder, ".baton"));
     writeFileSync(join(here.folder, ".baton", "hub.db"), "no database".repeat(1_000));
-    await here.claude("SessionStart", {}, []);
+    await here.hookProcess("claude-code", "SessionStart");
     const { code, of } = await examined(here);
     expect(of("store")?.status).toBe("fail");
     expect([ERROR_CODES.store_foreign.exit, ERROR_CODES.store_corrupt.exit]).toContain(code);

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openHub } from "../../src/index.ts";
 import { open, tempFolder } from "../behaviour/support.ts";
+import { here } from "../cli/baton.ts";
 import { BATON } from "../support/build/place.ts";
 import { ROOT, type Run } from "../support/run-script.ts";
 
@@ -23,11 +24,18 @@ export interface Project {
   readonly address: string;
   baton(...words: string[]): Promise<Run>;
   /**
-   * Runs a hook with its documented input and what the test changes in it. By default it is strict: a trouble
-   * fails the test with its message, and does not depend on the machine's speed. Harnesses run it with words [].
+   * Runs a hook with its documented input and what the test changes in it, in the test's own process. By
+   * default it is strict: a trouble fails the test with its message, and does not depend on the machine's speed.
    */
   hook(harness: string, event: string, changed?: Input, words?: readonly string[]): Promise<Run>;
-  /** Of Claude Code; with what its model is shown. */
+  /** The same as a process. Harnesses run it without words: not strict. */
+  hookProcess(
+    harness: string,
+    event: string,
+    changed?: Input,
+    words?: readonly string[],
+  ): Promise<Run>;
+  /** A hook of Claude Code, with what its model is shown. */
   claude(
     event: string,
     changed?: Input,
@@ -51,16 +59,26 @@ export function bareProject(): Project {
   for (const each of [folder, home]) mkdirSync(each);
   git(folder, "init", "-q");
   const address = `sqlite:${join(folder, ".baton", "hub.db")}`;
-  const hook: Project["hook"] = (harness, event, changed = {}, words = ["--strict"]) => {
-    const input = { ...told(harness)[event], cwd: folder, ...changed };
-    return run(["hook", harness, event, "--as", "coder", ...words], { home, input });
-  };
+  const inputOf = (harness: string, event: string, changed: Input) => ({
+    ...told(harness)[event],
+    cwd: folder,
+    ...changed,
+  });
+  const hook: Project["hook"] = (harness, event, changed = {}, words = ["--strict"]) =>
+    here(["hook", harness, event, "--as", "coder", ...words], {
+      env: { HOME: home, USERPROFILE: home },
+      input: JSON.stringify(inputOf(harness, event, changed)),
+    });
   return {
     folder,
     home,
     address,
     baton: (...words) => run(words, { home, cwd: folder }),
     hook,
+    hookProcess(harness, event, changed = {}, words = []) {
+      const input = inputOf(harness, event, changed);
+      return run(["hook", harness, event, "--as", "coder", ...words], { home, input });
+    },
     async claude(event, changed, words) {
       const ran = await hook("claude-code", event, changed, words);
       return { ...ran, shown: shownIn(ran.stdout) };

@@ -20,9 +20,6 @@ import {
   told,
 } from "./harness.ts";
 
-/** What a harness passes to a hook: nothing more, so that troubles do not stop it. */
-const AS_INSTALLED: readonly string[] = [];
-
 const SILENT = { code: 0, stdout: "", stderr: "" };
 
 async function handOver(hub: Hub, task: string, intent = `Do ${task}`): Promise<string> {
@@ -45,7 +42,7 @@ describe.each(HARNESSES)("%s", (harness) => {
     const here = await project();
     await using hub = await here.open();
     await handOver(hub, "auth");
-    const { code, stdout, stderr } = await here.hook(harness, event);
+    const { code, stdout, stderr } = await here.hookProcess(harness, event, {}, ["--strict"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     // A field that the harness does not know would lose all of it.
     const text = expect.stringContaining("Do auth");
@@ -506,7 +503,7 @@ describe("a hook in trouble", () => {
 
   it("lets the session go on where there is no store, and makes none [OPS-8]", async () => {
     const here = bareProject();
-    expect(await quiet(here.claude("SessionStart", {}, AS_INSTALLED))).toContain(
+    expect(await quiet(here.hookProcess("claude-code", "SessionStart"))).toContain(
       "There is no store",
     );
     expect(existsSync(join(here.folder, ".baton"))).toBe(false);
@@ -546,7 +543,7 @@ describe("a hook in trouble", () => {
     const { code, stdout, stderr } = await run(words, { home, input, node: ["--import", PATIENT] });
     expect({ code, lines: stderr.split("\n").length }).toEqual({ code: 0, lines: 2 });
     expect(shownIn(stdout)).toContain("Do auth");
-    await quiet(here.claude("PostToolUse", {}, AS_INSTALLED));
+    await quiet(here.hookProcess("claude-code", "PostToolUse"));
     db.exec("rollback");
     expect(counted(here)).toEqual([
       expect.objectContaining({ event: "SessionStart", code: "store_busy" }),
@@ -558,7 +555,7 @@ describe("a hook in trouble", () => {
     const here = bareProject();
     mkdirSync(join(here.folder, ".baton"));
     writeFileSync(join(here.folder, ".baton", "hub.db"), "no database".repeat(1_000));
-    await quiet(here.claude("SessionStart", {}, AS_INSTALLED));
+    await quiet(here.hookProcess("claude-code", "SessionStart"));
     expect(counted(here)).toHaveLength(1);
   });
 
@@ -575,7 +572,9 @@ describe("a hook in trouble", () => {
     const { port } = silent.address() as AddressInfo;
     const here = bareProject();
     const store = ["--store", `http://127.0.0.1:${port}`];
-    expect(await quiet(here.claude("UserPromptSubmit", {}, store))).toContain("did not answer");
+    expect(await quiet(here.hookProcess("claude-code", "UserPromptSubmit", {}, store))).toContain(
+      "did not answer",
+    );
   });
 
   it("is told which event it does not know [OPS-8]", async () => {
