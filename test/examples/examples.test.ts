@@ -9,6 +9,7 @@ import {
   type LineStep,
   openHub,
 } from "../../src/index.ts";
+import { PACKAGE } from "../support/build/place.ts";
 import { ROOT, type Run, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -42,10 +43,21 @@ afterAll(() => folder[Symbol.dispose]());
 const addressOf = (example: string): string => `sqlite:${folder.file(`${example}.db`)}`;
 const runs = new Map<string, Promise<Run>>();
 
-/** Each is run once, however many tests look at what it left. */
+/** For `node --import`: "batonpass" is the package as it is published, built once for all tests. */
+const PUBLISHED = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  registerHooks({
+    resolve: (name, context, next) => next(name === "batonpass" ? "${PACKAGE}" : name, context),
+  });`)}`;
+
+/** Each is run once, however many tests look at what it left; `npm run example` is run once too. */
 function run(example: string): Promise<Run> {
-  const env = { BATON_STORE: addressOf(example) };
-  const running = runs.get(example) ?? runScript("scripts/example.ts", [example], { env });
+  const options = { env: { BATON_STORE: addressOf(example) } };
+  const running =
+    runs.get(example) ??
+    (example === "quick-start"
+      ? runScript("scripts/example.ts", [example], options)
+      : runScript(`examples/${example}.ts`, [], { ...options, node: ["--import", PUBLISHED] }));
   runs.set(example, running);
   return running;
 }

@@ -20,6 +20,9 @@ export const BUILD = fileURLToPath(process.env[BUILD_URL]);
 /** The entry of the command line. */
 export const BATON = join(BUILD, "dist", "cli", "main.js");
 
+/** The URL of the package's main entry. */
+export const PACKAGE = pathToFileURL(join(BUILD, "dist", "index.js")).href;
+
 /** The built form of a program in test/ that tests start as a process. */
 export function builtChild(script: URL): string {
   const file = relative(ROOT, fileURLToPath(script)).replace(/\.ts$/, ".js");
