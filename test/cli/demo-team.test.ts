@@ -4,7 +4,7 @@ import { Project } from "../../examples/coder-reviewer-tester/project.ts";
 import { type Envelope, openHub } from "../../src/index.ts";
 import type { Run } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { batonFromSources } from "./baton.ts";
+import { baton, batonFromSources } from "./baton.ts";
 
 /** Each run starts several processes, on a machine that may be busy. */
 const SLOW = 240_000;
@@ -52,7 +52,7 @@ describe("baton demo team", () => {
       expect(commands).toHaveLength(4);
       const runs = commands.map(async (words) => ({
         words,
-        run: await batonFromSources([...words.split(" "), "--store", address]),
+        run: await baton([...words.split(" "), "--store", address]),
       }));
       for (const { words, run } of await Promise.all(runs)) {
         expect({ words, code: run.code, stderr: run.stderr }).toEqual({
