@@ -14,6 +14,8 @@ declare module "vitest" {
     readonly schemas: string;
     /** What `describeSchema` says of a store that was just created. */
     readonly newStore: string;
+    /** How many connections a process may keep for later tests. */
+    readonly keptConnections: number;
   }
 }
 
@@ -24,8 +26,10 @@ let server: PostgresServer | undefined;
 export async function setup(project: TestProject): Promise<void> {
   const named = process.env["DATABASE_URL"] || undefined;
   // No test pulls the plug: waiting for the disk at each commit would only take time.
-  if (named === undefined) server = await startPostgres(["fsync=off"]);
+  if (named === undefined) server = await startPostgres(["fsync=off", "max_connections=400"]);
   const url = named ?? server?.url ?? "";
+  const { maxWorkers } = project.config;
+  project.provide("keptConnections", Math.floor((await maxConnections(url)) / maxWorkers / 4));
   project.provide("postgres", url);
   project.provide("schemas", SCHEMAS);
   project.provide("newStore", await newStore(url));
@@ -44,6 +48,9 @@ export async function teardown(): Promise<void> {
   }
   await server?.stop();
 }
+
+const maxConnections = (url: string): Promise<number> =>
+  ask(url, async (query) => Number((await query("show max_connections"))[0]?.["max_connections"]));
 
 async function newStore(url: string): Promise<string> {
   const schema = `${SCHEMAS}new`;

@@ -7,6 +7,7 @@
  * A connection that was lost, or is ended in the middle of something, is ended for good.
  */
 import pg from "pg";
+import { inject } from "vitest";
 
 /** Clears what a session keeps between transactions, except plans and prepared statements. */
 const RESET = "reset all; unlisten *; select pg_advisory_unlock_all(); discard temp";
@@ -27,9 +28,6 @@ type Driver = Omit<pg.Client, "connect" | "end"> & {
   end(): Promise<void>;
 };
 const DriverClient = pg.Client as unknown as new (config: pg.ClientConfig) => Driver;
-
-/** That a process keeps; a server takes 100 connections, for all processes. */
-const MOST = 20;
 
 const keptFor = new Set<string>();
 /** Connections that wait for a store, the oldest first. */
@@ -92,8 +90,8 @@ class KeptClient extends DriverClient {
     }
     this.unref();
     waiting.push(this);
-    for (const oldest of waiting.splice(0, Math.max(0, waiting.length - MOST)))
-      await oldest.#endForGood();
+    const tooMany = Math.max(0, waiting.length - inject("keptConnections"));
+    for (const oldest of waiting.splice(0, tooMany)) await oldest.#endForGood();
   }
 
   #endForGood(): Promise<void> {
