@@ -71,8 +71,7 @@ export function describeFailures({ failures, seed }: TestReport): string {
 }
 
 function repeatCommand(file: string, title: string, seed: string): string {
-  // Vitest joins titles with " > " for people and " " for its pattern.
-  const pattern = title.replaceAll(" > ", " ").replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  const pattern = title.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   const only = title === "" ? "" : ` -t '^${pattern.replaceAll("'", "'\\''")}$'`;
   return `BATON_SEED=${seed} npm test -- ${file}${only}`;
 }

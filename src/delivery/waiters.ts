@@ -43,6 +43,8 @@ export class Waiters {
   readonly #sleepers = new Set<Sleeper>();
   /** Somebody called while all were up: whoever finds nothing looks again. */
   #called = false;
+  /** The store is closed: no wait sleeps any more. */
+  #ended = false;
   #timer: NodeJS.Timeout | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
   readonly #workspace: Workspace;
@@ -74,8 +76,9 @@ export class Waiters {
     this.#rouse();
   }
 
-  /** There is nothing to wait for any more. */
+  /** The store is closed. Also ends the waits whose last claim is still under way. */
   end(): void {
+    this.#ended = true;
     for (const sleeper of this.#sleepers) this.#wake(sleeper);
   }
 
@@ -104,7 +107,7 @@ export class Waiters {
     readonly signal: AbortSignal | undefined;
   }): Promise<void> {
     const { dueMs, particular, signal } = of;
-    if (this.#called || signal?.aborted) return Promise.resolve();
+    if (this.#called || this.#ended || signal?.aborted) return Promise.resolve();
     this.#lookIn(Math.min(SAFETY_LOOK_MS, dueMs || SAFETY_LOOK_MS));
     return new Promise((resolve) => {
       const wake = (): void => {

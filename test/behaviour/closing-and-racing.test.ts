@@ -3,7 +3,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { openHub } from "../../src/index.ts";
+import { systemClock } from "../../src/clock.ts";
+import { LocalHub, openHub, type Store } from "../../src/index.ts";
+import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { until } from "../support/until.ts";
 import { stopTimers } from "./asleep.ts";
 import { freshAddress, open, tempFolder } from "./support.ts";
@@ -45,6 +47,35 @@ describe("a hub that closes", () => {
     resume();
     await hub.close();
     expect(await next).toEqual({ done: true, value: undefined });
+  });
+
+  it("ends a wait whose claim is still under way when the others have ended [DLV-13]", async () => {
+    const store = openReferenceStore({ clock: systemClock });
+    const answered = Promise.withResolvers<void>();
+    let isSlow = false;
+    const slow = new Proxy(store, {
+      get(target, name: keyof Store) {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        if (name !== "claimDeliveries") return value.bind(target);
+        return async (...given: Parameters<Store["claimDeliveries"]>) => {
+          const claimed = await target.claimDeliveries(...given);
+          if (isSlow) await answered.promise;
+          return claimed;
+        };
+      },
+    });
+    const hub = new LocalHub(slow);
+    const coder = await hub.agent("coder", { role: "coder" });
+    const { asleep } = stopTimers();
+    const asleepThen = coder.accept({ wait: true });
+    await asleep();
+    isSlow = true;
+    const claimingThen = coder.accept({ wait: true });
+    await hub.close();
+    expect(await asleepThen).toBeUndefined();
+    answered.resolve();
+    expect(await claimingThen).toBeUndefined();
   });
 
   it("may be closed twice at once, and is closed for both", async () => {

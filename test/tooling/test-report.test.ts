@@ -22,7 +22,7 @@ describe("the list of failed tests", () => {
     expect(describeFailures(REPORT).split("\n")).toEqual([
       "✗ test/a.test.ts > a store (SQLite) > doesn't lose [it]",
       "    expected 1 to be 2",
-      "    repeat: BATON_SEED=7 npm test -- test/a.test.ts -t '^a store \\(SQLite\\) doesn'\\''t lose \\[it\\]$'",
+      "    repeat: BATON_SEED=7 npm test -- test/a.test.ts -t '^a store \\(SQLite\\) > doesn'\\''t lose \\[it\\]$'",
     ]);
   });
 
@@ -50,7 +50,9 @@ describe("the commands that run tests", { concurrent: true }, () => {
       folder.file("test/mixed.test.ts"),
       `it("passes", () => expect(1).toBe(1));
        it.skip("waits", () => {});
-       it("fails", () => expect("seed " + process.env.BATON_SEED).toBe(""));`,
+       describe("a group", () => {
+         it("fails", () => expect("seed " + process.env.BATON_SEED).toBe(""));
+       });`,
     );
     const env = { DATABASE_URL: postgresUrl(), BATON_SEED: "11" };
     return { ...folder, args: ["--dir", folder.path, "--globals"], env };
@@ -60,11 +62,15 @@ describe("the commands that run tests", { concurrent: true }, () => {
     using tests = suite();
     const { code, stdout } = await runScript("scripts/test.ts", tests.args, { env: tests.env });
     const [name, reason, repeat, counts] = stdout.trimEnd().split("\n").slice(-4);
-    expect(name).toMatch(/^✗ .*mixed\.test\.ts > fails$/);
+    expect(name).toMatch(/^✗ .*mixed\.test\.ts > a group > fails$/);
     expect(reason).toContain("seed 11");
-    expect(repeat).toMatch(/repeat: BATON_SEED=11 npm test -- .*mixed\.test\.ts -t '\^fails\$'$/);
+    expect(repeat).toMatch(/repeat: BATON_SEED=11 npm test -- .*mixed\.test\.ts -t '[^']+'$/);
     expect(counts).toBe("1 passed, 1 failed, 1 skipped");
     expect(code).toBe(1);
+    const [, pattern = ""] = /-t '(.+)'$/.exec(repeat ?? "") ?? [];
+    const again = [...tests.args, "-t", pattern];
+    const { stdout: repeated } = await runScript("scripts/test.ts", again, { env: tests.env });
+    expect(repeated.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed, 2 skipped");
   });
 
   it("test:stress lists what failed, how often, and the first seed", async () => {
@@ -73,7 +79,7 @@ describe("the commands that run tests", { concurrent: true }, () => {
     const { code, stdout } = await runScript("scripts/test-stress.ts", args, { env: tests.env });
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ times: 2, load: 1, green: 0 },
-      failures: [{ title: "fails", times: 2, seed: expect.stringMatching(/^\d+$/) }],
+      failures: [{ title: "a group > fails", times: 2, seed: expect.stringMatching(/^\d+$/) }],
     });
     expect(code).toBe(1);
   });

@@ -20,6 +20,7 @@ type Driver = Omit<pg.Client, "connect" | "end"> & {
   readonly _queryable: boolean;
   readonly _ended: boolean;
   readonly _queryQueue: readonly unknown[];
+  readonly _sentQueryQueue: readonly unknown[];
   _getActiveQuery(): unknown;
   getTransactionStatus(): string | null;
   ref(): void;
@@ -88,6 +89,7 @@ class KeptClient extends DriverClient {
     } catch {
       return this.#endForGood();
     }
+    if (!this.#isUsable()) return this.#endForGood();
     this.unref();
     waiting.push(this);
     const tooMany = Math.max(0, waiting.length - inject("keptConnections"));
@@ -100,7 +102,8 @@ class KeptClient extends DriverClient {
 
   /** Connected, in no transaction, and nothing under way. */
   #isUsable(): boolean {
-    const isQuiet = !this._getActiveQuery() && this._queryQueue.length === 0;
+    const isQuiet =
+      !this._getActiveQuery() && this._sentQueryQueue.length + this._queryQueue.length === 0;
     return this._queryable && !this._ended && isQuiet && this.getTransactionStatus() === "I";
   }
 }
