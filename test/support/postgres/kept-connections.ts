@@ -25,7 +25,7 @@ type Driver = Omit<pg.Client, "connect" | "end"> & {
   getTransactionStatus(): string | null;
   ref(): void;
   unref(): void;
-  connect(): Promise<void>;
+  connect(done: Done): void;
   end(): Promise<void>;
 };
 const DriverClient = pg.Client as unknown as new (config: pg.ClientConfig) => Driver;
@@ -67,18 +67,23 @@ class KeptClient extends DriverClient {
     return kept;
   }
 
+  /** The driver calls back at once: a pool listens for errors from then on, which may be in the same packet. */
   override connect(done?: Done): Promise<void> {
-    return answer(this.#connect(), done);
+    if (this.#isConnected) return answer(Promise.resolve(), done);
+    const connected = Promise.withResolvers<void>();
+    super.connect((error) => {
+      this.#isConnected = !error;
+      if (error) connected.reject(error);
+      else connected.resolve();
+      done?.(error);
+    });
+    if (done !== undefined) connected.promise.catch(() => {}); // The callback has it.
+    return connected.promise;
   }
 
   override end(done?: Done): Promise<void> {
     const isKept = this.schema !== undefined && this.#isUsable();
     return answer(isKept ? this.#keep() : super.end(), done);
-  }
-
-  async #connect(): Promise<void> {
-    if (!this.#isConnected) await super.connect();
-    this.#isConnected = true;
   }
 
   async #keep(): Promise<void> {
