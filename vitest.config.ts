@@ -36,7 +36,7 @@ export default defineConfig({
     globalSetup: ["test/support/postgres/global-setup.ts", "test/support/build/global-setup.ts"],
     setupFiles: ["test/support/setup.ts"],
     pool: "forks",
-    // More than there are cores: a sixth of the time a worker waits, for a lease or a process.
+    // One more than there are cores: workers spend a sixth of their time waiting for leases and processes.
     maxWorkers: availableParallelism() + 1,
     // Files share the processes: evaluating the sources again for each took a third of the time.
     isolate: false,

@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { canonicalJson, sha256 } from "../canonical.ts";
-import { compiledInUse } from "../envelope/compiled.ts";
+import { lazilyCompiled } from "../envelope/compiled.ts";
 import { FreeForm, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
@@ -101,7 +101,7 @@ export const MemoryInputSchema = z.strictObject({
 export type MemoryInput = z.input<typeof MemoryInputSchema>;
 
 /** The same schema, compiled: 0.7 µs a record instead of 2. */
-const CompiledInput = compiledInUse(MemoryInputSchema);
+const CompiledInput = lazilyCompiled(MemoryInputSchema);
 type CheckedInput = z.output<typeof MemoryInputSchema>;
 
 /** Every author field: exactly what the digest covers. Without a session, it is the instance. */

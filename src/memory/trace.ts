@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { clip } from "../clip.ts";
-import { compiledInUse } from "../envelope/compiled.ts";
+import { lazilyCompiled } from "../envelope/compiled.ts";
 import { MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
@@ -59,7 +59,7 @@ export type TraceData = Pick<
 >;
 
 /** The same schema, compiled: checked on every call, also by those who trace a lot. */
-const CompiledStep = compiledInUse(StepSchema);
+const CompiledStep = lazilyCompiled(StepSchema);
 
 /** By the workspace's root: all agents of a hub share one, which the hub empties when it closes. */
 const logs = new WeakMap<object, TraceLog>();

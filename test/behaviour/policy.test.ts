@@ -56,7 +56,7 @@ describe.each(STORES)("a policy on %s", (store) => {
         readyAt: clock.now() + backoffMs,
       });
       await pass(backoffMs);
-      await cyd.accept(); // Somebody else looks for work meanwhile.
+      await cyd.accept(); // Somebody else polls for work meanwhile.
       expect(await sent.status()).toMatchObject({ state: "ready", attempt });
     }
     await pass(14_999);
@@ -400,12 +400,12 @@ describe.each(STORES)("a sender on %s that waits for an acknowledgement", (store
   });
 
   it("waits 15 s unless told [DLV-2]", async () => {
-    let looks = 0;
+    let polls = 0;
     const counted = new Proxy(await sharedStore(store)(), {
       get(target, name: keyof Store) {
         const value = target[name];
         if (typeof value !== "function") return value;
-        if (name === "findDelivery") looks++;
+        if (name === "findDelivery") polls++;
         return value.bind(target);
       },
     });
@@ -419,8 +419,8 @@ describe.each(STORES)("a sender on %s that waits for an acknowledgement", (store
       answer = kind;
     });
     vi.advanceTimersByTime(14_999);
-    const before = looks;
-    await until("it has polled again", () => looks >= before + 5);
+    const before = polls;
+    await until("it has polled again", () => polls >= before + 5);
     expect(answer).toBeUndefined();
     vi.advanceTimersByTime(1);
     await waiting;
@@ -469,7 +469,7 @@ describe.each(STORES)("a policy on %s of a sender that is gone", (store) => {
     await alive.carryOut();
     expect(await alive.attempts(sent.id)).toMatchObject([{ outcome: "unaccepted" }]);
     clock.advance(500 + 1_000);
-    // Claiming is enough: whoever looks for work carries out what is due.
+    // Claiming is enough: whoever polls for work carries out what is due.
     expect(await take(cyd)).toMatchObject({ id: sent.id, attempt: 3 });
     expect(await alive.attempts(sent.id)).toHaveLength(2);
   });

@@ -18,38 +18,41 @@ export function batonFromSources(args: readonly string[], options: RunOptions = 
   return runScript("src/cli/main.ts", args, options);
 }
 
-/** Set by the test runner or by the person who runs it; no command may depend on them here. */
-const OUTER = [
+/** Variables that the test runner or its user may have set; commands in tests run without them. */
+const INHERITED = [
   ...["BATON_STORE", "BATON_TOKEN", "NO_COLOR", "FORCE_COLOR"],
   ...["CLAUDE_CONFIG_DIR", "CODEX_HOME"],
 ];
 
-interface Around {
+interface InProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** On standard input. */
+  /** Standard input. */
   readonly input?: string;
 }
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs a command in the test's own process: see `here`. */
-export const batonHere = (...words: string[]): Promise<Run> => here(words);
-
 /**
- * Runs a command in the test's own process, as src/cli/run.ts does in one of its own: ten times as fast. One
- * after the other, because they share this process's input, output and environment. Each command runs as a
- * process too, in json.test.ts.
+ * Runs a command in the test's own process, ten times as fast as in one of its own. Calls run one after the
+ * other, because they share this process's input, output and environment. json.test.ts runs each command as
+ * a process too.
  */
-export function here(words: readonly string[], around: Around = {}): Promise<Run> {
-  const run = last.then(() => captured(words, around));
+export function batonInProcess(
+  words: readonly string[],
+  options: InProcessOptions = {},
+): Promise<Run> {
+  const run = last.then(() => capture(words, options));
   last = run.catch(() => {});
   return run;
 }
 
-async function captured(words: readonly string[], { env = {}, input }: Around): Promise<Run> {
+async function capture(
+  words: readonly string[],
+  { env = {}, input }: InProcessOptions,
+): Promise<Run> {
   using stack = new DisposableStack();
-  for (const name of OUTER) stack.defer(setting(name, undefined));
-  for (const [name, value] of Object.entries(env)) stack.defer(setting(name, value));
+  for (const name of INHERITED) stack.defer(setVariable(name, undefined));
+  for (const [name, value] of Object.entries(env)) stack.defer(setVariable(name, value));
   if (input !== undefined) {
     const stdin = vi.spyOn(process, "stdin", "get");
     stack.defer(() => stdin.mockRestore());
@@ -69,8 +72,8 @@ async function captured(words: readonly string[], { env = {}, input }: Around): 
   return { code, ...said };
 }
 
-/** Sets a variable, or removes it; the answer undoes that. */
-function setting(name: string, value: string | undefined): () => void {
+/** Sets or deletes an environment variable. Returns a function that restores it. */
+function setVariable(name: string, value: string | undefined): () => void {
   const before = process.env[name];
   const set = (to: string | undefined): void => {
     if (to === undefined) delete process.env[name];
@@ -83,7 +86,7 @@ function setting(name: string, value: string | undefined): () => void {
 export interface TestStore extends Disposable {
   readonly file: string;
   readonly address: string;
-  /** Runs a command on this store, in the test's own process: see `here`. */
+  /** Runs a command on this store, in the test's own process: see `batonInProcess`. */
   baton(...words: string[]): Promise<Run>;
   /** The same in a process of its own. */
   process(...words: string[]): Promise<Run>;
@@ -98,7 +101,7 @@ export function testStore(): TestStore {
   return {
     file,
     address,
-    baton: (...words) => here(words, { env }),
+    baton: (...words) => batonInProcess(words, { env }),
     process: (...words) => baton(words, { env }),
     open: () => openHub(address),
     [Symbol.dispose]: () => folder[Symbol.dispose](),

@@ -1,7 +1,7 @@
 /** Branches on the command line: begun, written on, looked at, merged or given up. */
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../src/index.ts";
-import { batonHere, type TestStore, team, testStore } from "./baton.ts";
+import { batonInProcess, type TestStore, team, testStore } from "./baton.ts";
 
 /** The id a command answered with. */
 const idIn = (stdout: string): string => /mem_[0-9a-f-]+/.exec(stdout)?.[0] ?? "";
@@ -139,7 +139,7 @@ describe("what to do about a mistake", () => {
     "baton %s --help shows the commands of that word alone",
     async (word) => {
       for (const words of [[word], [word, "--help"], ["help", word]]) {
-        const { code, stdout } = await batonHere(...words);
+        const { code, stdout } = await batonInProcess(words);
         expect(code).toBe(0);
         expect(stdout).toContain(`baton ${word} list`);
         expect(stdout).toContain(`baton help ${word} <command>`);

@@ -8,7 +8,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { BATON } from "../support/build/place.ts";
 import { ROOT } from "../support/run-script.ts";
-import { baton, batonFromSources, batonHere, testStore, withHandoff } from "./baton.ts";
+import { baton, batonFromSources, batonInProcess, testStore, withHandoff } from "./baton.ts";
 
 const MISTAKE = ERROR_CODES.invalid_input.exit;
 
@@ -23,7 +23,7 @@ const LISTING = preload(
 
 describe("baton", () => {
   it.each([[], ["help"], ["--help"], ["-h"]])("shows every command: %s", async (...words) => {
-    const { code, stdout, stderr } = await batonHere(...words);
+    const { code, stdout, stderr } = await batonInProcess(words);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const { name } of COMMANDS) expect(stdout).toContain(`baton ${name}`);
   });
@@ -34,7 +34,7 @@ describe("baton", () => {
     for (const verb of ["list", "show", "redrive", "discard"]) {
       expect(stdout).toContain(`baton dead ${verb}`);
     }
-    expect((await batonHere("help", "dead")).stdout).toBe(stdout);
+    expect((await batonInProcess(["help", "dead"])).stdout).toBe(stdout);
     const { stderr } = await batonFromSources(["dead", "list", "--help"], {
       node: ["--import", LISTING],
     });
@@ -45,7 +45,7 @@ describe("baton", () => {
   it.each(["context", "failure", "ledger", "demo"])(
     "shows what else begins with a word that is a command itself: %s",
     async (word) => {
-      const { code, stdout } = await batonHere(word, "--help");
+      const { code, stdout } = await batonInProcess([word, "--help"]);
       expect(code).toBe(0);
       expect(stdout).toContain(`Usage  baton ${word}`);
       const others = COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
@@ -105,7 +105,7 @@ describe("a mistake on the command line", () => {
     [["ledger", "relase", "auth", "--reason", "x"], "relase", "Did you mean baton ledger release?"],
     [["demo", "tem"], "tem", "Did you mean baton demo team?"],
   ])("is told with the word that was meant: %s", async (words, place, hint) => {
-    const { code, stdout, stderr } = await batonHere(...words);
+    const { code, stdout, stderr } = await batonInProcess(words);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
     const { path, hint: told } = words.includes("--json") ? JSON.parse(stderr) : readError(stderr);
     expect(path).toBe(place);

@@ -13,7 +13,7 @@ import {
 import { testSchema } from "../support/postgres/schema.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { baton, batonHere, type TestStore, testStore, withHandoff } from "./baton.ts";
+import { baton, batonInProcess, type TestStore, testStore, withHandoff } from "./baton.ts";
 
 const LOOKING = [
   ["line", "auth"],
@@ -175,7 +175,7 @@ describe("baton schema", () => {
     await using hub = await store.open();
     const [step] = await hub.line("auth");
     for (const version of ENVELOPE_VERSIONS) {
-      const { code, stdout } = await batonHere("schema", "envelope", "--version", version);
+      const { code, stdout } = await batonInProcess(["schema", "envelope", "--version", version]);
       expect(code).toBe(0);
       const schema = JSON.parse(stdout);
       expect(schema).toEqual(envelopeJsonSchema(version));
@@ -229,11 +229,11 @@ describe("every command", () => {
 
   it.each(LOOKING)("that looks makes no store: %s", async (...words) => {
     using folder = temporaryFolder();
-    const { code, stderr } = await batonHere(
+    const { code, stderr } = await batonInProcess([
       ...words,
       "--store",
       `sqlite:${folder.file("no/hub.db")}`,
-    );
+    ]);
     expect(code).toBe(ERROR_CODES.store_missing.exit);
     expect(stderr).toContain("There is no store at");
     expect(existsSync(folder.file("no"))).toBe(false);
@@ -241,7 +241,7 @@ describe("every command", () => {
 
   it.each(LOOKING)("that looks makes no store in a database either: %s", async (...words) => {
     await using schema = testSchema();
-    const { code, stderr } = await batonHere(...words, "--store", schema.address);
+    const { code, stderr } = await batonInProcess([...words, "--store", schema.address]);
     expect(stderr).toContain("there is no store yet");
     expect(code).toBe(ERROR_CODES.store_missing.exit);
     const made = "select 1 from information_schema.schemata where schema_name = $1";
@@ -259,12 +259,12 @@ describe("every command", () => {
 
   it.each(COMMANDS)("says what it takes: $name", async ({ name, args, options, summary }) => {
     const words = name.split(" ");
-    const { code, stdout } = await batonHere(...words, "--help");
+    const { code, stdout } = await batonInProcess([...words, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(summary);
     for (const argument of args) expect(stdout).toContain(`<${argument.name}>`);
     for (const option of Object.keys(options)) expect(stdout).toContain(`--${option}`);
-    expect((await batonHere("help", ...words)).stdout).toBe(stdout);
+    expect((await batonInProcess(["help", ...words])).stdout).toBe(stdout);
   });
 
   it("that shows data knows --json", () => {

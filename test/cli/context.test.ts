@@ -290,8 +290,8 @@ describe("baton lint", () => {
 
   it("says who must be named, and what it does not understand, before it opens a store", async () => {
     using store = testStore();
-    const nobody = await store.baton("lint", "Fix it");
-    expect(nobody.stderr).toContain("baton lint needs --as");
+    const noAgent = await store.baton("lint", "Fix it");
+    expect(noAgent.stderr).toContain("baton lint needs --as");
     const nothing = await store.baton("lint", "--as", "ada");
     expect(nothing.stderr).toContain("baton lint needs <intent>");
     const extra = await store.baton("lint", "Fix", "it", "--as", "ada");
@@ -427,9 +427,11 @@ describe("baton profile", () => {
     });
     const reset = await store.baton("profile", "coder", "--reset");
     expect(reset.stdout).toContain("as it comes with Baton");
-    const nobody = await store.baton("profile", "codr");
-    expect(nobody.code).toBe(0);
-    expect(nobody.stdout).toContain("codr  is not described: as for any role. Did you mean coder?");
+    const undescribed = await store.baton("profile", "codr");
+    expect(undescribed.code).toBe(0);
+    expect(undescribed.stdout).toContain(
+      "codr  is not described: as for any role. Did you mean coder?",
+    );
     const meant = await store.baton("profile", "gardener", "--set", "tokens=900");
     expect(meant.stdout).toContain('Nobody is registered with the role "gardener".');
   });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { tempFolder } from "../behaviour/support.ts";
-import { batonHere, baton as batonProcess } from "./baton.ts";
+import { batonInProcess, baton as batonProcess } from "./baton.ts";
 
 /** Commands that show no data of their own, and why. */
 const WITHOUT: Readonly<Record<string, string>> = {
@@ -49,7 +49,9 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
     if (command === undefined) throw new Error(`there is no command ${name}`);
     const where = command.options["store"] === undefined ? [] : ["--store", store];
     const all = [...name.split(" "), ...words, ...where, "--json"];
-    const { code, stdout, stderr } = await (run.has(name) ? batonHere(...all) : batonProcess(all));
+    const { code, stdout, stderr } = await (run.has(name)
+      ? batonInProcess(all)
+      : batonProcess(all));
     run.add(name);
     expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: "" });
     return JSON.parse(stdout);

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openHub } from "../../src/index.ts";
 import { open, tempFolder } from "../behaviour/support.ts";
-import { here } from "../cli/baton.ts";
+import { batonInProcess } from "../cli/baton.ts";
 import { BATON } from "../support/build/place.ts";
 import { ROOT, type Run } from "../support/run-script.ts";
 
@@ -14,7 +14,7 @@ type Input = Readonly<Record<string, unknown>>;
 export const HARNESSES = ["claude-code", "codex", "cursor"] as const;
 
 /** Event by event, what the harness's documentation says it tells. */
-export const told = (harness: string): Readonly<Record<string, Input>> =>
+export const documentedInputs = (harness: string): Readonly<Record<string, Input>> =>
   JSON.parse(readFileSync(join(ROOT, "test/fixtures/harness", `${harness}.json`), "utf8"));
 
 export interface Project {
@@ -60,12 +60,12 @@ export function bareProject(): Project {
   git(folder, "init", "-q");
   const address = `sqlite:${join(folder, ".baton", "hub.db")}`;
   const inputOf = (harness: string, event: string, changed: Input) => ({
-    ...told(harness)[event],
+    ...documentedInputs(harness)[event],
     cwd: folder,
     ...changed,
   });
   const hook: Project["hook"] = (harness, event, changed = {}, words = ["--strict"]) =>
-    here(["hook", harness, event, "--as", "coder", ...words], {
+    batonInProcess(["hook", harness, event, "--as", "coder", ...words], {
       env: { HOME: home, USERPROFILE: home },
       input: JSON.stringify(inputOf(harness, event, changed)),
     });

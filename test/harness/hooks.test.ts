@@ -11,13 +11,13 @@ import { openLocalHub } from "../../src/open-hub.ts";
 import { breakIn, sha256, take, tempFolder } from "../behaviour/support.ts";
 import {
   bareProject,
+  documentedInputs,
   git,
   HARNESSES,
   type Project,
   project,
   run,
   shownIn,
-  told,
 } from "./harness.ts";
 
 const SILENT = { code: 0, stdout: "", stderr: "" };
@@ -38,24 +38,27 @@ const stepsOf = async (hub: Hub, session: string): Promise<TraceData[]> =>
   (await hub.traces({ session })).map(({ data }) => data as unknown as TraceData);
 
 describe.each(HARNESSES)("%s", (harness) => {
-  it.each(Object.keys(told(harness)))("has its documented %s answered [OPS-8]", async (event) => {
-    const here = await project();
-    await using hub = await here.open();
-    await handOver(hub, "auth");
-    const { code, stdout, stderr } = await here.hookProcess(harness, event, {}, ["--strict"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    // A field that the harness does not know would lose all of it.
-    const text = expect.stringContaining("Do auth");
-    const answers = {
-      "claude-code": { hookSpecificOutput: { hookEventName: event, additionalContext: text } },
-      codex: { hookSpecificOutput: { hookEventName: event, additionalContext: text } },
-      cursor: { additional_context: text },
-    };
-    const isTold = /start|prompt/i.test(event);
-    expect(stdout === "" ? undefined : JSON.parse(stdout)).toEqual(
-      isTold ? answers[harness] : undefined,
-    );
-  });
+  it.each(Object.keys(documentedInputs(harness)))(
+    "has its documented %s answered [OPS-8]",
+    async (event) => {
+      const here = await project();
+      await using hub = await here.open();
+      await handOver(hub, "auth");
+      const { code, stdout, stderr } = await here.hookProcess(harness, event, {}, ["--strict"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      // A field that the harness does not know would lose all of it.
+      const text = expect.stringContaining("Do auth");
+      const answers = {
+        "claude-code": { hookSpecificOutput: { hookEventName: event, additionalContext: text } },
+        codex: { hookSpecificOutput: { hookEventName: event, additionalContext: text } },
+        cursor: { additional_context: text },
+      };
+      const isTold = /start|prompt/i.test(event);
+      expect(stdout === "" ? undefined : JSON.parse(stdout)).toEqual(
+        isTold ? answers[harness] : undefined,
+      );
+    },
+  );
 });
 
 describe("a session that starts", () => {
@@ -248,7 +251,7 @@ describe("what happens in a session", () => {
       expect(await here.hook("claude-code", event)).toEqual(SILENT);
     }
     const { UserPromptSubmit, PreToolUse, PostToolUse, PostToolUseFailure, Stop } =
-      told("claude-code");
+      documentedInputs("claude-code");
     expect(await stepsOf(hub, "abc123")).toEqual([
       { kind: "prompt", input: UserPromptSubmit?.["prompt"] },
       { kind: "tool", name: "Bash", content: "begins", input: PreToolUse?.["tool_input"] },
@@ -427,7 +430,7 @@ describe("before its context is compacted", () => {
       const [memory] = await hub.recent({ type: "checkpoint" });
       expect(memory).toMatchObject({
         agent: "coder",
-        session: told(harness)["PreCompact"]?.["session_id"],
+        session: documentedInputs(harness)["PreCompact"]?.["session_id"],
       });
       for (const text of ["Make the validator one", "Half of the callers are moved", "prompt"]) {
         expect(memory?.content).toContain(text);
@@ -538,7 +541,7 @@ describe("a hook in trouble", () => {
     const db = breakIn(here.address);
     db.exec("begin immediate");
     const { home, folder: cwd } = here;
-    const input = { ...told("claude-code")["SessionStart"], cwd };
+    const input = { ...documentedInputs("claude-code")["SessionStart"], cwd };
     const words = ["hook", "claude-code", "SessionStart", "--as", "coder"];
     const { code, stdout, stderr } = await run(words, { home, input, node: ["--import", PATIENT] });
     expect({ code, lines: stderr.split("\n").length }).toEqual({ code: 0, lines: 2 });

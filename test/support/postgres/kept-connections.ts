@@ -77,7 +77,7 @@ class KeptClient extends DriverClient {
       else connected.resolve();
       done?.(error);
     });
-    if (done !== undefined) connected.promise.catch(() => {}); // The callback has it.
+    if (done !== undefined) connected.promise.catch(() => {}); // Reported to the callback.
     return connected.promise;
   }
 
@@ -88,7 +88,7 @@ class KeptClient extends DriverClient {
 
   async #keep(): Promise<void> {
     this.removeAllListeners();
-    this.on("error", () => {}); // Lost: nobody gets it any more.
+    this.on("error", () => {}); // Lost: it is not handed out again.
     try {
       await this.query(RESET);
     } catch {
