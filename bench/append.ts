@@ -1,7 +1,6 @@
 /** Appends of 300 B by 64 callers, through the public interface, everything on. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { openHub } from "../src/index.ts";
-import { callersLoop, type Folder } from "./kit.ts";
+import { callersLoop, type Folder, type OpenHub } from "./kit.ts";
 
 export interface AppendRates {
   /** Acknowledged, so durable and findable. */
@@ -13,7 +12,11 @@ export interface AppendRates {
   readonly lagMs: number;
 }
 
-export async function appends(folder: Folder, records: number): Promise<AppendRates> {
+export async function appends(
+  openHub: OpenHub,
+  folder: Folder,
+  records: number,
+): Promise<AppendRates> {
   await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
   const agent = await hub.agent("writer", { role: "writer" });
   const start = performance.now();

@@ -2,15 +2,15 @@
  * The whole life of a handoff, 64 in flight, 4 KB payload, through the public interface with
  * everything on: chain, relations, events, index. Each loop sends one and works one.
  */
-import { type Agent, openHub } from "../src/index.ts";
-import { callersLoop, type Folder } from "./kit.ts";
+import type { Agent } from "../src/index.ts";
+import { callersLoop, type Folder, type OpenHub } from "./kit.ts";
 
 const CALLERS = 64;
 const PAYLOAD = { type: "patch", data: { diff: "x".repeat(4_000), files: ["src/auth.ts"] } };
 
 /** Send, claim, accept, complete: four operations. Cycles per second. */
-export function cycles(folder: Folder, count: number): Promise<number> {
-  return measure(folder, count, async (coder) => {
+export function cycles(openHub: OpenHub, folder: Folder, count: number): Promise<number> {
+  return measure(openHub, folder, count, async (coder) => {
     for await (const offer of coder.inbox({ wait: false })) {
       const work = await offer.accept();
       await work.complete({ summary: "done" });
@@ -20,14 +20,15 @@ export function cycles(folder: Folder, count: number): Promise<number> {
 }
 
 /** Send, claim-and-accept, complete: three operations. */
-export function fusedCycles(folder: Folder, count: number): Promise<number> {
-  return measure(folder, count, async (coder) => {
+export function fusedCycles(openHub: OpenHub, folder: Folder, count: number): Promise<number> {
+  return measure(openHub, folder, count, async (coder) => {
     const work = await coder.accept();
     await work?.complete({ summary: "done" });
   });
 }
 
 async function measure(
+  openHub: OpenHub,
   folder: Folder,
   count: number,
   work: (coder: Agent) => Promise<void>,

@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { openHub } from "../src/index.ts";
 import { appends } from "./append.ts";
 import { cycles, fusedCycles } from "./cycle.ts";
 import { inScratch, median } from "./kit.ts";
@@ -47,7 +48,7 @@ interface Lag {
 
 async function appendRound(lags: Lag[]): Promise<Sample[]> {
   const raw = await inScratch((folder) => rawInserts(folder, { bytes: 300, rows: 100_000 }));
-  const measured = await inScratch((folder) => appends(folder, 60_000));
+  const measured = await inScratch((folder) => appends(openHub, folder, 60_000));
   lags.push({ records: measured.lagRecords, ms: measured.lagMs });
   return [
     { name: "append 300 B, acknowledged", value: measured.acknowledged, raw },
@@ -58,10 +59,14 @@ async function appendRound(lags: Lag[]): Promise<Sample[]> {
 async function cycleRound(): Promise<Sample[]> {
   const raw = await inScratch((folder) => rawInserts(folder, { bytes: 4096, rows: 30_000 }));
   return [
-    { name: "handoff cycle", value: await inScratch((folder) => cycles(folder, 10_000)), raw },
+    {
+      name: "handoff cycle",
+      value: await inScratch((folder) => cycles(openHub, folder, 10_000)),
+      raw,
+    },
     {
       name: "handoff cycle, claim and accept fused",
-      value: await inScratch((folder) => fusedCycles(folder, 10_000)),
+      value: await inScratch((folder) => fusedCycles(openHub, folder, 10_000)),
       raw,
     },
   ];
@@ -127,10 +132,10 @@ export async function runFoundation(args: readonly string[]): Promise<void> {
   const lags: Lag[] = [];
   // Not counted: the compiler needs about 100,000 calls to settle, and raw has nothing to compile.
   process.stderr.write("warming up\n");
-  if (only.has("append")) await inScratch((folder) => appends(folder, 100_000));
+  if (only.has("append")) await inScratch((folder) => appends(openHub, folder, 100_000));
   if (only.has("cycle")) {
-    await inScratch((folder) => cycles(folder, 10_000));
-    await inScratch((folder) => fusedCycles(folder, 10_000));
+    await inScratch((folder) => cycles(openHub, folder, 10_000));
+    await inScratch((folder) => fusedCycles(openHub, folder, 10_000));
   }
   for (let round = 1; round <= Number(options.rounds); round++) {
     process.stderr.write(`round ${round} of ${options.rounds}\n`);

@@ -3,6 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { openHub } from "../src/index.ts";
+
+/** How a workload opens its hub: of these sources, or of another commit's. */
+export type OpenHub = typeof openHub;
 
 export interface Folder extends Disposable {
   readonly path: string;

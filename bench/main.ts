@@ -11,7 +11,9 @@
  *   http                     what HTTP adds to an operation, and what many connections leave of the rate
  *   http-load                a thousand clients on one hub for a minute
  *   driver                   drivers for PostgreSQL
+ *   against                  these sources against another commit's: append, cycle, delivery
  */
+import { runAgainst } from "./against/main.ts";
 import { runContext } from "./context/main.ts";
 import { runDelivery } from "./delivery/main.ts";
 import { runDriver } from "./driver.ts";
@@ -36,4 +38,5 @@ else if (at >= 0 && only === "startup") await runStartup(args);
 else if (at >= 0 && only === "http") await runHttp(args);
 else if (at >= 0 && only === "http-load") await runHttpLoad(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
+else if (at >= 0 && only === "against") await runAgainst(args);
 else await runFoundation(args);
