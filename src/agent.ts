@@ -18,6 +18,7 @@ import { LocalSharedContext, type SharedContext } from "./coordination/shared/sh
 import { LocalTaskQueue, type TaskQueue } from "./coordination/tasks/queue.ts";
 import { type AcceptOptions, acceptNext } from "./delivery/accept.ts";
 import { type Asked, answer, questionsTo } from "./delivery/ask.ts";
+import { type Background, backgroundOf } from "./delivery/background.ts";
 import { cancel } from "./delivery/cancel.ts";
 import {
   type SubscribeOptions,
@@ -81,6 +82,7 @@ import {
   quarantine,
 } from "./memory/quarantine.ts";
 import {
+  type RecentMemory,
   type RecentQuery,
   type RelationsQuery,
   recentMemories,
@@ -195,7 +197,7 @@ export class LocalAgent {
   }
 
   /** The newest memories of a task, agent, session, tag or type. */
-  recent(query: RecentQuery = {}): Promise<Memory[]> {
+  recent(query: RecentQuery = {}): Promise<RecentMemory[]> {
     return this.#call(() => recentMemories(this.#workspace, query));
   }
 
@@ -514,7 +516,8 @@ export class LocalAgent {
   /** Goes on with work this agent has accepted, also in another process: by its `handle`. */
   resume<T = unknown>(handle: string): Promise<Work<T>> {
     return this.#call(async () => {
-      return this.#work<T>(await resumeWork(this.#workspace, this.#self, handle));
+      const held = await resumeWork(this.#workspace, this.#self, handle);
+      return this.#work<T>(held, await backgroundOf(this.#workspace, held));
     });
   }
 
@@ -564,7 +567,7 @@ export class LocalAgent {
   claim(which: Which, waiting: LookoutOptions): Promise<LocalOffer | undefined> {
     return this.#call(async () => {
       const claimed = await claimNext(this.#workspace, this.#self, which, waiting);
-      return claimed && new LocalOffer(this.#workspace, this.#self, claimed);
+      return claimed && (await LocalOffer.of(this.#workspace, this.#self, claimed));
     });
   }
 
@@ -573,7 +576,7 @@ export class LocalAgent {
     return this.#call(async () => {
       const known = { state: "claimed" as const, ...(envelope === undefined ? {} : { envelope }) };
       const claimed = await findHeld(this.#workspace, this.#self, handle, known);
-      return new LocalOffer(this.#workspace, this.#self, claimed);
+      return LocalOffer.of(this.#workspace, this.#self, claimed);
     });
   }
 
@@ -616,11 +619,12 @@ export class LocalAgent {
   }
 
   /** In the name of the session that accepted it: whose work it is does not change. */
-  #work<T>(held: Claimed): LocalWork<T> {
+  #work<T>(held: Claimed, background?: Background): LocalWork<T> {
     const { instance } = held.delivery;
     const reader = { ...this.#workspace.reader, session: instance };
     const holder = { ...this.#self, instance };
-    return new LocalWork<T>({ ...this.#workspace, reader }, holder, held, { resumed: true });
+    const how = { resumed: true, ...(background && { background }) };
+    return new LocalWork<T>({ ...this.#workspace, reader }, holder, held, how);
   }
 
   #call<T>(run: () => Promise<T>): Promise<T> {

@@ -100,7 +100,7 @@ import {
   type QuarantinedMemory,
   type QuarantineQuery,
 } from "./memory/quarantine.ts";
-import { type RecentQuery, recentMemories } from "./memory/read.ts";
+import { type RecentMemory, type RecentQuery, recentMemories } from "./memory/read.ts";
 import { type Recalled, type RecallQuery, recall } from "./memory/recall.ts";
 import type { Memory } from "./memory/record.ts";
 import { type RetentionRules, retentionRules, setRetention } from "./memory/retention.ts";
@@ -379,7 +379,7 @@ export class LocalHub implements AsyncDisposable {
   }
 
   /** The newest memories of a task, agent, session, tag or type. */
-  recent(query: RecentQuery = {}): Promise<Memory[]> {
+  recent(query: RecentQuery = {}): Promise<RecentMemory[]> {
     return recentMemories(this.#workspace, query);
   }
 

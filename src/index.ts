@@ -44,6 +44,7 @@ export type {
   LedgerConstraint,
   LedgerDecision,
   LedgerIntent,
+  LedgerProgress,
   LedgerRelease,
 } from "./coordination/ledger/ledger.ts";
 export type { ReleaseInput } from "./coordination/ledger/releasing.ts";
@@ -190,7 +191,7 @@ export type {
   QuarantineWhat,
 } from "./memory/quarantine.ts";
 export type { QuarantineMark } from "./memory/quarantine-mark.ts";
-export type { RecentQuery, RelationsQuery } from "./memory/read.ts";
+export type { RecentMemory, RecentQuery, RelationsQuery } from "./memory/read.ts";
 export type { Hit, Recalled, RecallQuery } from "./memory/recall.ts";
 export {
   MEMORY_TYPES,

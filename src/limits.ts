@@ -19,8 +19,8 @@ export const FORMAT_LIMITS = {
   contentLength: 64_000,
   /** Entries in one list of an envelope (done, next, constraints, history …). */
   listItems: 200,
-  /** What a task's ledger holds: constraints, open decisions and releases. */
-  ledgerItems: 1_000,
+  /** What a task's ledger holds: constraints, open decisions, progress and releases. */
+  ledgerItems: 4_000,
   /** What the shared context holds at a time: every session begins by reading it. */
   contextItems: 1_000,
   references: 500,

@@ -10,6 +10,7 @@ const MARKS: Readonly<Record<Part, readonly [Parameters<typeof styled>[0], strin
   constraints: ["red", "!"],
   decisions: ["magenta", "?"],
   pins: ["yellow", "^"],
+  earlier: ["cyanBright", "<"],
   references: ["green", "="],
   neighbours: ["blue", "~"],
   recent: ["white", "-"],

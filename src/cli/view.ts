@@ -11,6 +11,7 @@ const OMITTED_SHOWN = 20;
 
 const WHY: Readonly<Record<View["omitted"][number]["why"], string>> = {
   budget: "no room",
+  earlier: "an earlier handoff",
   limit: "of no weight for the role",
   log: "a conversation, or settled",
   said: "said already",
@@ -70,9 +71,15 @@ async function sayOmitted(reader: Pick<Hub, "read">, { omitted }: View): Promise
   say(bold("Left out"));
   const listed = omitted.slice(0, OMITTED_SHOWN);
   sayRows(
-    listed.map(({ id, section, tokens, why }) => [section, WHY[why], right(tokens), id]),
+    listed.map(({ id, section, tokens, why, shown }) => [
+      section,
+      shown === undefined ? WHY[why] : `only ${shown} shown`,
+      right(tokens),
+      id,
+    ]),
     await Promise.all(listed.map(({ id }) => about(reader, id))),
   );
+  say(dim("  Read any of them: baton read <id>"));
   const more = omitted.length - listed.length;
   if (more > 0) say(dim(`  and ${plural(more, "more record")}: see --json`));
 }

@@ -46,7 +46,7 @@ import type {
   QuarantineQuery,
   QuarantineWhat,
 } from "../memory/quarantine.ts";
-import type { RecentQuery, RelationsQuery } from "../memory/read.ts";
+import type { RecentMemory, RecentQuery, RelationsQuery } from "../memory/read.ts";
 import type { Recalled, RecallQuery } from "../memory/recall.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { RedactOptions, RedactReport, RedactTarget } from "../memory/redact.ts";
@@ -141,7 +141,7 @@ export class RemoteAgent implements Agent {
     return this.#wire.call("readMemory", besides(options, { id }));
   }
 
-  recent(query: RecentQuery = {}): Promise<Memory[]> {
+  recent(query: RecentQuery = {}): Promise<RecentMemory[]> {
     return this.#wire.call("recent", query);
   }
 

@@ -49,7 +49,7 @@ import type { BranchesQuery, BranchInfo } from "../memory/branches.ts";
 import type { BranchDiff, DiffQuery } from "../memory/compare.ts";
 import type { PruneOptions, PruneReport } from "../memory/prune.ts";
 import type { QuarantinedMemory, QuarantineQuery } from "../memory/quarantine.ts";
-import type { RecentQuery } from "../memory/read.ts";
+import type { RecentMemory, RecentQuery } from "../memory/read.ts";
 import type { Recalled, RecallQuery } from "../memory/recall.ts";
 import type { Memory } from "../memory/record.ts";
 import type { RetentionRules } from "../memory/retention.ts";
@@ -129,7 +129,7 @@ export class RemoteHub implements Hub {
     return this.#wire.call("readMemory", besides(options, { id: memory }));
   }
 
-  recent(query: RecentQuery = {}): Promise<Memory[]> {
+  recent(query: RecentQuery = {}): Promise<RecentMemory[]> {
     return this.#wire.call("recent", query);
   }
 

@@ -1,7 +1,9 @@
 /** An offer that a hub over HTTP has claimed for this receiver, to accept or to leave. */
 import { primerOf } from "../context/primer.ts";
+import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import { TAKING, TakingSchema } from "../delivery/accept.ts";
+import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
 import type { DeliveryRow, OfferForm } from "../delivery/forms.ts";
 import type { Offer } from "../delivery/offer.ts";
 import type { Receipt, ReceiptSource } from "../delivery/receipt.ts";
@@ -52,7 +54,15 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
 
   get primer(): string {
     const { id: agent, role } = this.#station.info;
-    return primerOf(this.#form.envelope, { agent, role });
+    return primerOf(this.#form.envelope, { agent, role }, this.#form);
+  }
+
+  get attempts(): readonly EarlierAttempt[] {
+    return this.#form.attempts;
+  }
+
+  get progress(): readonly LedgerProgress[] {
+    return this.#form.progress;
   }
 
   get redelivered(): boolean {

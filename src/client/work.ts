@@ -9,8 +9,10 @@ import { canonicalJson } from "../canonical.ts";
 import type { CheckedContext } from "../context/gaps.ts";
 import { primerOf } from "../context/primer.ts";
 import type { ReadMemory } from "../context/reading.ts";
+import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Reserved, ReserveOptions } from "../coordination/reservations/reserve.ts";
+import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
 import type { DeliveryRow, SentForm, WorkForm } from "../delivery/forms.ts";
 import { leaseLost } from "../delivery/lease.ts";
 import type { Noted } from "../delivery/note.ts";
@@ -155,7 +157,15 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   get primer(): string {
     const { id: agent, role } = this.#station.info;
-    return primerOf(this.#form.envelope, { agent, role });
+    return primerOf(this.#form.envelope, { agent, role }, this.#form);
+  }
+
+  get attempts(): readonly EarlierAttempt[] {
+    return this.#form.attempts;
+  }
+
+  get progress(): readonly LedgerProgress[] {
+    return this.#form.progress;
   }
 
   async view(options: WorkViewOptions = {}): Promise<ShownView> {

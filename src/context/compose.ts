@@ -10,6 +10,7 @@ import { type Envelope, Name, STRATEGIES, type Strategy } from "../envelope/sche
 import { parseOr } from "../envelope/violations.ts";
 import { BatonError } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
+import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { budgetOf, roomIn } from "./budget.ts";
 import { type Gathered, gather } from "./gather.ts";
@@ -26,6 +27,7 @@ import {
   SECTIONS,
   type Section,
   type SectionUse,
+  type ShownEarlier,
   type ShownMemory,
   type View,
   type ViewBudget,
@@ -47,10 +49,16 @@ export const ViewOptionsSchema = z.strictObject({
 
 export type ViewOptions = z.input<typeof ViewOptionsSchema>;
 
+/** What was handed over, and the delivery of it; none where it is previewed. */
+export interface Handed {
+  readonly envelope: Envelope;
+  readonly claimed?: Claimed;
+}
+
 export async function composeView(
   workspace: Workspace,
   receiver: ViewReceiver,
-  envelope: Envelope,
+  { envelope, claimed }: Handed,
   options: ViewOptions = {},
 ): Promise<View> {
   const asked = parseOr(ViewOptionsSchema, options, { code: "invalid_input", what: "The options" });
@@ -60,7 +68,7 @@ export async function composeView(
     asked.tokenizer === undefined
       ? tokenizerFor(asked.model ?? receiver.model)
       : exactly(asked.tokenizer),
-    gather(workspace, envelope, { recent: asked.recent ?? envelope.recent, role }),
+    gather(workspace, envelope, { recent: asked.recent ?? envelope.recent, role, claimed }),
   ]);
   const budget = budgetOf({
     tokens: asked.tokens,
@@ -71,12 +79,14 @@ export async function composeView(
   });
   const strategy = asked.strategy ?? envelope.strategy ?? profile.strategy ?? "priority";
   const to = { agent: receiver.agent, role };
-  return viewOf(gathered, { envelope, to, profile, tokenizer, budget, strategy });
+  const delivery = claimed?.delivery.id;
+  return viewOf(gathered, { envelope, delivery, to, profile, tokenizer, budget, strategy });
 }
 
 /** For whom, and how. */
 export interface Composing {
   readonly envelope: Envelope;
+  readonly delivery?: string | undefined;
   readonly to: Pick<ViewReceiver, "agent" | "role">;
   readonly profile: FullProfile;
   readonly tokenizer: Tokenizer;
@@ -106,6 +116,7 @@ export function viewOf(gathered: Gathered, composing: Composing): View {
     tokens,
     sections: usesOf(pieces, chosen, { headings: page.headings, tokens }),
     shown: shownOf(pieces, chosen),
+    earlier: earlierOf(pieces, chosen),
     omitted,
     gaps: gathered.gaps,
     artifacts: gathered.artifacts,
@@ -219,15 +230,24 @@ function shownOf(pieces: readonly Piece[], chosen: Chosen): ShownMemory[] {
   });
 }
 
+function earlierOf(pieces: readonly Piece[], chosen: Chosen): ShownEarlier[] {
+  return pieces.flatMap(({ id, label }): ShownEarlier[] => {
+    const form = chosen.get(id);
+    return form === undefined || label === undefined ? [] : [{ id, label, tokens: form.tokens }];
+  });
+}
+
 function omittedOf(pieces: readonly Piece[], chosen: Chosen): OmittedMemory[] {
-  const left = pieces.filter(({ id }) => !chosen.has(id));
   return merged(
-    left.map((piece) => ({
-      id: piece.id,
-      section: piece.section,
-      tokens: fullOf(piece),
-      why: piece.why,
-    })),
+    pieces.flatMap((piece): OmittedMemory[] => {
+      const form = chosen.get(piece.id);
+      const { id, section, why } = piece;
+      const omitted = { id, section, tokens: fullOf(piece), why };
+      if (form === undefined) return [omitted];
+      // How much of a record is shown is said where it is shown.
+      const isPart = piece.candidate === undefined && form.level !== "full";
+      return isPart && form.tokens > 0 ? [{ ...omitted, shown: form.level }] : [];
+    }),
   );
 }
 

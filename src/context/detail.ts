@@ -5,13 +5,14 @@
 import type { Level } from "../envelope/schema.ts";
 import type { Memory } from "../memory/record.ts";
 import { extract, firstWords } from "./extract.ts";
+import { textOfRecord } from "./record-text.ts";
 
 /** What a level may take, in characters. */
 export const LEVEL_LENGTH = { reference: 80, summary: 320, detail: 1_200 } as const;
 
 /** The text of a record at a level. Ends in " …" where it was shortened. */
 export function atLevel(memory: Memory, level: Level, summary?: string): string {
-  const { content } = memory;
+  const content = textOfRecord(memory);
   switch (level) {
     case "full":
       return content;
@@ -20,6 +21,6 @@ export function atLevel(memory: Memory, level: Level, summary?: string): string 
     case "summary":
       return summary ?? extract(content, LEVEL_LENGTH.summary);
     case "reference":
-      return firstWords((summary ?? content).trim(), LEVEL_LENGTH.reference);
+      return firstWords((summary ?? memory.content).trim(), LEVEL_LENGTH.reference);
   }
 }

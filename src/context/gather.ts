@@ -10,6 +10,7 @@
  */
 import { clip } from "../clip.ts";
 import { offeredMemories } from "../coordination/shared/offered.ts";
+import { type EarlierAttempt, earlierAttempts } from "../delivery/earlier-attempts.ts";
 import { afterClosing } from "../delivery/work-branch.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { holdingOf } from "../memory/holding.ts";
@@ -20,8 +21,10 @@ import { sightOf } from "../memory/sight.ts";
 import { edgesOf } from "../store/edges.ts";
 import { PLUMBING } from "../store/search.ts";
 import { isSeen, NOBODY, type Sight } from "../store/sight.ts";
+import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { type Candidate, distinct, summariesIn } from "./candidates.ts";
+import { type EarlierLine, earlierOn } from "./earlier.ts";
 import { checkArtifacts } from "./files.ts";
 import { resolveReferences } from "./freshness.ts";
 import { isTranscript } from "./transcript.ts";
@@ -44,6 +47,10 @@ export interface Gathered {
   /** Stale references in whose place stands a record that is told of as another's. */
   readonly replaced: readonly string[];
   readonly artifacts: readonly CheckedArtifact[];
+  /** Earlier attempts at the delivery, oldest first. */
+  readonly attempts: readonly EarlierAttempt[];
+  /** What earlier handoffs reported. */
+  readonly earlier: EarlierLine;
   readonly requested: number;
   readonly resolved: number;
 }
@@ -53,26 +60,31 @@ export interface Gathering {
   /** Recent records of the task that are considered. */
   readonly recent?: number | undefined;
   readonly role?: string | undefined;
+  /** The delivery that is accepted; none where a handoff is previewed. */
+  readonly claimed?: Claimed | undefined;
 }
 
 export async function gather(
   workspace: Workspace,
   envelope: Envelope,
-  { recent = RECENT, role = "" }: Gathering = {},
+  { recent = RECENT, role = "", claimed }: Gathering = {},
 ): Promise<Gathered> {
   const team = await teamOf(workspace, envelope);
   const looking = sightOf(team);
   const referring = referred(team, envelope);
   // Searching takes longest, in a thread of its own: everything else happens meanwhile.
-  const [sight, pins, shared, named, fresh, recalled, artifacts] = await Promise.all([
-    looking,
-    pinned(team),
-    agreed(team, role),
-    referring,
-    surroundings(team, looking, referring, { task: envelope.task, recent }),
-    answering(team, envelope),
-    checkArtifacts(workspace, envelope.artifacts),
-  ]);
+  const [sight, pins, shared, named, fresh, recalled, artifacts, attempts, earlier] =
+    await Promise.all([
+      looking,
+      pinned(team),
+      agreed(team, role),
+      referring,
+      surroundings(team, looking, referring, { task: envelope.task, recent }),
+      answering(team, envelope),
+      checkArtifacts(workspace, envelope.artifacts),
+      claimed === undefined ? [] : earlierAttempts(workspace, claimed),
+      earlierOn(team, looking, envelope),
+    ]);
   const { requested, resolved, gaps } = named;
   const missing = new Set(gaps.map(({ id }) => id));
   const all = distinct([...pins, ...shared, ...named.candidates, ...fresh, ...recalled]).filter(
@@ -85,6 +97,8 @@ export async function gather(
     gaps,
     replaced: [...new Set(stale)].filter((id) => !told.has(id)),
     artifacts,
+    attempts,
+    earlier,
     requested,
     resolved,
   };

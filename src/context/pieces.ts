@@ -1,11 +1,15 @@
 /** Everything a view may show, as pieces with their price: what the envelope says, and records. */
+
+import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
 import type { Envelope, Level } from "../envelope/schema.ts";
+import { attemptBlock } from "./attempt-text.ts";
 import type { Candidate } from "./candidates.ts";
+import { earlierParts } from "./earlier-parts.ts";
 import type { Gathered } from "./gather.ts";
 import { type Part, partsOf } from "./parts.ts";
 import type { FullProfile } from "./profiles.ts";
 import { blockOf, blockTokens, levelsOf, type Page } from "./render.ts";
-import type { Item } from "./select.ts";
+import type { Form, Item } from "./select.ts";
 import { namesAmong } from "./short-ids.ts";
 import type { Tokenizer } from "./tokens.ts";
 import { valueOfMemory, valueOfPart } from "./value.ts";
@@ -15,12 +19,16 @@ export interface Piece extends Item {
   /** Undefined: it is a part of the envelope. */
   readonly candidate: Candidate | undefined;
   readonly textAt: (level: Level) => string;
+  /** What the text calls it, where it is neither a record nor a part of the envelope itself. */
+  readonly label?: string | undefined;
   /** Why it is left out, when it is. */
   readonly why: OmittedMemory["why"];
 }
 
 export interface Pricing {
   readonly envelope: Envelope;
+  /** Missing in a preview. */
+  readonly delivery?: string | undefined;
   readonly profile: FullProfile;
   readonly tokenizer: Tokenizer;
 }
@@ -35,28 +43,85 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
       ...gathered.replaced,
     ]),
   };
+  const { envelope } = pricing;
+  const earlier = earlierParts(envelope, gathered.earlier);
+  const priced = [
+    ...partsOf(envelope, gathered),
+    ...gathered.attempts.map((each, i) => attemptPart(each, `${pricing.delivery}#attempts[${i}]`)),
+    ...earlier.slice(0, MOST_EARLIER),
+  ];
   const pieces = [
-    ...partsOf(pricing.envelope, gathered).map((part) => partPiece(part, pricing)),
+    ...priced.map((part) => partPiece(part, pricing)),
+    ...earlier.slice(MOST_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
+    ...gathered.earlier.envelopes.map((each) =>
+      listedPiece(each.id, canonicalLength(each), "earlier"),
+    ),
     ...gathered.candidates.map((candidate) => memoryPiece(candidate, page, pricing)),
     ...gathered.replaced.map(replacedPiece),
   ];
   return SECTIONS.flatMap((section) => pieces.filter((piece) => piece.section === section));
 }
 
+/** Of what earlier handoffs reported, the newest take their turn; the others are in the manifest. */
+const MOST_EARLIER = 100;
+
+const attemptPart = (attempt: EarlierAttempt, id: string): Part => ({
+  id,
+  section: "task",
+  label: `attempt ${attempt.attempt}`,
+  text: attemptBlock(attempt),
+  kind: "attempts",
+  relevance: 1,
+});
+
+/** Named in the manifest only, with an estimate of what it would take. */
+const listedPiece = (id: string, length: number, why: OmittedMemory["why"]): Piece => ({
+  id,
+  section: "earlier",
+  value: 0,
+  must: false,
+  forms: [{ level: "full", fits: "full", tokens: Math.ceil(length / CHARACTERS_PER_TOKEN) }],
+  candidate: undefined,
+  textAt: () => "",
+  why,
+});
+
+const CHARACTERS_PER_TOKEN = 4;
+const canonicalLength = (envelope: Envelope): number => JSON.stringify(envelope).length;
+
 function partPiece(part: Part, { profile, tokenizer }: Pricing): Piece {
-  const { id, section, text, kind } = part;
+  const { id, section, kind, label, shorter = [] } = part;
   const value = valueOfPart(part, profile);
+  const least = shorter.at(-1)?.level;
   return {
     id,
     section,
     value,
     must: kind === "must",
-    forms: [{ level: "full", fits: "reference", tokens: tokenizer.count(text) }],
+    forms: formsOf(part, tokenizer),
+    ...(least === undefined ? {} : { atLeast: least }),
     candidate: undefined,
-    textAt: () => text,
+    label,
+    textAt: (level) => textOfPart(part, level),
     why: value === 0 ? "limit" : "budget",
   };
 }
+
+/** A part without shorter forms is shown whatever the strategy. */
+function formsOf({ text, shorter = [] }: Part, tokenizer: Tokenizer): Form[] {
+  const fits = shorter.length === 0 ? "reference" : "full";
+  return [
+    ...shorter.map((each) => ({
+      level: each.level,
+      fits: each.level,
+      tokens: tokenizer.count(each.text),
+    })),
+    { level: "full", fits, tokens: tokenizer.count(text) },
+  ];
+}
+
+export const textOfPart = ({ text, shorter = [] }: Part, level: Level): string =>
+  shorter.find((each) => each.level === level)?.text ?? text;
 
 /** What holds in its place is shown for another: it is named in the manifest, and takes nothing. */
 const replacedPiece = (id: string): Piece => ({

@@ -34,7 +34,7 @@ export async function preview<T>(
   const round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line };
   const { envelope } = prepare(workspace, sender, plan, round).sealed;
   const receiver = await addressedReceiver(workspace, plan.to);
-  const view = await composeView(workspace, receiver, envelope, options);
+  const view = await composeView(workspace, receiver, { envelope }, options);
   return { view, envelope: envelope as EnvelopeOf<T>, to: addressOf(plan.to) };
 }
 

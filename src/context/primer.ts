@@ -1,11 +1,14 @@
 /**
  * The primer: what a receiver has to know before its first step, in less than two kilobytes, whatever the
- * envelope holds. Who am I, which task and why, what do I do now, what must I not redo; then what must
- * hold and what is still open, as far as there is room. What does not fit is clipped at a word or counted,
- * and says where all of it is. Stored text stands between marks, as data. Made from the envelope alone, so
- * that it can be made at any time, again and again.
+ * envelope holds. Who am I, which task and why, what failed before, what do I do now, what must I not redo;
+ * then what must hold and what is still open, as far as there is room. What does not fit is clipped at a word
+ * or counted, and says where all of it is. Stored text stands between marks, as data.
  */
+
+import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
+import type { Background } from "../delivery/background.ts";
 import { addressOf, type Envelope } from "../envelope/schema.ts";
+import { attemptLine } from "./attempt-text.ts";
 import { fenced, fencedAddress, fencedLine } from "./fence.ts";
 
 /** Bytes of UTF-8: a primer is always below this. */
@@ -19,9 +22,15 @@ export interface PrimerReceiver {
   readonly role: string;
 }
 
-export function primerOf(envelope: Envelope, receiver: PrimerReceiver): string {
+const NOTHING_BEFORE: Background = { attempts: [], progress: [] };
+
+export function primerOf(
+  envelope: Envelope,
+  receiver: PrimerReceiver,
+  background: Background = NOTHING_BEFORE,
+): string {
   const head = headOf(envelope, receiver);
-  const parts = partsOf(envelope);
+  const parts = partsOf(envelope, background);
   const room = PRIMER_BYTES - 1 - bytesOf(head);
   const shares = shared(
     room,
@@ -54,12 +63,19 @@ function headOf(envelope: Envelope, { agent, role }: PrimerReceiver): string {
   return `${told.join("\n")}\n`;
 }
 
-function carriedLine({ refs, artifacts }: Envelope): string[] {
+function carriedLine({ id, payload, refs, artifacts }: Envelope): string[] {
   const carried = [
     ...(refs.length === 0 ? [] : [counted(refs.length, "record")]),
     ...(artifacts.length === 0 ? [] : [counted(artifacts.length, "artifact")]),
   ];
-  return carried.length === 0 ? [] : [`It refers to ${carried.join(" and ")}: see the view.`];
+  return [
+    ...(payload === undefined
+      ? []
+      : [
+          `It comes with a payload (${fencedLine(clipBytes(payload.type, NAME_BYTES))}): see the view, or read ${id}#payload.`,
+        ]),
+    ...(carried.length === 0 ? [] : [`It refers to ${carried.join(" and ")}: see the view.`]),
+  ];
 }
 
 const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
@@ -71,8 +87,14 @@ interface Part {
   readonly render: (room: number) => string;
 }
 
-function partsOf(envelope: Envelope): Part[] {
+function partsOf(envelope: Envelope, { attempts, progress }: Background): Part[] {
   const { intent, origin, next, state, expects, failure, doNotRedo, done, decisions } = envelope;
+  const blocked = envelope.blocked.map(({ what, on }) => blockedLine(what, on));
+  const earlier = (kind: LedgerProgress["kind"]): string[] =>
+    progress
+      .filter((each) => each.kind === kind)
+      .toSorted((a, b) => b.at - a.at)
+      .map(({ text, on }) => (kind === "blocked" ? blockedLine(text, on) : text));
   const { results = [] } = envelope;
   const musts = envelope.constraints.filter(({ level }) => level === "must");
   const others = envelope.constraints.length - musts.length;
@@ -86,21 +108,34 @@ function partsOf(envelope: Envelope): Part[] {
     ...(failure === undefined
       ? []
       : [listPart("What failed", failureLines(failure), { weight: 4 })]),
+    ...(attempts.length === 0
+      ? []
+      : [listPart("Earlier attempts", attempts.toReversed().map(attemptLine), { weight: 4 })]),
     listPart("Do now", next, { weight: 4, none: noStep(envelope) }),
     ...(outputs.length === 0 ? [] : [listPart("Hand in", outputs, { weight: 2 })]),
     ...(results.length === 0
       ? []
       : [listPart("What it builds on", results.map(resultLine), { weight: 2 })]),
-    listPart("Do not redo", [...doNotRedo, ...done], {
-      weight: 3,
-      none: "Nothing is said to be done already.",
-    }),
+    listPart(
+      "Do not redo",
+      distinct([...doNotRedo, ...done, ...earlier("doNotRedo"), ...earlier("done")]),
+      { weight: 3, none: "Nothing is reported as done." },
+    ),
+    ...listUnlessEmpty("Blocked", distinct([...blocked, ...earlier("blocked")]), { weight: 1 }),
     ...(musts.length === 0 ? [] : [mustPart(musts, others)]),
     ...(decisions.length === 0
       ? []
       : [listPart("Still to be decided", decisions.map(decisionLine), { weight: 2 })]),
   ];
 }
+
+const blockedLine = (what: string, on: string | undefined): string =>
+  on === undefined ? what : `${what}, on ${on}`;
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
+
+const listUnlessEmpty = (title: string, items: readonly string[], how: ListHow): Part[] =>
+  items.length === 0 ? [] : [listPart(title, items, how)];
 
 function failureLines({
   type,

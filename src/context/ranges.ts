@@ -11,7 +11,8 @@ export function merged(omitted: readonly OmittedMemory[]): OmittedMemory[] {
   const runs: OmittedMemory[] = [];
   for (const each of omitted) {
     const before = runs.at(-1);
-    const id = before?.why === each.why ? joined(before.id, each.id) : undefined;
+    const isAlike = before?.why === each.why && !before.shown && !each.shown;
+    const id = isAlike ? joined(before.id, each.id) : undefined;
     if (before === undefined || id === undefined) runs.push(each);
     else runs[runs.length - 1] = { ...before, id, tokens: before.tokens + each.tokens };
   }

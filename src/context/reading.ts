@@ -13,7 +13,10 @@ import { readMemory } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { outlineOf, renderData } from "./data-text.ts";
 import { atLevel } from "./detail.ts";
+import { handoffPart, isHandoffPart } from "./handoff-part.ts";
+import { textOfRecord } from "./record-text.ts";
 import { type Summary, summaryOf } from "./summary.ts";
 
 const LevelSchema = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(", ")}` });
@@ -42,6 +45,8 @@ export interface ReadMemory extends Memory {
   readonly level?: Level;
   readonly text?: string;
   readonly textBy?: TextBy;
+  /** Of a part of an envelope: the value itself; `text` has it for a reader. */
+  readonly value?: unknown;
 }
 
 /** A record by its id: exactly that, unless the freshest is asked for. */
@@ -57,12 +62,26 @@ export async function readAsked(
     what: "The options",
   });
   const whole = of === undefined ? id : await recordNamed(workspace, of, id);
+  if (isHandoffPart(whole)) return readPart(workspace, whole, { asOf, level });
   const asked = await readMemory(workspace, whole, { asOf });
   const memory = freshest ? await freshestOf(workspace, asked, asOf) : asked;
   if (level === undefined) return memory;
   // What the sender said of it, it said of the record that was sent.
   const sent = refs.find((ref) => ref.id === memory.id)?.summary;
   return { ...memory, level, ...(await textAt(workspace, memory, level, sent)) };
+}
+
+/** A part of a handoff, with the record of its handoff: readable by whoever may read that. */
+async function readPart(
+  workspace: Workspace,
+  id: string,
+  { asOf, level = "full" }: Pick<z.output<typeof ReadingSchema>, "asOf" | "level">,
+): Promise<ReadMemory> {
+  const { memory, value } = await handoffPart(workspace, id);
+  const handoff = await readMemory(workspace, memory, { asOf });
+  if (handoff.redacted !== undefined) return handoff;
+  const text = level === "full" ? renderData(value) : outlineOf(value);
+  return { ...handoff, level, text, textBy: level === "full" ? "sender" : "extract", value };
 }
 
 /** What holds in its place; the record itself where nothing does, with what became of it. */
@@ -93,5 +112,5 @@ async function textAt(
     return { text, textBy: by };
   }
   const text = atLevel(memory, level);
-  return { text, textBy: text === memory.content ? "record" : "extract" };
+  return { text, textBy: text === textOfRecord(memory) ? "record" : "extract" };
 }

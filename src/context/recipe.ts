@@ -4,17 +4,24 @@
  * was redacted since is missing from it, and the text says so.
  */
 import { sha256 } from "../canonical.ts";
+import { readFamily } from "../coordination/ledger/ledger.ts";
+import { type EarlierAttempt, earlierAttempts } from "../delivery/earlier-attempts.ts";
+import type { Envelope } from "../envelope/schema.ts";
 import { BatonError } from "../errors.ts";
 import { readOpen } from "../memory/read.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
-import { parseEnvelope } from "../store/parse-envelope.ts";
+import { parseEnvelope, readableEnvelope } from "../store/parse-envelope.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { attemptBlock } from "./attempt-text.ts";
 import { summariesIn } from "./candidates.ts";
+import { NO_EARLIER } from "./earlier.ts";
+import { earlierBlock } from "./earlier-parts.ts";
 import { headOf, partsOf } from "./parts.ts";
+import { textOfPart } from "./pieces.ts";
 import { expanded } from "./ranges.ts";
 import { blockOf, type Page, render } from "./render.ts";
 import { namesAmong } from "./short-ids.ts";
-import type { CheckedArtifact, ShownMemory, View } from "./view.ts";
+import type { CheckedArtifact, Section, ShownMemory, View } from "./view.ts";
 
 /** Of files only how they were: their paths are the envelope's, and go when that is taken away. */
 export type Recipe = Omit<View, "artifacts" | "text"> & {
@@ -38,9 +45,14 @@ export async function rerender(
   const records = new Map(
     (await readOpen(workspace, ids)).map((row) => [row.id, memoryOf(row)] as const),
   );
-  const omitted = new Set(recipe.omitted.flatMap(({ id }) => expanded(id)));
+  const omitted = new Set(
+    recipe.omitted.flatMap(({ id, shown }) => (shown === undefined ? expanded(id) : [])),
+  );
+  const levels = new Map(recipe.omitted.map(({ id, shown }) => [id, shown]));
   // As when it was composed: all that was considered, shown or not.
-  const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)];
+  const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)].filter((id) =>
+    id.startsWith("mem_"),
+  );
   const page: Page = { task: envelope.task, nameOf: namesAmong(considered) };
   const summaries = summariesIn(envelope);
   const artifacts = envelope.artifacts.map(({ path }, i) => ({
@@ -48,7 +60,13 @@ export async function rerender(
     freshness: recipe.artifacts[i] ?? "unchecked",
   }));
   const blocks = [
-    ...partsOf(envelope, { artifacts, gaps: recipe.gaps }).filter(({ id }) => !omitted.has(id)),
+    ...partsOf(envelope, { artifacts, gaps: recipe.gaps })
+      .filter(({ id }) => !omitted.has(id))
+      .map((part) => ({
+        section: part.section,
+        text: textOfPart(part, levels.get(part.id) ?? "full"),
+      })),
+    ...(await earlierBlocks(workspace, recipe)),
     ...recipe.shown.map((shown) => ({
       section: shown.section,
       text: shownBlock(shown, records.get(shown.id), {
@@ -61,6 +79,55 @@ export async function rerender(
   const text = render({ head, blocks, omitted: omitted.size });
   if (sha256(text) === recipe.digest) return { artifacts, text };
   return { artifacts, text: `${differs(recipe, records)}${text}` };
+}
+
+/** What earlier attempts and handoffs reported, as it was shown. */
+async function earlierBlocks(
+  workspace: Workspace,
+  { earlier, task }: Recipe,
+): Promise<readonly { readonly section: Section; readonly text: string }[]> {
+  if (earlier.length === 0) return [];
+  const { released } = await readFamily(workspace, task);
+  const line = { ...NO_EARLIER, released };
+  const sources = new Map<string, Promise<Source | undefined>>();
+  const sourceOf = (id: string): Promise<Source | undefined> => {
+    const name = id.slice(0, id.indexOf("#"));
+    const found = sources.get(name) ?? readSource(workspace, name);
+    sources.set(name, found);
+    return found;
+  };
+  return Promise.all(
+    earlier.map(async ({ id, label }) => {
+      const source = await sourceOf(id);
+      const text =
+        source?.kind === "attempts"
+          ? attemptAt(source.attempts, id)
+          : source && earlierBlock(source.envelope, { id, label }, { task, line });
+      const section = id.startsWith("dlv_") ? ("task" as const) : ("earlier" as const);
+      return { section, text: text ?? `- ${label}: taken away since\n` };
+    }),
+  );
+}
+
+type Source =
+  | { readonly kind: "attempts"; readonly attempts: readonly EarlierAttempt[] }
+  | { readonly kind: "envelope"; readonly envelope: Envelope };
+
+async function readSource(workspace: Workspace, id: string): Promise<Source | undefined> {
+  const { store, name } = workspace;
+  if (id.startsWith("dlv_")) {
+    const claimed = await store.findDelivery(name, id);
+    return claimed && { kind: "attempts", attempts: await earlierAttempts(workspace, claimed) };
+  }
+  const row = (await store.findEnvelope(name, id))?.envelope;
+  const envelope = row && readableEnvelope(workspace, row);
+  return envelope && envelope.redacted === undefined ? { kind: "envelope", envelope } : undefined;
+}
+
+function attemptAt(attempts: readonly EarlierAttempt[], id: string): string | undefined {
+  const [, at = ""] = /\[(\d+)\]$/.exec(id) ?? [];
+  const attempt = attempts[Number(at)];
+  return attempt && attemptBlock(attempt);
 }
 
 const isNamed = ({ section }: ShownMemory): boolean =>

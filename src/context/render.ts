@@ -8,6 +8,7 @@ import type { Level } from "../envelope/schema.ts";
 import type { Candidate } from "./candidates.ts";
 import { atLevel, LEVEL_LENGTH } from "./detail.ts";
 import { fencedLine, quoted } from "./fence.ts";
+import { textOfRecord } from "./record-text.ts";
 import { countBlock, type Tokenizer } from "./tokens.ts";
 import { SECTIONS, type Section } from "./view.ts";
 
@@ -16,6 +17,7 @@ const HEADINGS: Readonly<Record<Section, string>> = {
   constraints: "Constraints",
   decisions: "Still to be decided",
   pins: "Always holds",
+  earlier: "Earlier on this task",
   references: "Referred to",
   neighbours: "Connected with that",
   recent: "Recently on this task",
@@ -87,10 +89,10 @@ const HARDLY_SHORTER = 1.5;
 
 /** The levels a record can be shown at, each with the level whose length it keeps to. */
 export function levelsOf({
-  memory: { content },
+  memory,
   summary,
 }: Pick<Candidate, "memory" | "summary">): { readonly level: Level; readonly fits: Level }[] {
-  const { length } = content;
+  const { length } = textOfRecord(memory);
   const isLong = length > HARDLY_SHORTER * LEVEL_LENGTH.detail;
   const isShort = length <= HARDLY_SHORTER * LEVEL_LENGTH.summary;
   return [

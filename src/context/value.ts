@@ -3,8 +3,13 @@ import type { Candidate } from "./candidates.ts";
 import type { Part } from "./parts.ts";
 import type { FullProfile } from "./profiles.ts";
 
-export function valueOfPart({ kind, relevance }: Part, { parts }: FullProfile): number {
-  return kind === "must" ? Number.POSITIVE_INFINITY : (parts[kind] ?? 1) * (0.5 + relevance / 2);
+export function valueOfPart(
+  { kind, relevance, section }: Part,
+  { parts, sections }: FullProfile,
+): number {
+  if (kind === "must") return Number.POSITIVE_INFINITY;
+  const where = section === "earlier" ? weightOf(sections, section) : 1;
+  return (parts[kind] ?? 1) * where * (0.5 + relevance / 2);
 }
 
 /** 0: the role's profile keeps it out. */

@@ -12,6 +12,7 @@ export const SECTIONS = [
   "constraints",
   "decisions",
   "pins",
+  "earlier",
   "references",
   "neighbours",
   "recent",
@@ -47,17 +48,29 @@ export interface ShownMemory {
   readonly freshness?: Freshness;
 }
 
-export const OMITTED_WHY = ["budget", "limit", "log", "said"] as const;
+/** What earlier attempts or handoffs reported and the view shows. */
+export interface ShownEarlier {
+  /** Where it stands: env_…#done[2] in an earlier envelope, dlv_…#attempts[0] of this delivery. */
+  readonly id: string;
+  /** What the text calls it. */
+  readonly label: string;
+  readonly tokens: number;
+}
 
-/** Something that was considered and is not in the view. */
+export const OMITTED_WHY = ["budget", "earlier", "limit", "log", "said"] as const;
+
+/** Something that was considered and is not in the view, or not all of it. `read` with the id returns it. */
 export interface OmittedMemory {
   /** A record's, or where it stands in the envelope: env_…#history[3], env_…#done[0-11]. */
   readonly id: string;
   readonly section: Section;
   /** What it would take to show it in full. */
   readonly tokens: number;
+  /** How much of it is shown, where that is not nothing: an outline of a payload, for instance. */
+  readonly shown?: Level;
   /**
-   * There was no room; the role's profile gives it no weight; it is a conversation as it went, or
+   * There was no room; it is an earlier handoff, of which only what was reported is shown; the role's profile
+   * gives it no weight, or too many others come first; it is a conversation as it went, or
    * reasoning that is settled, which nobody has named; or it is said already: by the envelope word for
    * word, or by what holds in its place and is shown for another.
    */
@@ -103,6 +116,8 @@ export interface View {
   readonly sections: readonly SectionUse[];
   /** In the order they are shown. */
   readonly shown: readonly ShownMemory[];
+  /** In the order they are shown. */
+  readonly earlier: readonly ShownEarlier[];
   /** The omission manifest: nothing vanishes. */
   readonly omitted: readonly OmittedMemory[];
   readonly gaps: readonly ViewGap[];

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { MemoryId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { checkLimit } from "../limits.ts";
-import { recentMemories } from "../memory/read.ts";
+import { recentRecords } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
 import { frameOf } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
@@ -98,9 +98,7 @@ async function pageOf(
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<Page> {
   const look = { limit, ...(before === undefined ? {} : { before }) };
-  const found = await Promise.all(
-    tasks.map((task) => recentMemories(workspace, { ...look, task })),
-  );
+  const found = await Promise.all(tasks.map((task) => recentRecords(workspace, { ...look, task })));
   const memories = found.flat().sort(byPlace).slice(-limit);
   const hasMore = found.some((each) => each.length === limit) || found.flat().length > limit;
   const [first] = memories;

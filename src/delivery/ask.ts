@@ -11,6 +11,7 @@ import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { answerTo } from "./earlier-attempts.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { endedAs } from "./outcome.ts";
 import { lapse } from "./policy.ts";
@@ -78,20 +79,23 @@ async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text:
   const from = parseEnvelope(workspace, row);
   const ended = await endedAs(workspace, delivery);
   const question = ended.kind === "asked" ? ended.question : "";
+  const id = ids.mint("memory");
   const sealed = resealed(
     from,
     {
       ...(await carriedNow(workspace, from)),
       id: ids.mint("envelope"),
       parents: [from.id],
-      history: [...from.history, answerEntry(by.agent, question, text)].slice(
-        -FORMAT_LIMITS.listItems,
-      ),
+      history: [
+        ...from.history,
+        answerEntry({ agent: by.agent, record: id }, question, text),
+      ].slice(-FORMAT_LIMITS.listItems),
       metadata: { ...from.metadata, createdAt: clock.now() },
     },
     workspace,
   );
   const record = {
+    id,
     type: "decision",
     task: from.task,
     content: `${by.agent} answers: ${text}`,
@@ -116,13 +120,15 @@ async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text:
 }
 
 const answerEntry = (
-  agent: string,
+  { agent, record }: { readonly agent: string; readonly record: string },
   question: string,
   text: string,
 ): Envelope["history"][number] => ({
   agent,
+  // A long answer is cut here; the record has all of it.
+  ref: record,
   decided: clip(text, FORMAT_LIMITS.lineLength),
-  did: clip(`answered: ${question}`, FORMAT_LIMITS.lineLength),
+  did: answerTo(question),
 });
 
 function notAsked({ id, state }: DeliveryRow): BatonError {

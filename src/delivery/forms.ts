@@ -4,6 +4,7 @@ import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";
 import type { DeliveryRow } from "../store/rows.ts";
+import type { Background } from "./background.ts";
 import type { SentHandoff } from "./key.ts";
 
 export {
@@ -31,14 +32,14 @@ export interface SentForm {
 }
 
 /** An offer, claimed for the caller's session. */
-export interface OfferForm {
+export interface OfferForm extends Background {
   readonly handle: string;
   readonly delivery: DeliveryRow;
   readonly envelope: Envelope;
 }
 
 /** Accepted work. */
-export interface WorkForm {
+export interface WorkForm extends Background {
   readonly handle: string;
   readonly delivery: DeliveryRow;
   readonly envelope: Envelope;

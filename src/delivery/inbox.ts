@@ -34,6 +34,6 @@ export async function* inbox<T>(
   for (;;) {
     const claimed = await lookOut(workspace, receiver, { task }, { wait, signal });
     if (claimed === undefined) return;
-    yield new LocalOffer<T>(workspace, receiver, claimed);
+    yield await LocalOffer.of<T>(workspace, receiver, claimed);
   }
 }

@@ -25,9 +25,13 @@ const PackedSchema = z.object({
   coverage: Share,
   digest: z.string(),
   envelope: EnvelopeId,
+  /** Missing from views that were composed before earlier handoffs were shown. */
+  earlier: z.array(z.tuple([z.string(), z.string(), Count])).default([]),
   gaps: z.array(z.object({ id: MemoryId, reason: z.string() })),
   /** A part of the envelope by its place alone: #done[0-11]. */
-  omitted: z.array(z.tuple([z.string(), SectionName, Count, z.enum(OMITTED_WHY)])),
+  omitted: z.array(
+    z.tuple([z.string(), SectionName, Count, z.enum(OMITTED_WHY), z.enum(LEVELS).optional()]),
+  ),
   receiver: z.string(),
   role: z.string(),
   sections: z.array(
@@ -61,7 +65,10 @@ export const KeptViewSchema = z.object({
 
 type Packed = z.output<typeof PackedSchema>;
 
-export function packed({ shown, omitted, ...rest }: Recipe, refs: readonly string[]): Packed {
+export function packed(
+  { shown, earlier, omitted, ...rest }: Recipe,
+  refs: readonly string[],
+): Packed {
   const places = new Map(refs.map((id, i) => [id, i]));
   const { envelope } = rest;
   const nameOf = (id: string): string =>
@@ -69,6 +76,7 @@ export function packed({ shown, omitted, ...rest }: Recipe, refs: readonly strin
   return {
     ...rest,
     artifacts: [...rest.artifacts],
+    earlier: earlier.map(({ id, label, tokens }) => [id, label, tokens]),
     gaps: [...rest.gaps],
     sections: [...rest.sections],
     shown: shown.map(
@@ -81,23 +89,34 @@ export function packed({ shown, omitted, ...rest }: Recipe, refs: readonly strin
         insteadOf,
       ],
     ),
-    omitted: omitted.map(({ id, section, tokens, why }) => [nameOf(id), section, tokens, why]),
+    omitted: omitted.map(({ id, section, tokens, why, shown: level }) => [
+      nameOf(id),
+      section,
+      tokens,
+      why,
+      ...(level === undefined ? ([] as const) : ([level] as const)),
+    ]),
   };
 }
 
-export function unpacked({ shown, omitted, ...rest }: Packed, refs: readonly string[]): Recipe {
+export function unpacked(
+  { shown, earlier, omitted, ...rest }: Packed,
+  refs: readonly string[],
+): Recipe {
   return {
     ...rest,
+    earlier: earlier.map(([id, label, tokens]) => ({ id, label, tokens })),
     shown: shown.map(([which, section, level, tokens, freshness, insteadOf]) => ({
       ...{ id: typeof which === "string" ? which : (refs[which] ?? ""), section, level, tokens },
       ...(insteadOf === "" ? {} : { insteadOf }),
       ...(freshness === "" ? {} : { freshness }),
     })),
-    omitted: omitted.map(([id, section, tokens, why]) => ({
+    omitted: omitted.map(([id, section, tokens, why, level]) => ({
       id: id.startsWith("#") ? `${rest.envelope}${id}` : id,
       section,
       tokens,
       why,
+      ...(level === undefined ? {} : { shown: level }),
     })),
   };
 }

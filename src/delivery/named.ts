@@ -10,15 +10,35 @@ export async function recordNamed(
   delivery: string,
   id: string,
 ): Promise<string> {
+  const [, envelope, part = ""] = /^([0-9a-f]{6})(#.+)$/.exec(id) ?? [];
+  if (envelope !== undefined) return `${await envelopeNamed(workspace, delivery, envelope)}${part}`;
   if (!isShortId(id)) return id;
   const named = (await consideredIn(workspace, delivery)).filter((each) => shortIdOf(each) === id);
+  return onlyOf(named, { delivery, id });
+}
+
+/** An earlier envelope that a view of this delivery names. */
+async function envelopeNamed(workspace: Workspace, delivery: string, id: string): Promise<string> {
+  const envelopes = (await consideredIn(workspace, delivery))
+    .filter((each) => each.startsWith("env_"))
+    .map((each) => each.replace(/#.*$/, ""));
+  return onlyOf(
+    envelopes.filter((each) => shortIdOf(each) === id),
+    { delivery, id },
+  );
+}
+
+function onlyOf(
+  named: readonly string[],
+  { delivery, id }: { readonly delivery: string; readonly id: string },
+): string {
   const [only, ...others] = new Set(named);
   if (only !== undefined && others.length === 0) return only;
   const what = only === undefined ? "No record" : `${others.length + 1} records`;
   throw new BatonError("unknown_memory", {
     message: `${what} of the views of ${delivery} ${only === undefined ? "has" : "have"} the short id ${id}.`,
     path: "id",
-    hint: "Name the record by its whole id: mem_….",
+    hint: "Use the whole id: mem_… or env_….",
     details: { delivery, id },
   });
 }

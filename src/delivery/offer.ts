@@ -1,6 +1,7 @@
 /** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
 
 import { primerOf } from "../context/primer.ts";
+import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import { conflictsAhead } from "../coordination/reservations/reserve.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
@@ -11,6 +12,8 @@ import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { acceptOffer, TAKING, TakingSchema } from "./accept.ts";
+import { type Background, backgroundOf } from "./background.ts";
+import type { EarlierAttempt } from "./earlier-attempts.ts";
 import type { OfferForm } from "./forms.ts";
 import type { ReceiptSource } from "./receipt.ts";
 import { handleOf } from "./resume.ts";
@@ -27,11 +30,27 @@ export class LocalOffer<T = unknown> {
   readonly #receiver: Worker;
   #claimed: Claimed;
   #envelope: EnvelopeOf<T> | undefined;
+  readonly #background: Background;
 
-  constructor(workspace: Workspace, receiver: Worker, claimed: Claimed) {
+  private constructor(
+    workspace: Workspace,
+    receiver: Worker,
+    claimed: Claimed,
+    background: Background,
+  ) {
+    this.#background = background;
     this.#workspace = workspace;
     this.#receiver = receiver;
     this.#claimed = claimed;
+  }
+
+  static async of<T>(
+    workspace: Workspace,
+    receiver: Worker,
+    claimed: Claimed,
+  ): Promise<LocalOffer<T>> {
+    const background = await backgroundOf(workspace, claimed);
+    return new LocalOffer<T>(workspace, receiver, claimed, background);
   }
 
   get id(): string {
@@ -58,7 +77,7 @@ export class LocalOffer<T = unknown> {
   /** As it travels. */
   toJSON(): OfferForm {
     const { handle, delivery } = this;
-    return { handle, delivery, envelope: this.envelope as Envelope };
+    return { handle, delivery, envelope: this.envelope as Envelope, ...this.#background };
   }
 
   /** Parsed when it is first looked at. */
@@ -69,7 +88,17 @@ export class LocalOffer<T = unknown> {
 
   /** What to know before the first step, in less than two kilobytes. */
   get primer(): string {
-    return primerOf(this.envelope as Envelope, this.#receiver);
+    return primerOf(this.envelope as Envelope, this.#receiver, this.#background);
+  }
+
+  /** Earlier attempts at it, oldest first: what was tried, why it ended, questions and answers. */
+  get attempts(): readonly EarlierAttempt[] {
+    return this.#background.attempts;
+  }
+
+  /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
+  get progress(): readonly LedgerProgress[] {
+    return this.#background.progress;
   }
 
   /** Tried before: whoever had it may have done part of it. */
@@ -92,7 +121,7 @@ export class LocalOffer<T = unknown> {
     const { receipt } = parseOr(TakingSchema, options, TAKING);
     if (receipt !== undefined || this.envelope.receipt) await this.#refresh();
     const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
-    return LocalWork.begin<T>(this.#workspace, this.#receiver, accepted);
+    return LocalWork.begin<T>(this.#workspace, this.#receiver, accepted, this.#background);
   }
 
   /** Refuses it for good. Told of an addition by the sender, look at that first. */

@@ -1,7 +1,8 @@
-/** The primer of a delivery, made again from its envelope at any time: also long after it was settled. */
+/** The primer of a delivery, made again at any time: also long after it was settled. */
 import { primerOf } from "../context/primer.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { backgroundOf } from "./background.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 
 /** For whoever has it, had it last, or will get it. */
@@ -12,8 +13,7 @@ export async function primerFor(workspace: Workspace, id: string): Promise<strin
   const { holder, receiver } = found.delivery;
   const agent = await store.findAgent(name, holder === "" ? receiver : holder);
   const who = agent === undefined ? receiver : agent.id; // A role's inbox has no agent yet.
-  return primerOf(parseEnvelope(workspace, found.envelope), {
-    agent: who,
-    role: agent?.role ?? "",
-  });
+  const background = await backgroundOf(workspace, found);
+  const reader = { agent: who, role: agent?.role ?? "" };
+  return primerOf(parseEnvelope(workspace, found.envelope), reader, background);
 }

@@ -85,7 +85,12 @@ export async function viewFor(
     if (same !== undefined) return { view: await again(here, same), envelope: envelope.id };
   }
   const receiver = viewReceiverOf(agentInfo(await requireAgent(here, holder.agent)));
-  const view = await composeView(here, receiver, parseEnvelope(here, envelope), options);
+  const view = await composeView(
+    here,
+    receiver,
+    { envelope: parseEnvelope(here, envelope), claimed: hold },
+    options,
+  );
   // Beside the acceptance: it tells of the delivery, and says nothing of what the work is about.
   const appended = await appendNote(workspace, holder, {
     input: recordOf(hold, view, key),
@@ -171,6 +176,7 @@ export async function consideredIn(workspace: Workspace, id: string): Promise<st
   const kept = await keptViews(workspace, await acceptancesOf(workspace, found));
   const inViews = kept.flatMap(({ recipe }) => [
     ...recipe.shown,
+    ...recipe.earlier,
     ...recipe.omitted,
     ...recipe.gaps,
   ]);

@@ -10,6 +10,7 @@ import { type CheckedContext, checkContext } from "../context/gaps.ts";
 import { primerOf } from "../context/primer.ts";
 import { type ReadMemory, readAsked } from "../context/reading.ts";
 import type { ViewGap } from "../context/view.ts";
+import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import {
   type Reserved,
@@ -28,6 +29,8 @@ import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { type Background, backgroundOf, NO_BACKGROUND } from "./background.ts";
+import type { EarlierAttempt } from "./earlier-attempts.ts";
 import { followUp } from "./follow-up.ts";
 import type { WorkForm } from "./forms.ts";
 import { afterHandingOn, handOver } from "./handoff.ts";
@@ -122,13 +125,18 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   #reserved = false;
   /** Accepted in another process: what was shown there is not known here. */
   readonly #resumed: boolean;
+  readonly #background: Background;
 
   constructor(
     workspace: Workspace,
     holder: Worker,
     claimed: Claimed,
-    { resumed = false }: { readonly resumed?: boolean } = {},
+    {
+      background = NO_BACKGROUND,
+      resumed = false,
+    }: { readonly background?: Background; readonly resumed?: boolean } = {},
   ) {
+    this.#background = background;
     this.#resumed = resumed;
     this.#reserved = resumed; // It may have been, in the process that accepted it.
     this.#workspace = workspace;
@@ -146,8 +154,14 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
    * accepted either way, and then still one operation: a reservation that failed is told to whoever
    * subscribes, like everything that follows from what is stored.
    */
-  static async begin<T>(workspace: Workspace, holder: Worker, claimed: Claimed): Promise<Work<T>> {
-    const work = new LocalWork<T>(workspace, holder, claimed);
+  static async begin<T>(
+    workspace: Workspace,
+    holder: Worker,
+    claimed: Claimed,
+    known?: Background,
+  ): Promise<Work<T>> {
+    const background = known ?? (await backgroundOf(workspace, claimed));
+    const work = new LocalWork<T>(workspace, holder, claimed, { background });
     if (touchesOf(claimed.envelope).length > 0) {
       await followUp(`reserve ${work.id}`, async () => {
         await work.#reserve(undefined);
@@ -169,7 +183,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   toJSON(): WorkForm {
     const { handle, conflicts } = this;
     const envelope = this.envelope as Envelope;
-    return { handle, delivery: this.#delivery, envelope, conflicts };
+    return { handle, delivery: this.#delivery, envelope, conflicts, ...this.#background };
   }
 
   /** What was handed over: the newest envelope this holder was told of. */
@@ -245,10 +259,20 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
 
   /**
    * What to know before the first step, in less than two kilobytes: who am I, which task, what do I do
-   * now, what must I not redo. Made from the envelope alone.
+   * now, what must I not redo, what failed before. Made from the envelope and what was known on accepting.
    */
   get primer(): string {
-    return primerOf(this.envelope as Envelope, this.#holder);
+    return primerOf(this.envelope as Envelope, this.#holder, this.#background);
+  }
+
+  /** Earlier attempts at it, oldest first: what was tried, why it ended, questions and answers. */
+  get attempts(): readonly EarlierAttempt[] {
+    return this.#background.attempts;
+  }
+
+  /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
+  get progress(): readonly LedgerProgress[] {
+    return this.#background.progress;
   }
 
   /**

@@ -5,7 +5,7 @@ import type { Meter } from "./fit.ts";
 import { dataText, memoryText, standingText } from "./text.ts";
 import type { Connection } from "./tool.ts";
 
-export const isHandoffId = (id: string): boolean => id.startsWith("dlv_");
+export const isHandoffId = (id: string): boolean => id.startsWith("dlv_") && !id.includes("#");
 
 /** In brief as its receiver would be told of it, in full as it was sent. */
 export async function handoffText(
@@ -56,9 +56,10 @@ export async function recordText(
   const takes = room.meter.count(whole);
   if (takes <= room.meter.usable(room.tokens) || memory.redacted !== undefined) return whole;
   const note = `Shortened: all of it takes ${takes} tokens.`;
+  const named = memory.value === undefined ? memory.id : id;
   let last = whole;
   for (const level of shorter) {
-    const less = await readRecord(connection, memory.id, { level, handle });
+    const less = await readRecord(connection, named, { level, handle });
     last = memoryText({ ...memory, ...less }, less.text ?? "", [note]);
     if (room.meter.count(last) <= room.meter.usable(room.tokens)) break;
   }

@@ -31,17 +31,28 @@ export interface KeptDecision extends Saying {
   readonly question: string;
 }
 
+/** What a handoff reported as done, not to be redone, or blocked: it holds until it is released. */
+export interface KeptProgress extends Saying {
+  readonly id: string;
+  readonly kind: "blocked" | "doNotRedo" | "done";
+  /** Of a blocker: what it waits for. */
+  readonly on?: string | undefined;
+  /** Where the envelope says it, such as `done[2]`. */
+  readonly path: string;
+  readonly text: string;
+}
+
 /** What was taken off: it stays, so that nobody brings it back by copying what is old. */
 export interface KeptRelease {
   readonly at: number;
   readonly by: string;
   readonly decided?: string | undefined;
   readonly id: string;
-  readonly kind: "constraint" | "decision";
+  readonly kind: "constraint" | "decision" | KeptProgress["kind"];
   readonly reason: string;
   /** The record that says so. */
   readonly record: string;
-  /** The rule or the question, as it was. */
+  /** The rule, the question or the item, as it was. */
   readonly said: string;
   readonly setBy: string;
 }
@@ -97,6 +108,8 @@ export interface KeptLedger {
   /** The tasks it inherits from. */
   readonly from: readonly string[];
   readonly intent: string;
+  /** Missing from ledgers that were written before progress was kept. */
+  readonly progress?: readonly KeptProgress[] | undefined;
   /** Of a task that was put into the queue. */
   readonly queue?: KeptQueue | undefined;
   readonly released: readonly KeptRelease[];

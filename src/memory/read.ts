@@ -10,11 +10,12 @@ import { BatonError } from "../errors.ts";
 import { checkLimit } from "../limits.ts";
 import type { MemoryRow, RelationEdge } from "../store/rows.ts";
 import { VIEW } from "../store/search.ts";
-import { isRowOpenTo } from "../store/sight.ts";
+import { isRowOpenTo, type Sight } from "../store/sight.ts";
 import type { RecentMemories } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { requireAgent } from "./agents.ts";
 import { type AsOf, AsOfSchema, momentOf } from "./as-of.ts";
+import { holdingOf } from "./holding.ts";
 import { markOf } from "./quarantine-mark.ts";
 import { type Memory, memoryOf, RELATION_KINDS } from "./record.ts";
 import { sightOf } from "./sight.ts";
@@ -97,7 +98,29 @@ export const RecentSchema = z.strictObject({
 export type RecentQuery = z.input<typeof RecentSchema>;
 
 /** The newest records that fit, newest first. */
-export async function recentMemories(workspace: Workspace, query: RecentQuery): Promise<Memory[]> {
+/** A record, and what became of it. */
+export interface RecentMemory extends Memory {
+  /** It was superseded or corrected: by the record that holds now, where there is one. */
+  readonly superseded?: { readonly by?: string };
+}
+
+/** Returns the newest memories that fit; those that are no longer current are marked. */
+export async function recentMemories(
+  workspace: Workspace,
+  query: RecentQuery,
+): Promise<RecentMemory[]> {
+  const { found, sight } = await findRecent(workspace, query);
+  return withState(workspace, sight, found);
+}
+
+/** Returns the same without asking what became of each. */
+export const recentRecords = async (workspace: Workspace, query: RecentQuery): Promise<Memory[]> =>
+  (await findRecent(workspace, query)).found;
+
+async function findRecent(
+  workspace: Workspace,
+  query: RecentQuery,
+): Promise<{ readonly found: Memory[]; readonly sight: Sight }> {
   const { limit, before, agent, asOf, ...facets } = parseOr(RecentSchema, query, {
     code: "invalid_input",
     what: "The query",
@@ -113,9 +136,27 @@ export async function recentMemories(workspace: Workspace, query: RecentQuery): 
     filter: { ...author, ...defined(facets) },
     limit,
   };
-  return facets.type === undefined
-    ? recentNews(workspace, look, before)
-    : (await workspace.store.recentMemories({ ...look, ...after(before) })).map(memoryOf);
+  const found =
+    facets.type === undefined
+      ? await recentNews(workspace, look, before)
+      : (await workspace.store.recentMemories({ ...look, ...after(before) })).map(memoryOf);
+  return { found, sight: look.sight };
+}
+
+/** Records of what moved work are never replaced: only the others are looked up. */
+async function withState(
+  workspace: Workspace,
+  sight: Sight,
+  found: readonly Memory[],
+): Promise<RecentMemory[]> {
+  const facts = found.filter(({ trail }) => trail === undefined).map(({ id }) => id);
+  if (facts.length === 0) return [...found];
+  const became = await holdingOf(workspace, sight, facts);
+  return found.map((memory) => {
+    const { replaced = false, by } = became.get(memory.id) ?? {};
+    if (!replaced) return memory;
+    return { ...memory, superseded: by === undefined ? {} : { by: by.id } };
+  });
 }
 
 const after = (before: string | undefined): { readonly before?: string } =>

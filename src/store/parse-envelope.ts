@@ -86,3 +86,13 @@ export function reportedIn(row: EnvelopeRow): Envelope["failure"] {
 export function gapsOf(reading: Reading, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
   return mayHave(row, '"gaps":[{') ? (parseEnvelope(reading, row).gaps ?? []) : [];
 }
+
+/** Handoffs before it on its line. Without parsing: the canonical text has no key of that name before it. */
+export function hopOf({ text }: EnvelopeRow): number {
+  const [, hop = "0"] = /"hop":(\d+)/.exec(text) ?? [];
+  return Number(hop);
+}
+
+/** Whether earlier handoffs may have reported something: it is a later hop, or has parents or an origin. */
+export const continuesLine = (row: EnvelopeRow): boolean =>
+  hopOf(row) > 0 || row.text.includes('"parents":["') || row.text.includes('"origin":"');

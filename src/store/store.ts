@@ -729,8 +729,8 @@ export interface Store {
   countOpen(workspace: string, receiver: string, most: number): Promise<number>;
   /** One envelope, and the deliveries that point to it now. */
   findEnvelope(workspace: string, id: string): Promise<LineEntry | undefined>;
-  /** Envelopes of a task in the order they were sent. */
-  readLine(workspace: string, task: string): Promise<readonly LineEntry[]>;
+  /** Envelopes of a task in the order they were sent; with `newest`, at most that many, the last ones. */
+  readLine(workspace: string, task: string, newest?: number): Promise<readonly LineEntry[]>;
   readAttempts(workspace: string, delivery: string): Promise<readonly AttemptRow[]>;
   /** Events after a number, oldest first. */
   readEvents(workspace: string, after: number, limit: number): Promise<readonly EventRow[]>;

@@ -85,7 +85,7 @@ import type {
   QuarantineQuery,
   QuarantineWhat,
 } from "../memory/quarantine.ts";
-import type { RecentQuery, RelationsQuery } from "../memory/read.ts";
+import type { RecentMemory, RecentQuery, RelationsQuery } from "../memory/read.ts";
 import type { Recalled, RecallQuery } from "../memory/recall.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { RedactOptions, RedactReport, RedactTarget } from "../memory/redact.ts";
@@ -143,7 +143,7 @@ export interface Calls {
   remember: Call<{ memories: readonly MemoryInput[] } & RememberOptions, Remembered[]>;
   known: Call<{ memory: MemoryInput }, readonly Known[]>;
   readMemory: Call<{ id: string } & ReadOptions, ReadMemory>;
-  recent: Call<RecentQuery, Memory[]>;
+  recent: Call<RecentQuery, RecentMemory[]>;
   recall: Call<{ question: string } & RecallQuery, Recalled>;
   relations: Call<{ id: string } & RelationsQuery, readonly RelationEdge[]>;
   impact: Call<{ id: string } & ImpactQuery, Impact>;

@@ -113,6 +113,83 @@ describe("catching up", () => {
 });
 
 describe.each(STORES)("catching up on %s", (store) => {
+  it("leaves out what was superseded or corrected, and recent marks it [CTX-15]", async () => {
+    const hub = await openFresh(store);
+    const scout = await hub.agent("scout", {});
+    const old = await scout.remember({ content: "The port is 8080" });
+    const wrong = await scout.remember({ content: "The host is alpha" });
+    const current = await scout.remember({
+      content: "The port is 9090",
+      relations: [{ kind: "supersedes", to: old.id }],
+    });
+    const right = await scout.remember({
+      content: "The host is beta",
+      relations: [{ kind: "corrects", to: wrong.id }],
+    });
+    const { text, shown, omitted } = await scout.catchUp({});
+    expect(text).toContain("The port is 9090");
+    expect(text).toContain("The host is beta");
+    expect(text).not.toContain("The port is 8080");
+    expect(text).not.toContain("The host is alpha");
+    expect([...shown, ...omitted]).not.toContain(old.id);
+    const recent = await scout.recent({});
+    expect(recent.map(({ id, superseded }) => [id, superseded])).toEqual([
+      [right.id, undefined],
+      [current.id, undefined],
+      [wrong.id, { by: right.id }],
+      [old.id, { by: current.id }],
+    ]);
+  });
+
+  it("shows a handoff with its state, what was done and what is next [CTX-15]", async () => {
+    const hub = await openFresh(store);
+    const lead = await hub.agent("lead", {});
+    const coder = await hub.agent("coder", {});
+    const scout = await hub.agent("scout", {});
+    await lead.handoff({
+      to: "coder",
+      task: "api",
+      intent: "Build it",
+      done: ["Drew the diagram"],
+      next: ["Write the handler"],
+    });
+    expect((await scout.catchUp({})).text).toMatch(
+      /\[handoff\] «api»: lead to coder, ready.*\n.*\nBuild it\ndone: Drew the diagram\nnext: Write the handler/,
+    );
+    const work = await take(coder);
+    await work.complete({ summary: "Built" });
+    expect((await scout.catchUp({})).text).toContain("lead to coder, completed");
+  });
+
+  it("keeps what an agent holds apart from what waits, with what binds both [CTX-15]", async () => {
+    const hub = await openFresh(store);
+    const lead = await hub.agent("lead", {});
+    const coder = await hub.agent("coder", {});
+    const draft = { to: "coder", intent: "Build it" };
+    const must = (rule: string) => ({ constraints: [{ rule, level: "must" as const }] });
+    await lead.handoff({ ...draft, task: "api", ...must("Keep v1"), doNotRedo: ["No new parser"] });
+    const work = await take(coder);
+    await work.handoff({ to: "lead", intent: "Check", done: ["Wrote the handler"] });
+    const back = await take(lead);
+    await back.handoff({ to: "coder", intent: "Finish" });
+    await take(coder);
+    await lead.handoff({
+      ...draft,
+      task: "docs",
+      ...must("Plain words"),
+      decisions: ["Which tool?"],
+    });
+    const { text } = await coder.catchUp({ tokens: 4_000 });
+    const [held = "", waiting = ""] = text.split("## Waiting for you");
+    expect(held).toContain("## You hold");
+    // Reported two hops ago, and not repeated since.
+    for (const said of ["Keep v1", "do not redo: No new parser", "done: Wrote the handler"]) {
+      expect(held).toContain(said);
+    }
+    for (const said of ["Plain words", "to be decided", "Which tool?"]) {
+      expect(waiting).toContain(said);
+    }
+  });
   async function team() {
     const hub = await openFresh(store);
     return { hub, lead: await hub.agent("lead", {}), coder: await hub.agent("coder", {}) };

@@ -71,6 +71,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       begun: { ...said, envelope: sent.envelope.id, record: sent.memory },
       constraints: [{ ...fixtures, ...said, ...where }],
       decisions: [{ ...CACHE, ...said, ...where }],
+      progress: [],
       released: [],
       origins: [],
       from: [],

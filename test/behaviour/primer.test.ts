@@ -82,7 +82,7 @@ describe("the primer", () => {
     const primer = primerOf(envelopeWith({}), { agent: "ben", role: "" });
     expect(primer).toContain("You are ben. ada handed you this task");
     expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
-    expect(primer).toContain("## Do not redo\nNothing is said to be done already.");
+    expect(primer).toContain("## Do not redo\nNothing is reported as done.");
     expect(primer).not.toContain("Must hold");
   });
 

@@ -51,7 +51,12 @@ describe.each(STORES)("a question on %s", (store) => {
     const again = await take(coder);
     expect(again.id).toBe(sent.id);
     expect(again.envelope.history).toEqual([
-      { agent: "planner", decided: "8080", did: "answered: Which port?" },
+      {
+        agent: "planner",
+        decided: "8080",
+        did: "answered: Which port?",
+        ref: expect.stringMatching(/^mem_/),
+      },
     ]);
     expect(again.envelope).toMatchObject({
       hop: 0,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { expect, it } from "vitest";
 import { roomIn } from "../../src/context/budget.ts";
 import { viewOf } from "../../src/context/compose.ts";
+import { earlierParts } from "../../src/context/earlier-parts.ts";
 import { partsOf } from "../../src/context/parts.ts";
 import { expanded } from "../../src/context/ranges.ts";
 import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../src/context/tokens.ts";
@@ -52,6 +53,7 @@ function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
   const budget = { tokens, from: "call", tokenizer: name, exact, margin } as const;
   const composing = {
     envelope,
+    delivery: "dlv_1",
     to: { agent: "coder", role: "coder" },
     profile: randomProfile(random),
     tokenizer,
@@ -71,6 +73,9 @@ function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
     for (const [id, text] of musts) assert.ok(view.text.includes(text), `${id} is in it`);
     checkManifest(view, [
       ...parts.map(({ id }) => id),
+      ...gathered.attempts.map((_, i) => `${composing.delivery}#attempts[${i}]`),
+      ...earlierParts(envelope, gathered.earlier).map(({ id }) => id),
+      ...gathered.earlier.envelopes.map(({ id }) => id),
       ...gathered.candidates.map(({ memory }) => memory.id),
     ]);
     if (random.chance(0.1)) assert.deepEqual(viewOf(gathered, composing), view);
@@ -103,19 +108,23 @@ const sum = (numbers: readonly number[]): number =>
 
 /** What is not in the manifest is in the text, and the other way round; the sections add up. */
 function checkManifest(
-  { sections, shown, omitted, text, tokens }: View,
+  { sections, shown, earlier, omitted, text, tokens }: View,
   considered: string[],
 ): void {
-  const left = omitted.flatMap(({ id }) => expanded(id));
-  const places = [...left, ...shown.map(({ id }) => id)];
+  const left = omitted.flatMap((each) => (each.shown === undefined ? expanded(each.id) : []));
+  const places = [...left, ...[...shown, ...earlier].map(({ id }) => id)];
   assert.equal(new Set(places).size, places.length, "each is in one place");
   assert.equal(sum(sections.map((use) => use.tokens)), tokens);
   assert.equal(sum(sections.map((use) => use.omitted)), left.length);
   const known = new Set(places);
   const parts = considered.filter((id) => !known.has(id));
-  assert.equal(sum(sections.map((use) => use.shown)), parts.length + shown.length);
+  assert.equal(sum(sections.map((use) => use.shown)), parts.length + shown.length + earlier.length);
   for (const id of [...parts.filter((each) => !each.startsWith("env_")), ...shown.map((s) => s.id)])
     assert.ok(text.includes(id) || text.includes(`] ${id.slice(-6)} by `), `${id} is in the text`);
+  for (const { id, label } of earlier) assert.ok(text.includes(`- ${label} by `), `${id} is in it`);
+  for (const { id, shown: level } of omitted) {
+    if (level !== undefined) assert.ok(text.includes(`read ${id}`), `${id} is in it in part`);
+  }
   const order = shown.map(({ section }) => SECTIONS.indexOf(section));
   assert.deepEqual(
     order,

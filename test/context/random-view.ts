@@ -4,6 +4,7 @@ import type { Gathered } from "../../src/context/gather.ts";
 import { NEUTRAL, ROLE_PROFILES } from "../../src/context/profiles.ts";
 import { profileOf } from "../../src/context/roles.ts";
 import { isTranscript } from "../../src/context/transcript.ts";
+import type { EarlierAttempt } from "../../src/delivery/earlier-attempts.ts";
 import {
   CONSTRAINT_LEVELS,
   type Envelope,
@@ -138,7 +139,7 @@ export function randomEnvelope(random: Random): Envelope {
     next: times(random, 4, () => line(random)),
     ...(random.chance(0.3) && { origin: line(random) }),
     ...(random.chance(0.5) && { state: randomText(random, 40) }),
-    ...(random.chance(0.2) && { payload: { type: "patch", data: {} } }),
+    ...(random.chance(0.2) && { payload: { type: "patch", data: randomData(random) } }),
     task: "auth",
     to: { agent: "coder", kind: "agent" },
     version: "1.2",
@@ -146,13 +147,37 @@ export function randomEnvelope(random: Random): Envelope {
   });
 }
 
+/** From nothing to more than any budget has room for. */
+const randomData = (random: Random): object =>
+  random.pick<object>([
+    {},
+    { note: line(random) },
+    { diff: randomText(random, 400), files: times(random, 5, () => line(random)) },
+  ]);
+
+const randomAttempt = (random: Random, attempt: number): EarlierAttempt => ({
+  attempt,
+  at: 1_700_000_000_000,
+  by: "coder",
+  outcome: "failed",
+  message: randomText(random, 40),
+  hints: times(random, 3, () => line(random)),
+  notes: times(random, 3, () => ({ id: id(random, "mem"), at: 0, text: randomText(random, 40) })),
+});
+
 export function randomGathered(random: Random): Gathered {
   const gaps = times(random, 3, () => ({ id: id(random, "mem"), reason: line(random) }));
   const candidates = times(random, 14, () => randomCandidate(random));
   const resolved = candidates.filter(({ freshness }) => freshness !== undefined).length;
   const replaced = times(random, 2, () => id(random, "mem"));
   const requested = resolved + gaps.length;
-  return { candidates, gaps, replaced, artifacts: [], requested, resolved };
+  const attempts = times(random, 3, (i) => randomAttempt(random, i + 1));
+  const earlier = {
+    envelopes: times(random, 3, () => randomEnvelope(random)),
+    progress: [],
+    released: [],
+  };
+  return { candidates, gaps, replaced, artifacts: [], attempts, earlier, requested, resolved };
 }
 
 export const randomProfile = (random: Random) =>

@@ -1,11 +1,10 @@
 import type { Agent } from "../../agent.ts";
+import { attemptLine } from "../../context/attempt-text.ts";
 import type { Receipt } from "../../delivery/receipt.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { Hub } from "../../hub.ts";
-import type { AttemptRow } from "../../store/rows.ts";
 import { AS_OPTION, command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
 import { sayConflicts } from "../conflicts.ts";
-import { attemptOf } from "../delivery.ts";
 import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
@@ -52,16 +51,16 @@ export const accept = command({
     const { delivery: row, envelope } = await hub.delivery(work.id);
     const { handle, attempt, redelivered } = work;
     const warnings = await work.warnings();
-    const { primer, conflicts } = work;
+    const { primer, conflicts, attempts, progress } = work;
     const musts = await teamMusts(agent);
     if (json) {
       const shown = { delivery: row, envelope, warnings, conflicts, musts, primer };
-      sayJson({ handle, attempt, redelivered, ...shown });
+      sayJson({ handle, attempt, redelivered, attempts, progress, ...shown });
     } else {
       say(bold(handle));
       sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
       sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
-      sayField("before", redelivered ? (await hub.attempts(row.id)).flatMap(toldOf) : []);
+      sayField("before", attempts.map(attemptLine));
       say();
       say(printable(primer.trimEnd()));
       say();
@@ -93,13 +92,6 @@ async function teamMusts({ context }: Agent): Promise<readonly { key: string; ru
       ? [{ key: item.key, rule: item.rule }]
       : [],
   );
-}
-
-/** How a try ended, then what whoever failed thinks might mend it. */
-function toldOf(attempt: AttemptRow): string[] {
-  const said = attempt.reason === "" ? {} : (JSON.parse(attempt.reason) as { hints?: unknown });
-  const hints = Array.isArray(said.hints) ? said.hints : [];
-  return [attemptOf(attempt), ...hints.map((hint) => `might mend it: ${hint}`)];
 }
 
 /** A failure is decided about, and a proposal adopted; all else is worked on. */

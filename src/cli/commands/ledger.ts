@@ -1,4 +1,10 @@
-import type { Ledger, LedgerConstraint, LedgerDecision, LedgerRelease } from "../../index.ts";
+import type {
+  Ledger,
+  LedgerConstraint,
+  LedgerDecision,
+  LedgerProgress,
+  LedgerRelease,
+} from "../../index.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { sayField } from "../envelope.ts";
 import { OK } from "../exit.ts";
@@ -28,8 +34,8 @@ const show = command({
 
 const release = command({
   name: "ledger release",
-  summary: "takes a constraint or an open decision off a task's ledger, with the reason",
-  args: [TASK, { name: "id", help: "the constraint's or decision's id" }],
+  summary: "release a constraint, a decision or progress from a task's ledger, with the reason",
+  args: [TASK, { name: "id", help: "the id, as baton ledger shows it" }],
   options: {
     reason: { type: "text", value: "<text>", help: "why it no longer holds", required: true },
     decided: { type: "text", value: "<text>", help: "of a decision: what was chosen" },
@@ -74,7 +80,9 @@ const releasers = command({
 });
 
 function sayLedger(ledger: Ledger): void {
-  const { task, begun, brief, origins, from, constraints, decisions, released } = ledger;
+  const { task, begun, brief, origins, from, constraints, decisions, progress, released } = ledger;
+  const reported = (kind: LedgerProgress["kind"]): string[] =>
+    progress.filter((each) => each.kind === kind).map(progressLine);
   say(`${bold(oneLine(task))}${dim(`, begun by ${begun.by}, ${localTime(begun.at)}`)}`);
   sayField("intent", [ledger.intent]);
   sayField("brief", brief === undefined ? [] : [brief]);
@@ -85,6 +93,9 @@ function sayLedger(ledger: Ledger): void {
   );
   sayField("must", constraints.map(constraintLine));
   sayField("undecided", decisions.map(decisionLine));
+  sayField("blocked", reported("blocked"));
+  sayField("not to redo", reported("doNotRedo"));
+  sayField("done", reported("done"));
   sayField("released", released.map(releaseLine));
 }
 
@@ -93,6 +104,9 @@ const since = ({ by, at }: { readonly by: string; readonly at: number }): string
 
 const constraintLine = ({ id, rule, ...said }: LedgerConstraint): string =>
   `${id}: ${rule} ${since(said)}`;
+
+const progressLine = ({ id, text, on, ...said }: LedgerProgress): string =>
+  `${id}: ${text}${on === undefined ? "" : `, on ${on}`} ${since(said)}`;
 
 function decisionLine({ id, question, options, owner, ...said }: LedgerDecision): string {
   const choices = options.length === 0 ? "" : ` ${options.join(" | ")}`;

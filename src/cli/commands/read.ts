@@ -12,8 +12,8 @@ import { bold, dim, localTime, printable, say, sayJson } from "../terminal.ts";
 
 export const read = command({
   name: "read",
-  summary: "one memory by its id, on whatever branch it is",
-  args: [{ name: "memory", help: "the memory's id (mem_…), or with --of its short one" }],
+  summary: "read a memory or a part of an envelope by its id",
+  args: [{ name: "memory", help: "mem_…, env_… or env_…#part; with --of also a short id" }],
   options: {
     as: READER_OPTIONS.as,
     "as-of": READER_OPTIONS["as-of"],
@@ -64,7 +64,8 @@ function sayMemory(memory: ReadMemory): void {
   const text = memory.text ?? memory.content;
   say(printable(redacted ? `(redacted by ${redacted.by}: ${redacted.reason})` : text));
   if (textBy !== undefined && textBy !== "record") {
-    say(dim(`${WORDS_OF[textBy]}; all of it: baton read ${memory.id}`));
+    const whole = memory.value === undefined ? `; all of it: baton read ${memory.id}` : "";
+    say(dim(`${WORDS_OF[textBy]}${whole}`));
   }
   for (const { kind, to } of memory.relations ?? []) say(dim(`${kind} ${to}`));
 }

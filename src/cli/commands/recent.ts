@@ -1,4 +1,4 @@
-import type { Memory } from "../../memory/record.ts";
+import type { RecentMemory } from "../../memory/read.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
@@ -39,16 +39,18 @@ export const recent = command({
 });
 
 /** Oldest first: the newest stands where the eye is, at the end. */
-function sayMemories(memories: readonly Memory[], limit: number): void {
+function sayMemories(memories: readonly RecentMemory[], limit: number): void {
   if (memories.length === 0) say(dim("Nothing remembered that fits."));
   for (const memory of memories.toReversed()) {
-    const { id, seq, type, agent, task, storedAt, content, redacted } = memory;
+    const { id, seq, type, agent, task, storedAt, content, redacted, superseded } = memory;
     const about = task === undefined ? "" : ` on ${task}`;
     say(
       `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}, ${id}`)}`,
     );
     const told = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
     say(`      ${oneLine(told ?? content, 6)}`);
+    if (superseded !== undefined)
+      say(dim(`      superseded${superseded.by ? ` by ${superseded.by}` : ""}`));
   }
   const oldest = memories.at(-1);
   if (oldest !== undefined && memories.length === limit) {

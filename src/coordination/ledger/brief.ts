@@ -8,7 +8,7 @@ import type { Plan, Sender } from "../../delivery/plan.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
 import { unmarked } from "../../memory/quarantine-mark.ts";
-import { recentMemories } from "../../memory/read.ts";
+import { recentRecords } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import { remember } from "../../memory/remember.ts";
 import type { Workspace } from "../../store/workspace.ts";
@@ -72,7 +72,7 @@ async function rememberedBefore(
   task: string,
   content: string,
 ): Promise<Memory | undefined> {
-  const recent = await recentMemories(workspace, { task, type: BRIEF, limit: 1 });
+  const recent = await recentRecords(workspace, { task, type: BRIEF, limit: 1 });
   return recent.find((memory) => memory.content === content);
 }
 

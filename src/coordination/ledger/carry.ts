@@ -10,6 +10,7 @@ import { BatonError } from "../../errors.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
 import type { KeptRelease, Saying } from "../../memory/ledger.ts";
 import type { Family } from "./ledger.ts";
+import { addedProgress, type NewProgress } from "./progress.ts";
 
 type Constraint = Envelope["constraints"][number];
 type Decision = Envelope["decisions"][number];
@@ -20,6 +21,9 @@ export interface Own {
   readonly constraints: CheckedDraft["constraints"];
   readonly decisions: CheckedDraft["decisions"];
   readonly releases: readonly Releasing[];
+  readonly blocked?: CheckedDraft["blocked"];
+  readonly doNotRedo?: CheckedDraft["doNotRedo"];
+  readonly done?: CheckedDraft["done"];
 }
 
 /** A release that was found to be of something on the ledger. */
@@ -37,6 +41,7 @@ export interface Carried {
   readonly added: {
     readonly constraints: readonly Added<Constraint>[];
     readonly decisions: readonly Added<Decision>[];
+    readonly progress: readonly NewProgress[];
     /** Of decisions that the ledger has: with options it had not. */
     readonly widened: readonly Decision[];
   };
@@ -65,6 +70,7 @@ export function carry(family: Family, own: Own, before: Envelope | undefined): C
     added: {
       constraints: constraints.added,
       decisions: decisions.added,
+      progress: addedProgress(family, own),
       widened: decisions.widened,
     },
   };

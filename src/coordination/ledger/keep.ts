@@ -20,6 +20,7 @@ import type { PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import type { Added, Carried, Releasing } from "./carry.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
+import type { NewProgress } from "./progress.ts";
 
 /** What a task began with. */
 export type Beginning = Pick<KeptLedger, "begun" | "brief" | "intent">;
@@ -92,7 +93,9 @@ export function ledgerEntry(
     // Of a task in the queue it is always written: it may be about to be closed.
     (queue ?? kept.queue) === undefined &&
     kept.from.length === family.from.length &&
-    [added.constraints, added.decisions, widened, releases].every(({ length }) => length === 0);
+    [added.constraints, added.decisions, added.progress, widened, releases].every(
+      ({ length }) => length === 0,
+    );
   if (isSame) return undefined;
   const isOff = (kind: Releasing["kind"], { id }: { readonly id: string }): boolean =>
     releases.some((each) => each.kind === kind && each.id === id);
@@ -108,6 +111,7 @@ export function ledgerEntry(
       ...added.decisions.map((each) => keptDecision(each, said)),
     ].map((each) => ({ ...each, options: options.get(each.id) ?? each.options })),
     from: family.from,
+    ...progressOf(base, { added: added.progress, isOff, said }),
     ...(queue && { queue }),
     released: [
       ...base.released,
@@ -116,6 +120,26 @@ export function ledgerEntry(
   };
   refuseTooLong(next, task);
   return { kind: LEDGER, name: task, value: writtenValue(next), basedOn: revision };
+}
+
+/** Nothing where there is none: most ledgers of short tasks have no progress to keep. */
+function progressOf(
+  { progress = [] }: Pick<KeptLedger, "progress">,
+  {
+    added,
+    isOff,
+    said,
+  }: {
+    readonly added: readonly NewProgress[];
+    readonly isOff: (kind: Releasing["kind"], item: { readonly id: string }) => boolean;
+    readonly said: Saying & { readonly record: string };
+  },
+): Pick<KeptLedger, "progress"> {
+  const now = [
+    ...progress.filter((each) => !isOff(each.kind, each)),
+    ...added.map((each) => ({ ...said, ...each })),
+  ];
+  return now.length === 0 ? {} : { progress: now };
 }
 
 function keptConstraint(
@@ -138,14 +162,17 @@ function keptDecision(
   };
 }
 
-function refuseTooLong({ constraints, decisions, released }: KeptLedger, task: string): void {
-  const actual = constraints.length + decisions.length + released.length;
+function refuseTooLong(
+  { constraints, decisions, progress = [], released }: KeptLedger,
+  task: string,
+): void {
+  const actual = constraints.length + decisions.length + progress.length + released.length;
   const max = FORMAT_LIMITS.ledgerItems;
   if (actual <= max) return;
   throw new BatonError("limit_exceeded", {
     message: `The ledger of "${task}" would have ${actual} items; the limit is ${max}.`,
-    path: "constraints",
-    hint: "Begin a task of its own for what comes now: it inherits what holds.",
+    path: progress.length > actual / 2 ? "done" : "constraints",
+    hint: "Release items that are settled, or continue in a child task: it inherits the ledger.",
     details: { limit: "ledgerItems", max, actual },
   });
 }

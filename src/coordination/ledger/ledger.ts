@@ -13,6 +13,7 @@ import {
   type KeptConstraint,
   type KeptDecision,
   type KeptLedger,
+  type KeptProgress,
   type KeptRelease,
   keptLedger,
   LEDGER,
@@ -27,6 +28,7 @@ interface Of {
 
 export type LedgerConstraint = KeptConstraint & Of;
 export type LedgerDecision = KeptDecision & Of;
+export type LedgerProgress = KeptProgress & Of;
 export type LedgerRelease = KeptRelease & Of;
 
 /** What was wanted in the first place, of the task itself or of one at the top of its family. */
@@ -47,6 +49,8 @@ export interface Ledger {
   readonly constraints: readonly LedgerConstraint[];
   /** Every decision that is open. */
   readonly decisions: readonly LedgerDecision[];
+  /** What is done, not to be redone, or blocked, until it is released. */
+  readonly progress: readonly LedgerProgress[];
   /** What was taken off, by whom and why, oldest first. */
   readonly released: readonly LedgerRelease[];
   /** The tasks it inherits from. */
@@ -54,16 +58,19 @@ export interface Ledger {
 }
 
 /** What holds for a task, and the entry it is kept in. */
-export interface Family extends Pick<Ledger, "constraints" | "decisions" | "origins" | "released"> {
+export interface Family
+  extends Pick<Ledger, "constraints" | "decisions" | "origins" | "progress" | "released"> {
   readonly task: string;
   /** What is stored of the task itself, and its revision; nothing yet at its beginning. */
   readonly kept: KeptLedger | undefined;
   readonly revision: number;
   readonly from: readonly string[];
+  /** All tasks above it, the eldest first. */
+  readonly inherited: readonly string[];
 }
 
 export async function ledgerOf(workspace: Workspace, task: string): Promise<Ledger | undefined> {
-  const { kept, revision: _, ...family } = await readFamily(workspace, task);
+  const { kept, revision: _, inherited: __, ...family } = await readFamily(workspace, task);
   if (kept === undefined) return undefined;
   const { intent, brief, begun } = kept;
   return { ...family, intent, ...(brief === undefined ? {} : { brief }), begun };
@@ -76,6 +83,7 @@ export const newFamily = (task: string): Family => ({
   kept: undefined,
   revision: 0,
   from: [],
+  inherited: [],
 });
 
 /** Tasks of one family that are looked at: more parents than anybody can follow. */
@@ -107,7 +115,8 @@ export async function readFamily(
     ledgerOf: (name) => found.get(name)?.kept,
     parentsOf: (name) => (name === task ? from : (found.get(name)?.kept.from ?? [])),
   };
-  return { task, kept, revision: found.get(task)?.revision ?? 0, from, ...holding(kin) };
+  const revision = found.get(task)?.revision ?? 0;
+  return { task, kept, revision, from, inherited: above(kin), ...holding(kin) };
 }
 
 /** A task, and what is kept of it and of those it inherits from. */
@@ -117,9 +126,15 @@ interface Kin {
   readonly parentsOf: (task: string) => readonly string[];
 }
 
-type Holding = Pick<Family, "constraints" | "decisions" | "origins" | "released">;
+type Holding = Pick<Family, "constraints" | "decisions" | "origins" | "progress" | "released">;
 
-const NOTHING: Holding = { constraints: [], decisions: [], origins: [], released: [] };
+const NOTHING: Holding = {
+  constraints: [],
+  decisions: [],
+  origins: [],
+  progress: [],
+  released: [],
+};
 
 /** What holds for a task. Each one above it is looked at once, however many ways lead there. */
 function holding(kin: Kin): Holding {
@@ -129,24 +144,29 @@ function holding(kin: Kin): Holding {
   const released = each((kept) => kept.released);
   const on = <T extends Of & { readonly id: string }>(
     items: readonly T[],
-    kind: KeptRelease["kind"],
+    kindOf: (item: T) => KeptRelease["kind"],
     textOf: (item: T) => string,
   ): T[] => {
     const isOn = (item: T): boolean => reaches(kin, item, released.filter(isOf(item)));
     const isOf = (item: T) => (off: LedgerRelease) =>
-      off.kind === kind && off.said === textOf(item) && isNameOf(item.id, off.id);
+      off.kind === kindOf(item) && off.said === textOf(item) && isNameOf(item.id, off.id);
     return eachByItsName(items.filter(isOn), kin.task, textOf);
   };
   return {
     constraints: on(
       each((kept) => kept.constraints),
-      "constraint",
+      () => "constraint",
       ({ rule }) => rule,
     ),
     decisions: on(
       each((kept) => kept.decisions),
-      "decision",
+      () => "decision",
       ({ question }) => question,
+    ),
+    progress: on(
+      each((kept) => kept.progress ?? []),
+      ({ kind }) => kind,
+      ({ text }) => text,
     ),
     origins: originsOf(kin),
     released,
@@ -255,6 +275,12 @@ function tidy(kept: KeptLedger): KeptLedger {
       id: idOf(each.id),
       question: line(each.question),
       options: each.options.map(line),
+    })),
+    progress: kept.progress?.map((each) => ({
+      ...each,
+      id: idOf(each.id),
+      text: line(each.text),
+      ...(each.on && { on: line(each.on) }),
     })),
     released: kept.released.map((each) => ({
       ...each,

@@ -1,6 +1,6 @@
 /**
- * Releasing: a constraint that holds no more, or a decision that was made, is taken off a task's ledger
- * without a handoff. A record says who did it and why, linked to the handoff that set it; record and
+ * Releasing: a constraint that holds no more, a decision that was made, or progress that no longer stands is
+ * taken off a task's ledger without a handoff. A record says who did it and why, linked to the handoff that set it; record and
  * ledger are written together.
  */
 
@@ -26,7 +26,7 @@ const NOTHING_CARRIED: Carried = {
   constraints: [],
   decisions: [],
   flags: [],
-  added: { constraints: [], decisions: [], widened: [] },
+  added: { constraints: [], decisions: [], progress: [], widened: [] },
 };
 
 export const taskName = (task: unknown): string =>
@@ -81,8 +81,12 @@ async function releaseOnce(
 }
 
 /** To the handoff that set it, where that is known and nobody has taken it out of sight. */
-async function linksTo(workspace: Workspace, { constraints, decisions }: Family, id: string) {
-  const set = [...constraints, ...decisions].filter((each) => each.id === id);
+async function linksTo(
+  workspace: Workspace,
+  { constraints, decisions, progress }: Family,
+  id: string,
+) {
+  const set = [...constraints, ...decisions, ...progress].filter((each) => each.id === id);
   const records = set.flatMap(({ record }) => (record === undefined ? [] : [{ id: record }]));
   const shown = await unmarked(workspace, records);
   return shown.map(({ id: to }) => ({ kind: "continues-from" as const, to }));

@@ -5,10 +5,11 @@
  */
 import { BatonError } from "../../errors.ts";
 import { findAddressee } from "../../memory/agents.ts";
+import type { KeptProgress } from "../../memory/ledger.ts";
 import { nearestNames } from "../../nearest.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import type { Releasing } from "./carry.ts";
-import type { Family, LedgerConstraint, LedgerDecision } from "./ledger.ts";
+import type { Family, LedgerConstraint, LedgerDecision, LedgerProgress } from "./ledger.ts";
 import { releasers } from "./releasers.ts";
 
 /** What somebody wants to take off, and where that is said. */
@@ -28,7 +29,8 @@ export interface Releaser {
 
 type Item =
   | { readonly kind: "constraint"; readonly of: LedgerConstraint }
-  | { readonly kind: "decision"; readonly of: LedgerDecision };
+  | { readonly kind: "decision"; readonly of: LedgerDecision }
+  | { readonly kind: KeptProgress["kind"]; readonly of: LedgerProgress };
 
 export async function releasingOf(
   workspace: Workspace,
@@ -42,25 +44,39 @@ export async function releasingOf(
     const item = itemOf(family, release);
     const isTwice = releasing.some(({ kind, id }) => kind === item?.kind && id === release.id);
     if (item === undefined || isTwice) throw notOnLedger(family, release.id, path);
-    if (item.kind === "constraint" && release.decided !== undefined)
-      throw undecidable(item.of, path);
+    if (item.kind !== "decision" && release.decided !== undefined) throw undecidable(item, path);
     await requireRight(workspace, releaser, family, { item, path });
-    const said = item.kind === "constraint" ? item.of.rule : item.of.question;
     const { id, reason, decided } = release;
     const why = { reason, ...(decided === undefined ? {} : { decided }) };
-    releasing.push({ id, kind: item.kind, said, setBy: item.of.by, ...why });
+    releasing.push({ id, kind: item.kind, said: textOf(item), setBy: item.of.by, ...why });
   }
   return releasing;
 }
 
+function textOf(item: Item): string {
+  switch (item.kind) {
+    case "constraint":
+      return item.of.rule;
+    case "decision":
+      return item.of.question;
+    default:
+      return item.of.text;
+  }
+}
+
 /** Where both have the id, what was decided tells which is meant. */
-function itemOf({ constraints, decisions }: Family, { id, decided }: ReleaseInput) {
+function itemOf(
+  { constraints, decisions, progress }: Family,
+  { id, decided }: ReleaseInput,
+): Item | undefined {
   const constraint = constraints.find((each) => each.id === id);
   const decision = decisions.find((each) => each.id === id);
   if (decision !== undefined && (decided !== undefined || constraint === undefined)) {
-    return { kind: "decision", of: decision } satisfies Item;
+    return { kind: "decision", of: decision };
   }
-  return constraint && ({ kind: "constraint", of: constraint } satisfies Item);
+  if (constraint !== undefined) return { kind: "constraint", of: constraint };
+  const reported = progress.find((each) => each.id === id);
+  return reported && { kind: reported.kind, of: reported };
 }
 
 async function requireRight(
@@ -69,7 +85,7 @@ async function requireRight(
   family: Family,
   { item, path }: { readonly item: Item; readonly path: string },
 ): Promise<void> {
-  const entitled = item.kind === "constraint" ? item.of.by : item.of.owner;
+  const entitled = entitledTo(item);
   if (entitled !== undefined && (await isSame(workspace, releaser.agent, entitled))) return;
   const roles = await releasers(workspace);
   // The role it has now, not the one it had when it began.
@@ -80,6 +96,18 @@ async function requireRight(
     throw notPermitted(item, path, "an agent that has sent or received the task", roles);
   }
   throw notPermitted(item, path, entitled, roles);
+}
+
+/** Progress may be released by every agent that has had the task: whoever finds out that it no longer holds. */
+function entitledTo(item: Item): string | undefined {
+  switch (item.kind) {
+    case "constraint":
+      return item.of.by;
+    case "decision":
+      return item.of.owner;
+    default:
+      return undefined;
+  }
 }
 
 async function isSame(workspace: Workspace, agent: string, named: string): Promise<boolean> {
@@ -111,16 +139,19 @@ function notPermitted(
   });
 }
 
-function undecidable({ id }: LedgerConstraint, path: string): BatonError {
+function undecidable({ kind, of }: Item, path: string): BatonError {
+  const what = kind === "constraint" ? "a constraint" : `listed as ${kind}`;
   return new BatonError("invalid_input", {
-    message: `${path}.decided: "${id}" is a constraint, and nothing about it is to be decided.`,
+    message: `${path}.decided: "${of.id}" is ${what}, and nothing about it is to be decided.`,
     path: `${path}.decided`,
-    hint: "Leave it out: the reason says why the constraint no longer holds.",
+    hint: "Leave it out: the reason says why it no longer holds.",
   });
 }
 
 export function notOnLedger(family: Family, id: string, path: string): BatonError {
-  const live = [...family.constraints, ...family.decisions].map((each) => each.id);
+  const live = [...family.constraints, ...family.decisions, ...family.progress].map(
+    (each) => each.id,
+  );
   const before = family.released.findLast((each) => each.id === id);
   const nearest = nearestNames(id, live);
   const released = before && ` ${before.by} released it before: ${before.reason}`;

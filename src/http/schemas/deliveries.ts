@@ -5,8 +5,10 @@ import { MODES, type Reservation } from "../../coordination/reservations/reserva
 import type { Reserved } from "../../coordination/reservations/reserve.ts";
 import type { TimedOut } from "../../delivery/answers.ts";
 import type { Asked } from "../../delivery/ask.ts";
+import type { Background } from "../../delivery/background.ts";
 import type { DeadLetter } from "../../delivery/dead.ts";
 import { DECISIONS, type KeptDecision } from "../../delivery/decided.ts";
+import type { AttemptNote, EarlierAttempt } from "../../delivery/earlier-attempts.ts";
 import type { TriedFailure } from "../../delivery/failure.ts";
 import {
   ATTEMPT_OUTCOMES,
@@ -33,6 +35,7 @@ import { EnvelopeForm, GapForm, SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
 import { Count, Instant, Text, Texts } from "./plain.ts";
+import { ProgressForm } from "./progress.ts";
 
 /** One of several answers, told apart by its kind. */
 type Of<Answers extends { readonly kind: string }, Kind extends Answers["kind"]> = Fields<
@@ -111,6 +114,33 @@ export const SentForm = z
   } satisfies Fields<SentFields>)
   .meta({ id: "Sent", description: "A handoff, stored for good, and where it went." });
 
+const EarlierAttemptForm = z
+  .strictObject({
+    attempt: Count,
+    by: Text.exactOptional(),
+    at: Instant,
+    outcome: z.enum(ATTEMPT_OUTCOMES),
+    type: Text.exactOptional().meta({ description: "Of a failure: its type, such as timeout" }),
+    message: Text.exactOptional().meta({ description: "Why it ended" }),
+    attempted: Text.exactOptional().meta({ description: "What was tried" }),
+    hints: Texts,
+    notes: z
+      .array(z.strictObject({ id: Text, at: Instant, text: Text } satisfies Fields<AttemptNote>))
+      .meta({ description: "What its holder noted, oldest first; at most 20" }),
+    question: Text.exactOptional(),
+    answer: z.strictObject({ by: Text, text: Text }).exactOptional(),
+    decision: z
+      .strictObject({
+        by: Text,
+        decision: z.enum(["retry", "reroute", "abort"]),
+        reason: Text,
+        to: Text.exactOptional(),
+      })
+      .exactOptional()
+      .meta({ description: "What was decided about the failure" }),
+  } satisfies Fields<EarlierAttempt>)
+  .meta({ id: "EarlierAttempt", description: "An attempt that ended without a result." });
+
 const reservation = {
   agent: Text,
   delivery: Text,
@@ -139,11 +169,21 @@ export const ReservedForm = z.strictObject({
   conflicts: z.array(ReservationConflictForm),
 } satisfies Fields<Reserved>);
 
+const background = {
+  attempts: z
+    .array(EarlierAttemptForm)
+    .meta({ description: "Earlier attempts at this delivery, oldest first" }),
+  progress: z.array(ProgressForm).meta({
+    description: "What earlier handoffs of the task reported as done, not to be redone, or blocked",
+  }),
+} satisfies Fields<Background>;
+
 export const OfferForm = z
   .strictObject({
     handle: Text.meta({ description: "By which it is answered" }),
     delivery: DeliveryForm,
     envelope: EnvelopeForm,
+    ...background,
   } satisfies Fields<OfferFields>)
   .meta({ id: "Offer", description: "A handoff that was claimed, to accept or to leave." });
 
@@ -153,6 +193,7 @@ export const WorkForm = z
     delivery: DeliveryForm,
     envelope: EnvelopeForm,
     conflicts: z.array(ReservationConflictForm),
+    ...background,
   } satisfies Fields<WorkFields>)
   .meta({ id: "Work", description: "Work that was accepted." });
 

@@ -10,6 +10,7 @@ import {
   type OmittedMemory,
   SECTIONS,
   type SectionUse,
+  type ShownEarlier,
   type ShownMemory,
   type View,
   type ViewBudget,
@@ -76,10 +77,20 @@ const ShownMemoryForm = z.strictObject({
   freshness: Freshness.exactOptional(),
 } satisfies Fields<ShownMemory>);
 
+const ShownEarlierForm = z.strictObject({
+  id: Text.meta({ description: "Where it stands: a part of an earlier envelope, or an attempt" }),
+  label: Text.meta({ description: "What the text calls it" }),
+  tokens: Count,
+} satisfies Fields<ShownEarlier>);
+
 const OmittedForm = z.strictObject({
   id: Text,
   section: Section,
   tokens: Count.meta({ description: "What it would take to show it in full" }),
+  shown: z
+    .enum(LEVELS)
+    .exactOptional()
+    .meta({ description: "How much of it is shown, where that is not nothing" }),
   why: z.enum(OMITTED_WHY),
 } satisfies Fields<OmittedMemory>);
 
@@ -110,6 +121,9 @@ const view = {
   tokens: Count,
   sections: z.array(SectionUseForm),
   shown: z.array(ShownMemoryForm),
+  earlier: z
+    .array(ShownEarlierForm)
+    .meta({ description: "What earlier attempts and handoffs reported" }),
   omitted: z.array(OmittedForm).meta({ description: "What was considered and is not in it" }),
   gaps: z.array(GapForm).meta({ description: "References that cannot be shown" }),
   artifacts: z.array(ArtifactForm),

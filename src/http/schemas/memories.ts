@@ -16,6 +16,7 @@ import type { Known, KnownOffer } from "../../memory/known.ts";
 import type { Pinned } from "../../memory/pins.ts";
 import type { Quarantined, QuarantinedMemory } from "../../memory/quarantine.ts";
 import type { QuarantineMark } from "../../memory/quarantine-mark.ts";
+import type { RecentMemory } from "../../memory/read.ts";
 import type { Hit, Recalled } from "../../memory/recall.ts";
 import { type Memory, MemoryInputSchema, RELATION_KINDS } from "../../memory/record.ts";
 import type { RedactReport } from "../../memory/redact.ts";
@@ -160,8 +161,22 @@ export const ReadMemoryForm = z
     level: z.enum(LEVELS).optional(),
     text: Text.optional().meta({ description: "The text at the level that was asked for" }),
     textBy: z.enum(["record", "sender", "summary", "model", "extract"]).optional(),
+    value: z
+      .unknown()
+      .optional()
+      .meta({ description: "Of a part of an envelope: the value itself" }),
   } satisfies Fields<ReadMemory>)
   .meta({ id: "ReadMemory", description: "A memory as it was asked for." });
+
+export const RecentMemoryForm = z
+  .strictObject({
+    ...fields,
+    superseded: z
+      .strictObject({ by: Text.exactOptional() })
+      .exactOptional()
+      .meta({ description: "It is no longer current: by the record that is, where there is one" }),
+  } satisfies Fields<RecentMemory>)
+  .meta({ id: "RecentMemory", description: "A memory, and whether it is still current." });
 
 export const PinnedForm = z
   .strictObject({

@@ -24,6 +24,7 @@ import { DeliveryForm, TriedFailureForm } from "./deliveries.ts";
 import { EnvelopeForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
 import { Count, Instant, Text, Texts } from "./plain.ts";
+import { ProgressForm } from "./progress.ts";
 
 export const NewTaskForm = z
   .strictObject({ ...DraftSchema.shape, ...QueueSchema.shape })
@@ -185,6 +186,9 @@ export const LedgerForm = z
         question: Text,
       } satisfies Fields<LedgerDecision>),
     ),
+    progress: z
+      .array(ProgressForm)
+      .meta({ description: "What is done, not to be redone, or blocked, until it is released" }),
     released: z.array(
       z.strictObject({
         ...of,
@@ -192,7 +196,7 @@ export const LedgerForm = z
         by: Text,
         decided: Text.exactOptional(),
         id: Text,
-        kind: z.enum(["constraint", "decision"]),
+        kind: z.enum(["constraint", "decision", "blocked", "doNotRedo", "done"]),
         reason: Text,
         record: Text,
         said: Text,

@@ -5,6 +5,8 @@
 import * as z from "zod";
 import type { Agent } from "../../agent.ts";
 import { quoted } from "../../context/fence.ts";
+import type { LedgerProgress } from "../../coordination/ledger/ledger.ts";
+import type { EarlierAttempt } from "../../delivery/earlier-attempts.ts";
 import { notAcceptable } from "../../delivery/not-acceptable.ts";
 import type { Work } from "../../delivery/work.ts";
 import { type BatonError, isBatonError } from "../../errors.ts";
@@ -46,6 +48,61 @@ const input = z.strictObject({
   max_tokens: maxTokens(4_000),
 });
 
+const Said = z.string().optional();
+
+const Attempt = z.strictObject({
+  attempt: z.int(),
+  by: Said,
+  outcome: z.string(),
+  message: Said,
+  tried: Said,
+  hints: z.array(z.string()),
+  notes: z.array(z.string()),
+  question: Said,
+  answer: Said,
+  decision: Said,
+});
+
+const Progress = z.strictObject({
+  id: z.string(),
+  kind: z.enum(["blocked", "doNotRedo", "done"]),
+  text: z.string(),
+  by: z.string(),
+});
+
+function attemptOf({
+  attempt,
+  by,
+  outcome,
+  message,
+  attempted,
+  hints,
+  notes,
+  question,
+  answer,
+  decision,
+}: EarlierAttempt): z.output<typeof Attempt> {
+  return {
+    attempt,
+    by,
+    outcome,
+    message,
+    tried: attempted,
+    hints: [...hints],
+    notes: notes.map(({ text }) => text),
+    question,
+    answer: answer?.text,
+    decision: decision && `${decision.decision} (${decision.by}): ${decision.reason}`,
+  };
+}
+
+const progressOf = ({ id, kind, text, on, by }: LedgerProgress): z.output<typeof Progress> => ({
+  id,
+  kind,
+  text: on === undefined ? text : `${text}, on ${on}`,
+  by,
+});
+
 export const accept = tool({
   name: "accept",
   title: "Accept a handoff",
@@ -60,6 +117,14 @@ export const accept = tool({
     task: z.string().optional(),
     from: z.string().optional(),
     attempt: z.int().optional().describe("More than 1: whoever had it before did not finish."),
+    attempts: z
+      .array(Attempt)
+      .optional()
+      .describe("Earlier attempts: why each ended, what was tried, questions with their answers."),
+    progress: z
+      .array(Progress)
+      .optional()
+      .describe("What earlier handoffs reported as done, not to be redone, or blocked."),
     lease_until: z
       .number()
       .optional()
@@ -91,6 +156,8 @@ export const accept = tool({
       task,
       from: envelope.from.agent,
       attempt,
+      ...(work.attempts.length === 0 ? {} : { attempts: work.attempts.map(attemptOf) }),
+      ...(work.progress.length === 0 ? {} : { progress: work.progress.map(progressOf) }),
       lease_until: leaseUntil,
       omitted: told.omitted,
     };

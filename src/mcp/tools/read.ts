@@ -13,7 +13,7 @@ export const read = tool({
   name: "read",
   title: "Read",
   description:
-    "Reads memories (mem_…) and handoffs (dlv_…) by their ids. Of a memory you get what holds now, and are told when that replaced the one you asked for. With the handle of work you hold, also by the short ids its text uses.",
+    "Reads memories (mem_…), handoffs (dlv_…) and parts of an envelope (env_…#payload) by their ids. Of a memory you get what holds now, and are told when that replaced the one you asked for. With the handle of work you hold, also by the short ids its text uses.",
   input: z.strictObject({
     ids: z.array(z.string().min(1)).min(1).max(MOST_IDS).describe("What to read."),
     handle: workHandle("Of the work whose text names them by short ids.").optional(),

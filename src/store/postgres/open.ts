@@ -300,8 +300,9 @@ class PostgresStore implements Store {
     return { envelope, deliveries };
   };
 
-  readLine: Store["readLine"] = async (workspace, task) => {
-    const envelopes = (await this.#read(this.#sql.line, [workspace, task])).map(envelopeOf);
+  readLine: Store["readLine"] = async (workspace, task, newest) => {
+    const found = await this.#read(this.#sql.line, [workspace, task, newest ?? null]);
+    const envelopes = found.map(envelopeOf).reverse();
     const records = envelopes.map((envelope) => envelope.memory);
     const rows = await this.#read(this.#sql.deliveriesOf, [workspace, records]);
     const deliveries = rows.map(deliveryOf);

@@ -187,8 +187,9 @@ const SQL = {
       cross join lateral (select x.* from $schema.deliveries x
         where x.workspace = ${HERE} and x.id = f.id limit 1) d ${WITH_ENVELOPE}) on true
     order by f.rank, f.at, f.place, f.id`,
+  /** Newest first, so that a limit keeps the newest. */
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
-    where e.workspace = ${HERE} and e.task = $2 order by e.pos`,
+    where e.workspace = ${HERE} and e.task = $2 order by e.pos desc limit $3`,
   /** Each record that vouches for an envelope tells (in its trail) which deliveries it is about. */
   deliveriesOf: `with told as materialized (
       select distinct coalesce(p.pair ->> 0, s.step ->> 'delivery') as id

@@ -479,10 +479,11 @@ class ReferenceStore implements Store {
       return envelope && { envelope, deliveries };
     });
 
-  readLine: Store["readLine"] = (workspace, task) =>
+  readLine: Store["readLine"] = (workspace, task, newest = Number.POSITIVE_INFINITY) =>
     this.#read(workspace, (all) =>
       all.envelopes
         .filter((envelope) => envelope.task === task)
+        .slice(-newest)
         .map((envelope) => ({
           envelope,
           deliveries: all.deliveries.filter((row) => row.envelope === envelope.id),

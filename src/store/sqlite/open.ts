@@ -248,13 +248,15 @@ class SqliteStore implements Store {
       return row && { envelope: envelopeOf(row), deliveries };
     });
 
-  readLine: Store["readLine"] = (workspace, task) =>
+  readLine: Store["readLine"] = (workspace, task, newest = Number.POSITIVE_INFINITY) =>
     this.#read(workspace, (key) =>
-      this.#find((finder) => envelopesOf(finder, key, task)).map((position) => {
-        const envelope = envelopeOf(this.#sql.envelopeAt.get(position));
-        const deliveries = this.#sql.deliveriesOf.all(key, envelope.id).map(deliveryOf);
-        return { envelope, deliveries };
-      }),
+      this.#find((finder) => envelopesOf(finder, key, task))
+        .slice(-newest)
+        .map((position) => {
+          const envelope = envelopeOf(this.#sql.envelopeAt.get(position));
+          const deliveries = this.#sql.deliveriesOf.all(key, envelope.id).map(deliveryOf);
+          return { envelope, deliveries };
+        }),
     );
 
   readAttempts: Store["readAttempts"] = (workspace, delivery) =>

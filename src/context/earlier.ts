@@ -1,0 +1,82 @@
+/**
+ * What earlier handoffs of a line reported, for its later receivers: the newest envelopes of the task and of
+ * the tasks it inherits from, and the progress on the ledger, however old. Only what the team may see:
+ * handoffs that were quarantined or are on another branch are left out.
+ */
+import {
+  type LedgerProgress,
+  type LedgerRelease,
+  readFamily,
+} from "../coordination/ledger/ledger.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { hopOf, readableEnvelope } from "../store/parse-envelope.ts";
+import type { EnvelopeRow } from "../store/rows.ts";
+import { isSeen, type Sight } from "../store/sight.ts";
+import type { Workspace } from "../store/workspace.ts";
+
+export interface EarlierLine {
+  /** Oldest first. */
+  readonly envelopes: readonly Envelope[];
+  /** Oldest first; of envelopes that may be older than those. */
+  readonly progress: readonly LedgerProgress[];
+  readonly released: readonly LedgerRelease[];
+}
+
+export const NO_EARLIER: EarlierLine = { envelopes: [], progress: [], released: [] };
+
+/** Envelopes that are read of the task itself, and of each of the nearest tasks it inherits from. */
+const OWN_ENVELOPES = 32;
+const INHERITED_ENVELOPES = 8;
+const INHERITED_TASKS = 8;
+
+export async function earlierOn(
+  team: Workspace,
+  looking: Promise<Sight>,
+  envelope: Envelope,
+): Promise<EarlierLine> {
+  const { progress, released, inherited } = await readFamily(team, envelope.task);
+  const { store, name } = team;
+  const [own, ...others] = await Promise.all([
+    store.readLine(name, envelope.task, OWN_ENVELOPES + 1),
+    ...inherited
+      .slice(-INHERITED_TASKS)
+      .map((task) => store.readLine(name, task, INHERITED_ENVELOPES)),
+  ]);
+  const lines = [...others.flat(), ...(own ?? [])].map((entry) => entry.envelope);
+  const rows = before(lines, envelope);
+  const said = progress.filter((each) => each.envelope !== envelope.id);
+  if (rows.length === 0 && said.length === 0) return NO_EARLIER;
+  const visible = await visibleIn(team, await looking, { rows, progress: said });
+  return { ...visible, released };
+}
+
+/** Without the envelope itself, what was sent after it, and what it was sealed again from. */
+function before(rows: readonly EnvelopeRow[], { id, task, parents, hop }: Envelope): EnvelopeRow[] {
+  const at = rows.findIndex((row) => row.id === id);
+  const isSealedAgain = (row: EnvelopeRow): boolean =>
+    parents.includes(row.id) && row.task === task && hopOf(row) === hop;
+  return rows.filter((row, i) => (at < 0 || i < at || row.task !== task) && !isSealedAgain(row));
+}
+
+async function visibleIn(
+  team: Workspace,
+  sight: Sight,
+  {
+    rows,
+    progress,
+  }: { readonly rows: readonly EnvelopeRow[]; readonly progress: readonly LedgerProgress[] },
+): Promise<Pick<EarlierLine, "envelopes" | "progress">> {
+  const records = [
+    ...rows.map(({ memory }) => memory),
+    ...progress.flatMap(({ record }) => record ?? []),
+  ];
+  const found = await team.store.readMemories(team.name, [...new Set(records)]);
+  const seen = new Set(found.filter((row) => isSeen(row, sight)).map(({ id }) => id));
+  return {
+    envelopes: rows
+      .filter(({ memory }) => seen.has(memory))
+      .flatMap((row) => readableEnvelope(team, row) ?? [])
+      .filter(({ redacted }) => redacted === undefined),
+    progress: progress.filter(({ record }) => record === undefined || seen.has(record)),
+  };
+}

@@ -1,0 +1,36 @@
+/** What happened before an agent got a piece of work: earlier attempts, and progress on the task's ledger. */
+import { type LedgerProgress, readFamily } from "../coordination/ledger/ledger.ts";
+import { continuesLine } from "../store/parse-envelope.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { type EarlierAttempt, earlierAttempts, wasClaimedBefore } from "./earlier-attempts.ts";
+
+export interface Background {
+  /** Earlier attempts at this delivery, oldest first. */
+  readonly attempts: readonly EarlierAttempt[];
+  /** What earlier handoffs of the task reported as done, not to be redone, or blocked, oldest first. */
+  readonly progress: readonly LedgerProgress[];
+}
+
+export const NO_BACKGROUND: Background = { attempts: [], progress: [] };
+
+/** Costs nothing for a first attempt at a first handoff. */
+export async function backgroundOf(workspace: Workspace, claimed: Claimed): Promise<Background> {
+  const { delivery, envelope } = claimed;
+  const continues = continuesLine(envelope);
+  if (!wasClaimedBefore(delivery) && !continues) return NO_BACKGROUND;
+  const [attempts, progress] = await Promise.all([
+    earlierAttempts(workspace, claimed),
+    continues ? progressBefore(workspace, claimed) : [],
+  ]);
+  return { attempts, progress };
+}
+
+/** What the envelope reports itself is not repeated. */
+async function progressBefore(
+  workspace: Workspace,
+  { envelope }: Claimed,
+): Promise<readonly LedgerProgress[]> {
+  const { progress } = await readFamily(workspace, envelope.task);
+  return progress.filter((each) => each.envelope !== envelope.id);
+}
