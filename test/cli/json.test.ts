@@ -37,7 +37,7 @@ it("every command that shows data knows --json [OPS-7]", () => {
 type Printed = any;
 
 it("with --json each prints one JSON document, and nothing else [OPS-7]", {
-  timeout: 240_000,
+  timeout: 900_000,
 }, async () => {
   const folder = tempFolder();
   const store = `sqlite:${join(folder, "hub.db")}`;
