@@ -137,7 +137,10 @@ export function extending(it: SceneTest): void {
       let held: Pick<typeof last, "delivery"> = await scene.acceptOne("ben");
       for (let i = 0; i < 3; i++) held = await scene.send({ extend: scene.extending(held) });
       expect(await scene.books()).toEqual({ superseded: 3, accepted: 1 });
-      expect(await scene.store.readLine(scene.workspace, "task")).toHaveLength(7);
+      const line = await scene.store.readLine(scene.workspace, "task");
+      expect(line).toHaveLength(7);
+      expect(await scene.store.readLine(scene.workspace, "task", 3)).toEqual(line.slice(-3));
+      expect(await scene.store.readLine(scene.workspace, "task", 9)).toEqual(line);
     });
 
     it.for<[string, Handover]>([
