@@ -1,10 +1,10 @@
 /**
- * "Earlier on this task": what earlier handoffs reported, one part each, newest first, with who, when and a
- * short id. What the envelope itself says is not repeated, and what several handoffs say is there once. An
+ * "Earlier on this task": what earlier handoffs reported, one part each, the most useful and newest first,
+ * with who, when and a short id. What the envelope itself says is not repeated, and what several handoffs say is there once. An
  * earlier handoff as a whole is named in the manifest, for everything that has no part here.
  */
 import type { Envelope } from "../envelope/schema.ts";
-import type { EarlierLine } from "./earlier.ts";
+import { type EarlierLine, NO_EARLIER } from "./earlier.ts";
 import { quoted } from "./fence.ts";
 import {
   artifactText,
@@ -96,8 +96,17 @@ function itemsOf(line: EarlierLine): Item[] {
   }));
   return [...older.filter(({ id }) => !known.has(id)), ...read]
     .filter((item) => !isEnded(item, line, labels))
-    .sort((a, b) => b.at - a.at);
+    .sort((a, b) => rankOf(a) - rankOf(b) || b.at - a.at);
 }
+
+/** What keeps work from being done twice comes first, then what was decided and made, then what was asked for. */
+const RANKS: readonly (readonly List[])[] = [
+  ["doNotRedo", "done", "blocked", "released"],
+  ["history", "artifacts"],
+  ["constraints", "expects"],
+];
+
+const rankOf = ({ list }: Item): number => RANKS.findIndex((lists) => lists.includes(list));
 
 const PROGRESS: readonly List[] = ["blocked", "doNotRedo", "done"];
 
@@ -160,11 +169,7 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 /** Without what the envelope says itself; of what was said several times, the newest. */
 function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
   const said = new Set(
-    LISTS.flatMap((list) =>
-      textsIn(envelope, list, { envelopes: [], progress: [], released: [] }).map((text) =>
-        keyOf(list, text),
-      ),
-    ),
+    LISTS.flatMap((list) => textsIn(envelope, list, NO_EARLIER).map((text) => keyOf(list, text))),
   );
   return items.filter(({ list, text }) => {
     // What must hold travels with every envelope.

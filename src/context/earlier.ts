@@ -20,13 +20,23 @@ export interface EarlierLine {
   /** Oldest first; of envelopes that may be older than those. */
   readonly progress: readonly LedgerProgress[];
   readonly released: readonly LedgerRelease[];
+  /** The nearest tasks it inherits from. */
+  readonly inherited: readonly string[];
+  /** Deliveries of these envelopes that took more than one attempt. */
+  readonly retried: readonly string[];
 }
 
-export const NO_EARLIER: EarlierLine = { envelopes: [], progress: [], released: [] };
+export const NO_EARLIER: EarlierLine = {
+  envelopes: [],
+  progress: [],
+  released: [],
+  inherited: [],
+  retried: [],
+};
 
 /** Envelopes that are read of the task itself, and of each of the nearest tasks it inherits from. */
-const OWN_ENVELOPES = 32;
-const INHERITED_ENVELOPES = 8;
+const OWN_ENVELOPES = 64;
+const INHERITED_ENVELOPES = 32;
 const INHERITED_TASKS = 8;
 
 export async function earlierOn(
@@ -34,20 +44,27 @@ export async function earlierOn(
   looking: Promise<Sight>,
   envelope: Envelope,
 ): Promise<EarlierLine> {
-  const { progress, released, inherited } = await readFamily(team, envelope.task);
+  const { progress, released, inherited: above } = await readFamily(team, envelope.task);
+  const inherited = above.slice(-INHERITED_TASKS);
   const { store, name } = team;
   const [own, ...others] = await Promise.all([
     store.readLine(name, envelope.task, OWN_ENVELOPES + 1),
-    ...inherited
-      .slice(-INHERITED_TASKS)
-      .map((task) => store.readLine(name, task, INHERITED_ENVELOPES)),
+    ...inherited.map((task) => store.readLine(name, task, INHERITED_ENVELOPES)),
   ]);
-  const lines = [...others.flat(), ...(own ?? [])].map((entry) => entry.envelope);
-  const rows = before(lines, envelope);
+  const lines = [...others.flat(), ...(own ?? [])];
+  const rows = before(
+    lines.map((entry) => entry.envelope),
+    envelope,
+  );
   const said = progress.filter((each) => each.envelope !== envelope.id);
-  if (rows.length === 0 && said.length === 0) return NO_EARLIER;
+  if (rows.length === 0 && said.length === 0) return { ...NO_EARLIER, inherited };
   const visible = await visibleIn(team, await looking, { rows, progress: said });
-  return { ...visible, released };
+  const shown = new Set(visible.envelopes.map(({ id }) => id));
+  const retried = lines
+    .filter((entry) => shown.has(entry.envelope.id))
+    .flatMap(({ deliveries }) => deliveries.filter(({ fence }) => fence > 1))
+    .map(({ id }) => id);
+  return { ...visible, released, inherited, retried };
 }
 
 /** Without the envelope itself, what was sent after it, and what it was sealed again from. */

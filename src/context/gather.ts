@@ -34,6 +34,8 @@ import type { CheckedArtifact, ViewGap } from "./view.ts";
 const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;
 /** Recent records of the task, unless the sender says. */
 const RECENT = 20;
+/** Older records of the task, and of each of the nearest tasks it inherits from: named in the manifest. */
+const LISTED = 100;
 const RECALLED = 12;
 /** Of intent and next steps: more words make a question no clearer. */
 const QUESTION_LENGTH = 600;
@@ -51,6 +53,8 @@ export interface Gathered {
   readonly attempts: readonly EarlierAttempt[];
   /** What earlier handoffs reported. */
   readonly earlier: EarlierLine;
+  /** Older records of the task and of those it inherits from. */
+  readonly older: readonly Memory[];
   readonly requested: number;
   readonly resolved: number;
 }
@@ -73,7 +77,8 @@ export async function gather(
   const looking = sightOf(team);
   const referring = referred(team, envelope);
   // Searching takes longest, in a thread of its own: everything else happens meanwhile.
-  const [sight, pins, shared, named, fresh, recalled, artifacts, attempts, earlier] =
+  const lining = earlierOn(team, looking, envelope);
+  const [sight, pins, shared, named, fresh, recalled, artifacts, attempts, earlier, older] =
     await Promise.all([
       looking,
       pinned(team),
@@ -83,13 +88,15 @@ export async function gather(
       answering(team, envelope),
       checkArtifacts(workspace, envelope.artifacts),
       claimed === undefined ? [] : earlierAttempts(workspace, claimed),
-      earlierOn(team, looking, envelope),
+      lining,
+      olderRecords(team, looking, lining, envelope.task),
     ]);
   const { requested, resolved, gaps } = named;
   const missing = new Set(gaps.map(({ id }) => id));
   const all = distinct([...pins, ...shared, ...named.candidates, ...fresh, ...recalled]).filter(
     ({ memory }) => !missing.has(memory.id),
   );
+  const considered = new Set(all.map(({ memory }) => memory.id));
   const told = new Set(all.map(({ insteadOf }) => insteadOf));
   const stale = named.candidates.flatMap(({ insteadOf }) => insteadOf ?? []);
   return {
@@ -99,6 +106,7 @@ export async function gather(
     artifacts,
     attempts,
     earlier,
+    older: older.filter(({ id }) => !considered.has(id) && !missing.has(id)),
     requested,
     resolved,
   };
@@ -168,6 +176,43 @@ async function surroundings(
     around(team, sight, task, recent),
   ]);
   return freshest(team, sight, [...near, ...found]);
+}
+
+/** What the task and those it inherits from have besides: too much to weigh, and not to be lost. */
+async function olderRecords(
+  team: Workspace,
+  looking: Promise<Sight>,
+  lining: Promise<EarlierLine>,
+  task: string,
+): Promise<Memory[]> {
+  const [sight, { inherited }] = await Promise.all([looking, lining]);
+  const found = await Promise.all(
+    [task, ...inherited].map((each) => newestOf(team, sight, each, LISTED)),
+  );
+  return found.flat();
+}
+
+/** So many pages are read: records that only move work or show it may come between. */
+const MOST_PAGES = 5;
+
+/** The newest records of a task that say something. */
+async function newestOf(
+  { store, name: workspace }: Workspace,
+  sight: Sight,
+  task: string,
+  most: number,
+): Promise<Memory[]> {
+  const found: Memory[] = [];
+  let before: string | undefined;
+  for (let page = 0; page < MOST_PAGES && found.length < most; page++) {
+    const cursor = before === undefined ? {} : { before };
+    const look = { workspace, sight, filter: { task }, limit: most, ...cursor };
+    const rows = await store.recentMemories(look);
+    found.push(...rows.map(memoryOf).filter(saysSomething));
+    if (rows.length < most) break;
+    before = rows.at(-1)?.id;
+  }
+  return found.slice(0, most);
 }
 
 /** The newest records of the task. */

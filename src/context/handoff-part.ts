@@ -14,7 +14,7 @@ import type { Workspace } from "../store/workspace.ts";
 
 const PART = /^(env_[^#]+)(?:#(\w+)(?:\[(\d+)(?:-(\d+))?\])?)?$/;
 
-const ATTEMPT = /^(dlv_[^#]+)#attempts(?:\[(\d+)\])?$/;
+const ATTEMPT = /^(dlv_[^#]+)#attempts(?:\[(\d+)(?:-(\d+))?\])?$/;
 
 /** Whether an id names an envelope, a part of one, or an attempt at a delivery. */
 export const isHandoffPart = (id: unknown): id is string =>
@@ -31,11 +31,11 @@ export function handoffPart(workspace: Workspace, id: string): Promise<HandoffPa
 }
 
 async function attemptPart(workspace: Workspace, id: string): Promise<HandoffPart> {
-  const [, delivery = "", at] = ATTEMPT.exec(id) ?? [];
+  const [, delivery = "", from, to = from] = ATTEMPT.exec(id) ?? [];
   const claimed = await workspace.store.findDelivery(workspace.name, deliveryId(delivery));
   if (claimed === undefined) throw unknownDelivery(delivery);
   const attempts = await earlierAttempts(workspace, claimed);
-  const value = at === undefined ? attempts : attempts[Number(at)];
+  const value = itemsAt(attempts, { from, to });
   if (value === undefined) throw unknownAttempt(id, attempts.length);
   return { memory: claimed.envelope.memory, value };
 }
@@ -62,7 +62,12 @@ function valueIn(envelope: Envelope, field: string, { from, to }: Range): unknow
   const value = field === "details" ? detailsOf(envelope) : fieldOf(envelope, field);
   if (from === undefined) return value;
   const items = field === "failure" ? failureItems(envelope) : value;
-  if (!Array.isArray(items)) return undefined;
+  return Array.isArray(items) ? itemsAt(items, { from, to }) : undefined;
+}
+
+/** All of a list, one item, or a run of them; undefined where there is none. */
+function itemsAt(items: readonly unknown[], { from, to }: Range): unknown {
+  if (from === undefined) return items;
   const part = items.slice(Number(from), Number(to) + 1);
   if (part.length === 0) return undefined;
   return from === to ? part[0] : part;

@@ -41,6 +41,7 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
       ...gathered.candidates.map(({ memory }) => memory.id),
       ...gathered.gaps.map(({ id }) => id),
       ...gathered.replaced,
+      ...gathered.older.map(({ id }) => id),
     ]),
   };
   const { envelope } = pricing;
@@ -53,6 +54,11 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
   const pieces = [
     ...priced.map((part) => partPiece(part, pricing)),
     ...earlier.slice(MOST_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
+    ...gathered.older.map(({ id, content }) => ({
+      ...listedPiece(id, content.length, "limit"),
+      section: "recent" as const,
+    })),
+    ...gathered.earlier.retried.map((id) => listedPiece(`${id}#attempts`, 0, "earlier")),
     ...gathered.earlier.envelopes.map((each) =>
       listedPiece(each.id, canonicalLength(each), "earlier"),
     ),

@@ -176,8 +176,20 @@ export function randomGathered(random: Random): Gathered {
     envelopes: times(random, 3, () => randomEnvelope(random)),
     progress: [],
     released: [],
+    inherited: [],
+    retried: [],
   };
-  return { candidates, gaps, replaced, artifacts: [], attempts, earlier, requested, resolved };
+  return {
+    candidates,
+    gaps,
+    replaced,
+    artifacts: [],
+    attempts,
+    earlier,
+    older: [],
+    requested,
+    resolved,
+  };
 }
 
 export const randomProfile = (random: Random) =>
