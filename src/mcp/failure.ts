@@ -10,13 +10,18 @@ import { argumentPath } from "./spelling.ts";
 type Details = Readonly<Record<string, unknown>>;
 
 /** Hints that name tools and their arguments; undefined where the library's own hint says it well. */
-const HINTS: Partial<Record<ErrorCode, (details: Details) => string | undefined>> = {
+const HINTS: Partial<
+  Record<ErrorCode, (details: Details, error: BatonError) => string | undefined>
+> = {
+  agent_disabled: () => OTHER_RECEIVER,
   already_known: () =>
     'Read what is known; go on from it with related: [{ kind: "continues-from", to: … }] (or "supersedes", "corrects"), or write it anyway with if_known: "ignore".',
   budget_too_small: ({ atLeast }) => `Ask again with max_tokens: ${atLeast}.`,
   cancelled: () => "Stop working on it. Call catch_up for what waits now.",
-  circuit_open: () => "Hand it to another receiver (agents lists them), or retry later.",
-  inbox_full: () => "Hand it to another receiver (agents lists them), or retry later.",
+  channel_closed: () => OTHER_RECEIVER,
+  channel_paused: () => OTHER_RECEIVER,
+  circuit_open: () => OTHER_RECEIVER,
+  inbox_full: () => OTHER_RECEIVER,
   lease_lost: () =>
     "Stop working on it: it is not yours any more. Notes are still kept. Call catch_up for what waits now.",
   limit_exceeded: ({ limit, actual }) =>
@@ -25,20 +30,25 @@ const HINTS: Partial<Record<ErrorCode, (details: Details) => string | undefined>
     'Pass to: an agent\'s name, "role:<role>" or "channel:<channel>". agents lists them.',
   not_open: ({ envelope, delivery }) =>
     envelope === undefined ? `Read ${delivery ?? "it"} to see where it stands.` : undefined,
+  not_permitted: (_, { hint }) => hint.replace("; hub.releasers() names the roles", ""),
   receipt_required: ({ constraints }) =>
     `Accept it with receipt: { goal, first_step, constraints: ${JSON.stringify(constraints ?? [])} }: goal and first step in your own words.`,
   unknown_agent: ({ near }) => receiverHint(near),
+  unknown_branch: ({ near }) =>
+    isEmpty(near) ? "Leave branch out: no tool begins a branch." : undefined,
   unknown_channel: ({ near }) => receiverHint(near),
   unknown_delivery: () => "Use a handoff's id (dlv_…) as a tool gave it.",
   unknown_memory: () => "Use a memory's id (mem_…) as a tool gave it, or find it with recall.",
   unknown_role: ({ near }) => receiverHint(near),
 };
 
+const OTHER_RECEIVER = "Hand it to another receiver (agents lists them), or retry later.";
+
+const isEmpty = (near: unknown): boolean => !Array.isArray(near) || near.length === 0;
+
 /** Where a name is close to a known one, the library's hint names it. */
 const receiverHint = (near: unknown): string | undefined =>
-  Array.isArray(near) && near.length > 0
-    ? undefined
-    : "Call agents for the agents, roles and channels there are.";
+  isEmpty(near) ? "Call agents for the agents, roles and channels there are." : undefined;
 
 /** Errors whose words may be taken from what others stored: they are shown as data. */
 const QUOTING: readonly ErrorCode[] = [
@@ -75,7 +85,7 @@ export function toolErrorOf(error: BatonError): ToolError {
     const spelt = withArgumentNames(text, error);
     return isQuoting ? fenced(spelt) : spelt;
   };
-  const hint = HINTS[code]?.(error.details) ?? shown(error.hint);
+  const hint = HINTS[code]?.(error.details, error) ?? shown(error.hint);
   return { code, message: shown(error.message), path: argumentPath(error.path), hint, retryable };
 }
 

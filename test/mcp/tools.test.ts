@@ -169,6 +169,35 @@ describe("what is refused", () => {
     expect(await contents(hub)).toEqual(before);
   });
 
+  it("is answered with a hint that names tools, not functions of the library", async () => {
+    const { hub, ada, ben } = await team();
+    await hub.agent("off", { role: "retired", status: "disabled" });
+    await hub.channel("old", "closed");
+    await hub.channel("quiet", "paused");
+    await hub.channel("empty");
+    const decisions = [{ question: "Which cache?", owner: "ada" }];
+    const { handoff } = await call(ada, "hand_off", { to: "ben", intent: "x", decisions });
+    const { envelope } = await hub.delivery(`${handoff}`);
+    const { handle } = await call(ben, "accept");
+    const releases = [{ id: envelope.decisions[0]?.id, reason: "Mine" }];
+    const wrong: [Client, string, object][] = [
+      [ada, "unknown_agent", { to: "zzz", intent: "x" }],
+      [ada, "unknown_role", { to: "role:zzz", intent: "x" }],
+      [ada, "unknown_channel", { to: "channel:zzz", intent: "x" }],
+      [ada, "unknown_channel", { to: "channel:empty", intent: "x" }],
+      [ada, "channel_closed", { to: "channel:old", intent: "x" }],
+      [ada, "channel_paused", { to: "channel:quiet", intent: "x" }],
+      [ada, "agent_disabled", { to: "off", intent: "x" }],
+      [ada, "unknown_branch", { to: "ben", intent: "x", branch: "zzz" }],
+      [ada, "no_route", { intent: "x" }],
+      [ben, "not_permitted", { handle, to: "ada", releases }],
+    ];
+    for (const [client, code, args] of wrong) {
+      const { hint, ...error } = await refused(client, "hand_off", args);
+      expect([error.code, hint]).toEqual([code, expect.not.stringMatching(/(hub|agent)\./)]);
+    }
+  });
+
   it("an unknown tool is the protocol's error, and the connection goes on", async () => {
     const { ada } = await team();
     await expect(ada.callTool({ name: "forget" })).rejects.toMatchObject({ code: -32602 });
