@@ -15,6 +15,7 @@ export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/DELIVERY.md": () => withTables(read("docs/DELIVERY.md")),
   "docs/ERRORS.md": renderErrorReference,
   "docs/LINT.md": () => withTables(read("docs/LINT.md")),
+  "docs/MCP.md": () => withTables(read("docs/MCP.md")),
   "docs/OPERATIONS.md": () => withTables(read("docs/OPERATIONS.md")),
   "docs/PROTOCOL.md": () => withTables(read("docs/PROTOCOL.md")),
   "docs/SQL.md": () => withTables(read("docs/SQL.md")),

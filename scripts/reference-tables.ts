@@ -5,10 +5,13 @@
 import { COMMANDS } from "../src/cli/commands.ts";
 import { wordsOf } from "../src/cli/parse.ts";
 import { RULES } from "../src/context/lint/rules.ts";
+import { exactly } from "../src/context/tokens.ts";
 import { TRANSITIONS, type Transition } from "../src/delivery/transitions.ts";
 import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
 import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
 import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/limits.ts";
+import { listedSchema, type Tool } from "../src/mcp/tool.ts";
+import { TOOLS } from "../src/mcp/tools/tools.ts";
 import { VIEWS } from "../src/store/sql/views.ts";
 
 const TABLES: Readonly<Record<string, () => string>> = {
@@ -18,6 +21,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   "default limits": () => limits(DEFAULT_LIMITS, DEFAULT_MEANINGS),
   commands,
   "lint rules": lintRules,
+  "mcp tools": mcpTools,
   "sql views": sqlViews,
 };
 
@@ -45,6 +49,29 @@ function sqlViews(): string {
       return `### ${name}\n\n${meaning}.\n\n${rows(["column", "type", ""], body)}`;
     })
     .join("\n\n");
+}
+
+const { count } = await exactly("o200k_base");
+
+/** Each tool with its arguments, and what the list costs every session of a model. */
+function mcpTools(): string {
+  const body = TOOLS.map(({ name, description, input }) => {
+    const [first = ""] = /^[^.]+\./.exec(description) ?? [];
+    const fields = Object.entries(input.shape).map(([field, schema]) =>
+      schema.safeParse(undefined).success ? `${field}?` : `**${field}**`,
+    );
+    return [`\`${name}\``, first, fields.join(", ")];
+  });
+  const tokens = TOOLS.map(tokensOf).reduce((sum, each) => sum + each, 0);
+  const about = (Math.round(tokens / 100) * 100).toLocaleString("en");
+  const size = `The list takes about ${about} tokens of a model's context (names, descriptions and arguments; o200k).`;
+  return `${rows(["tool", "what it does", "arguments"], body)}\n\n${size}`;
+}
+
+function tokensOf({ name, description, input }: Tool): number {
+  const { jsonSchema } = listedSchema(input)["~standard"];
+  const inputSchema = jsonSchema.input({ target: "draft-2020-12" });
+  return count(JSON.stringify({ name, description, inputSchema }));
 }
 
 function rows(head: readonly string[], body: readonly (readonly string[])[]): string {

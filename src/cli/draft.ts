@@ -1,6 +1,16 @@
 /** The options that describe a handoff, and the draft they come to. */
-import type { Draft, Level, PolicyInput, Priority, Strategy } from "../envelope/schema.ts";
+import type { Draft, PolicyInput, Priority, Strategy } from "../envelope/schema.ts";
 import type { OptionSpecs, OptionValues } from "./command.ts";
+import {
+  artifactOf,
+  blockedOf,
+  constraintOf,
+  decisionOf,
+  expectedOf,
+  historyOf,
+  referenceOf,
+  releaseOf,
+} from "./draft-forms.ts";
 import { given } from "./given.ts";
 import { mistake } from "./mistake.ts";
 
@@ -11,13 +21,6 @@ export const STRATEGIES = [
   "priority",
   "lazy",
 ] as const satisfies readonly Strategy[];
-export const LEVELS = [
-  "reference",
-  "summary",
-  "detail",
-  "full",
-] as const satisfies readonly Level[];
-const LEVEL = /^(must|should|may):\s*(?=\S)/;
 
 /** What a handoff says. */
 export const CONTENT_OPTIONS = {
@@ -32,13 +35,34 @@ export const CONTENT_OPTIONS = {
 
 export const DRAFT_OPTIONS = {
   task: { type: "text", value: "<task>", help: "what the line is about; else a new one" },
+  run: { type: "text", value: "<name>", help: "the run it belongs to" },
   ...CONTENT_OPTIONS,
+  blocked: {
+    type: "texts",
+    value: "<what>",
+    help: 'a blocker; with what it waits for, "The release=Legal approval"',
+  },
+  decision: {
+    type: "texts",
+    value: "<question>",
+    help: 'an open question; with its options, "Which cache?=memory; redis"',
+  },
+  history: {
+    type: "texts",
+    value: "<agent:did>",
+    help: 'what an agent did; with why, "planner:Split the module=It was too long"',
+  },
   ref: {
     type: "texts",
     value: "<memory>",
     help: "a memory it builds on: mem_…, with @full for how much of it, ? if it may be missing, =… to sum it up",
   },
   file: { type: "texts", value: "<path>", help: "a file it is about, by what is in it now" },
+  artifact: {
+    type: "texts",
+    value: "<kind:path>",
+    help: "something outside of it: pr:42, url:https://…",
+  },
   expect: {
     type: "texts",
     value: "<name:type>",
@@ -74,6 +98,11 @@ export const DRAFT_OPTIONS = {
     value: "<id=reason>",
     help: "takes a constraint or an open decision off the line",
   },
+  metadata: {
+    type: "json",
+    value: "<json>",
+    help: "about the handoff itself: an object (confidence, model, …), or @<file>",
+  },
   key: { type: "text", value: "<key>", help: "the same key again is the same handoff" },
   draft: {
     type: "json",
@@ -100,7 +129,8 @@ export function contentOf(options: OptionValues<typeof CONTENT_OPTIONS>): Conten
 
 /** Without the receiver and the intent. */
 export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Draft> {
-  const { task, ref, expect, action, receipt, priority, delay, key, draft, branch } = options;
+  const { task, run, ref, expect, action, receipt, priority, delay, key, draft, branch } = options;
+  const { blocked, decision, history, artifact, metadata } = options;
   const { budget, strategy, recent, release } = options;
   const policy = policyOf(options);
   return {
@@ -108,8 +138,14 @@ export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Dr
     ...contentOf(options),
     ...given({
       task,
+      run,
       action,
       key,
+      blocked: blocked?.map(blockedOf),
+      decisions: decision?.map(decisionOf),
+      history: history?.map(historyOf),
+      artifacts: artifact?.map(artifactOf),
+      metadata: metadata as Draft["metadata"], // The library refuses what is not an object.
       refs: ref?.map(referenceOf),
       expects: expect?.map(expectedOf),
       touches: options.touches?.slice(),
@@ -137,62 +173,6 @@ function policyOf(options: OptionValues<typeof DRAFT_OPTIONS>): PolicyInput | un
     remindMs: options.remind,
   });
   return Object.keys(policy).length === 0 ? undefined : policy;
-}
-
-/** `should: stay small` */
-function constraintOf(text: string): NonNullable<Draft["constraints"]>[number] {
-  const level = LEVEL.exec(text)?.[1];
-  if (level === undefined) return text;
-  return { level: level as "must" | "should" | "may", rule: text.replace(LEVEL, "") };
-}
-
-/** `mem_…@summary?=Why we chose REST` */
-function referenceOf(text: string): NonNullable<Draft["refs"]>[number] {
-  const [, id, level, optional, summary] =
-    /^([^@?=\s]+)(?:@([a-z]+))?(\?)?(?:=(.+))?$/s.exec(text) ?? [];
-  const known = LEVELS.find((each) => each === level);
-  if (id === undefined || (level !== undefined && known === undefined)) {
-    throw mistake(
-      "--ref",
-      `--ref is "${text}", which names no memory.`,
-      `Write mem_…, mem_…@${LEVELS.join("|")} for how much of it, mem_…? if it may be missing, mem_…=<summary>.`,
-    );
-  }
-  if (level === undefined && optional === undefined && summary === undefined) return id;
-  return {
-    id,
-    ...given({
-      level: known,
-      optional: optional === undefined ? undefined : (true as const),
-      summary,
-    }),
-  };
-}
-
-/** `con-1a2b3c=The client no longer asks for it` */
-function releaseOf(text: string): NonNullable<Draft["releases"]>[number] {
-  const at = text.indexOf("=");
-  const reason = text.slice(at + 1).trim();
-  if (at > 0 && reason !== "") return { id: text.slice(0, at).trim(), reason };
-  throw mistake(
-    "--release",
-    `--release is "${text}", which gives no reason.`,
-    'Write --release <id>="<reason>", with an id of baton ledger <task>.',
-  );
-}
-
-/** `verdict:approval`, `patch:diff=All tests pass; it is small` */
-function expectedOf(text: string): NonNullable<Draft["expects"]>[number] {
-  const [, name, type, criteria] = /^([^=]+):([^:\s=]+)(?:=(.*))?$/s.exec(text) ?? [];
-  if (name !== undefined && type !== undefined) {
-    const good = criteria?.split(";").map((each) => each.trim());
-    return { name: name.trim(), type, ...given({ criteria: good?.filter((each) => each !== "") }) };
-  }
-  throw mistake(
-    "--expect",
-    `--expect is "${text}", which names no type.`,
-    "Write <name>:<type>, as in report:text, patch:diff or verdict:approval; criteria after =.",
-  );
 }
 
 function requireObject(draft: unknown): object {

@@ -30,6 +30,7 @@ export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
     );
   }
   sayField("do not redo", envelope.doNotRedo);
+  sayField("blocked", envelope.blocked.map(blockedOf));
   sayField(
     "undecided",
     envelope.decisions.map(({ question }) => question),
@@ -43,6 +44,7 @@ export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
     (envelope.flags ?? []).map(({ about, path, why }) => `${about}, ${path}: ${why}`),
   );
   sayField("touches", envelope.touches ?? []);
+  sayField("artifacts", envelope.artifacts.map(artifactOf));
   sayField("asks for", envelope.expects.map(expectedOf));
   sayField("payload", payload ? [`${payload.type}: ${JSON.stringify(payload.data)}`] : []);
   sayField("history", envelope.history.map(historyOf));
@@ -63,6 +65,12 @@ const reconstructionOf = ({ notes, holder, attempt }: NonNullable<Envelope["reco
 export function expectedOf({ name, type, criteria }: Envelope["expects"][number]): string {
   return `${name} (${type})${criteria.length === 0 ? "" : `: ${criteria.join("; ")}`}`;
 }
+
+const blockedOf = ({ what, on }: Envelope["blocked"][number]): string =>
+  on === undefined ? what : `${what}, waits for ${on}`;
+
+const artifactOf = ({ kind, path, note }: Envelope["artifacts"][number]): string =>
+  note === undefined ? `${kind} ${path}` : `${kind} ${path}: ${note}`;
 
 function historyOf({ agent, did, decided, why }: Envelope["history"][number]): string {
   return [`${agent} ${did}`, decided, why && `because ${why}`].filter(Boolean).join("; ");

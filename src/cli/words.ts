@@ -51,6 +51,7 @@ export const WORDS: Readonly<Record<string, Load>> = {
   remember: async () => [(await import("./commands/remember.ts")).remember],
   pin: async () => [(await import("./commands/pin.ts")).pin],
   branch: async () => (await import("./commands/branch.ts")).branch,
+  relations: async () => [(await import("./commands/relations.ts")).relations],
   impact: async () => [(await import("./commands/impact.ts")).impact],
   quarantine: async () => [(await import("./commands/quarantine.ts")).quarantine],
   catchup: async () => [(await import("./commands/catchup.ts")).catchup],

@@ -31,7 +31,7 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
     case "invalid_type":
       return issue.message.endsWith("received undefined")
         ? say("required", `Add "${path}" (${issue.expected}).`, "is missing")
-        : say("type", `Write ${article(issue.expected)}.`);
+        : say("type", `Write ${article(nounOf(issue.expected))}.`);
     case "unrecognized_keys":
       return issue.keys.map((key) => {
         const place = formatPath([...issue.path, key]);
@@ -87,6 +87,9 @@ function closestBranch(
 
 const unit = (origin: string): string =>
   origin === "string" ? "length" : origin === "array" ? "items" : "value";
+
+/** The validator's own word for an object with keys of any name is "record". */
+const nounOf = (expected: string): string => (expected === "record" ? "object" : expected);
 
 const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
 

@@ -1,6 +1,6 @@
 /**
- * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, and
- * every handoff and memory by its id. Reading never consumes.
+ * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, the
+ * receivers, and every handoff and memory by its id. Reading never consumes.
  */
 import {
   type McpServer,
@@ -12,6 +12,7 @@ import {
 import { quoted } from "../context/fence.ts";
 import { type BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
 import { toolErrorOf } from "./failure.ts";
+import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";
 import { memoryText, waitingText } from "./text.ts";
 import type { Connection } from "./tool.ts";
@@ -19,6 +20,8 @@ import type { Connection } from "./tool.ts";
 const TEXT = "text/markdown";
 /** Of what waits, so many are listed. */
 const MOST_WAITING = 100;
+/** So many receivers are listed. */
+const MOST_RECEIVERS = 200;
 /** How many records are looked through for an id that is being typed. */
 const MOST_RECENT = 100;
 /** Room for the shared context, in tokens. */
@@ -52,6 +55,17 @@ export function registerResources(server: McpServer, connection: Connection): vo
         const { text } = await agent.context.read({ tokens: CONTEXT_TOKENS });
         return text === "" ? "The team has not agreed on anything yet." : text;
       }),
+  );
+
+  server.registerResource(
+    "agents",
+    "baton://agents",
+    {
+      title: "Receivers",
+      description: "Who can receive a handoff: roles, channels and agents, each with its address.",
+      mimeType: TEXT,
+    },
+    (uri) => reading(uri, () => receiversText(connection)),
   );
 
   server.registerResource(
@@ -103,6 +117,13 @@ async function inboxText({ agent }: Connection): Promise<string> {
   if (open.length === 0) return "Nothing waits for you.";
   const more = open.length === MOST_WAITING ? ["(There may be more: accept some first.)"] : [];
   return [...open.map(waitingText), ...more].join("\n");
+}
+
+async function receiversText(connection: Connection): Promise<string> {
+  const receivers = await receiversOf(connection);
+  const left = receivers.length - MOST_RECEIVERS;
+  const more = left > 0 ? [`(${left} more: page through them with the tool agents.)`] : [];
+  return [...receivers.slice(0, MOST_RECEIVERS).map(({ text }) => text), ...more].join("\n");
 }
 
 async function openHandoffs({ agent }: Connection) {

@@ -59,7 +59,7 @@ export function registerTool(server: McpServer, connection: Connection, each: To
   const described = { title, description, annotations };
   server.registerTool(
     name,
-    { ...described, inputSchema: advertised(input), outputSchema: output },
+    { ...described, inputSchema: listedSchema(input), outputSchema: output },
     async (args, { mcpReq }): Promise<CallToolResult> => {
       try {
         const result = await each.run(args, connection, mcpReq.signal);
@@ -75,10 +75,28 @@ export function registerTool(server: McpServer, connection: Connection, each: To
   );
 }
 
-/** The schema as it is listed, which lets everything through: `run` looks at it. */
-function advertised(schema: z.ZodObject): StandardSchemaWithJSON {
+/** The schema as it is listed. It accepts everything: `run` checks the arguments. */
+export function listedSchema(schema: z.ZodObject): StandardSchemaWithJSON {
   const standard = schema["~standard"] as StandardSchemaWithJSON["~standard"];
-  return { "~standard": { ...standard, validate: (value) => ({ value }) } };
+  const { jsonSchema } = standard;
+  return {
+    "~standard": {
+      ...standard,
+      validate: (value) => ({ value }),
+      jsonSchema: { ...jsonSchema, input: (options) => brief(jsonSchema.input(options)) },
+    },
+  };
+}
+
+/** Without limits that hold for every text and number: in each session the list is read by a model. */
+function brief(schema: Record<string, unknown>): Record<string, unknown> {
+  const isImplied = (key: string, value: unknown): boolean =>
+    (key === "minLength" && value === 1) ||
+    (key === "maximum" && value === Number.MAX_SAFE_INTEGER);
+  const text = JSON.stringify(schema, (key, value: unknown) =>
+    isImplied(key, value) ? undefined : value,
+  );
+  return JSON.parse(text) as Record<string, unknown>;
 }
 
 // What several tools take and give. ------------------------------------------------------------------

@@ -83,6 +83,7 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
   await baton("recall", "cache");
   await baton("embed");
   await baton("pin", memory, "--as", "ada");
+  await baton("relations", memory, "--as", "ada");
   await baton("impact", memory);
   await baton("quarantine", "--list");
   await baton("sql", "select 1 as one");

@@ -154,7 +154,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     ],
     [
       ["quarantine", "--from-agent", "eve", "--since", "soon", "--as", "ada", "--reason", "x"],
-      "which is no time",
+      "which is not a time",
     ],
     [["quarantine", "mem_x", "--as", "ada", "--reason", "x"], "ids[0]"],
   ])("%j is refused with a hint, and changes nothing [MEM-16]", async ([words, message]) => {

@@ -130,7 +130,12 @@ describe.each(CASES)(
 
       const { resources } = await ben.listResources();
       const uris = resources.map(({ uri }) => uri);
-      expect(uris).toEqual(["baton://inbox", "baton://context", `baton://handoff/${handoff}`]);
+      expect(uris).toEqual([
+        "baton://inbox",
+        "baton://context",
+        "baton://agents",
+        `baton://handoff/${handoff}`,
+      ]);
       expect(resources.at(-1)).toMatchObject({ title: "«ci», from ada" });
       const { resourceTemplates } = await ben.listResourceTemplates();
       const { prompts } = await ben.listPrompts();
@@ -148,6 +153,9 @@ describe.each(CASES)(
       expect(await textOf("baton://inbox")).toContain(`${handoff} «ci» from ada`);
       expect(await textOf(`baton://handoff/${handoff}`)).toContain('"intent": "Cut it"');
       expect(await textOf(`baton://memory/${id}`)).toContain("«The build takes a minute.»");
+      expect(await textOf("baton://agents")).toMatch(
+        /«role:agent», active.*\n- ada, .*\n- ben, you/s,
+      );
       expect(await textOf("baton://context")).toMatch(/not agreed on anything/);
       await expect(textOf(`baton://memory/${`${id}`.replace(/.$/, "_")}`)).rejects.toMatchObject({
         code: -32602,

@@ -58,12 +58,14 @@ const CASES = Object.entries(SERVERS).flatMap(([transport, serve]) =>
 );
 
 describe.each(CASES)("the inspector over $transport, $era era", ({ era, serve }) => {
-  it("finds nothing to say about the tools, and calls one [OPS-7]", async () => {
+  it("finds no fault with the tools, calls one, and shows why a call is refused [OPS-7]", async () => {
     const { options, server } = await serve();
     const how = [...options, "--protocol-era", era];
-    const [listed, called] = await Promise.all([
+    const unknown = ["--tool-name", "accept", "--tool-arg", "handoff=dlv_nonsense"];
+    const [listed, called, refused] = await Promise.all([
       inspect([...how, "--method", "tools/list", "--strict"], server),
       inspect([...how, "--method", "tools/call", "--tool-name", "catch_up"], server),
+      inspect([...how, "--method", "tools/call", ...unknown], server),
     ]);
     expect(listed).toMatchObject({ code: 0 });
     expect(listed.stderr).not.toMatch(/[1-9]\d* (?:errors?|warnings?)|Warning: tool|Error: tool/);
@@ -72,5 +74,8 @@ describe.each(CASES)("the inspector over $transport, $era era", ({ era, serve })
 
     expect(called).toMatchObject({ code: 0 });
     expect(called.stdout).toContain('"agent":"ada"');
+
+    expect(refused.stdout).toContain("(invalid_input)");
+    expect(refused.stdout).toContain("What to do: ");
   }, 240_000);
 });

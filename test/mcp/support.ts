@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished } from "vitest";
+import { ERROR_KEY } from "../../src/mcp/failure.ts";
 import { BATON } from "../support/build/place.ts";
 import { AGENT } from "./listen.ts";
 
@@ -87,7 +88,8 @@ export interface Refusal {
 export async function refused(client: Client, name: string, args: object): Promise<Refusal> {
   const result = await client.callTool({ name, arguments: { ...args } });
   expect(result.isError, JSON.stringify(result.structuredContent)).toBe(true);
+  expect(result).not.toHaveProperty("structuredContent");
   const [content] = result.content;
   const text = content?.type === "text" ? content.text : "";
-  return { ...(result.structuredContent as Omit<Refusal, "text">), text };
+  return { ...(result._meta?.[ERROR_KEY] as Omit<Refusal, "text">), text };
 }

@@ -37,11 +37,12 @@ function fieldsOf(schema: Schema, path: string): [string, Schema][] {
 }
 
 describe("the list of tools", () => {
-  it("is what is promised, nine at most, in one spelling [OPS-7]", () => {
+  it("holds these ten tools [OPS-7]", () => {
     const names = TOOLS.map(({ name }) => name);
     expect(names.toSorted()).toEqual(
       [
         "accept",
+        "agents",
         "answer",
         "catch_up",
         "hand_off",
@@ -60,7 +61,7 @@ describe("the list of tools", () => {
     for (const { name, description, annotations, inputSchema, outputSchema } of tools) {
       expect(description, name).toMatch(/\w+ \w+ \w+/);
       expect(annotations).toEqual({
-        readOnlyHint: ["catch_up", "recall", "read", "wait"].includes(name),
+        readOnlyHint: ["agents", "catch_up", "recall", "read", "wait"].includes(name),
         destructiveHint: false,
         idempotentHint: expect.any(Boolean),
         openWorldHint: false,
@@ -118,6 +119,28 @@ describe("what is refused", () => {
         "invalid_input",
         "constraints[0].rule",
       ],
+      [
+        ada,
+        "hand_off",
+        { to: "ben", intent: "x", expects: [{ name: "p", type: "diff", max_length: 0.5 }] },
+        "invalid_input",
+        "expects[0].max_length",
+      ],
+      [
+        ada,
+        "hand_off",
+        { to: "ben", intent: "x", do_not_redo: ["x".repeat(2_001)] },
+        "invalid_envelope",
+        "do_not_redo[0]",
+      ],
+      [
+        ada,
+        "hand_off",
+        { to: "ben", intent: "x", policy: { accept_ms: 2 ** 50 } },
+        "invalid_envelope",
+        "policy.accept_ms",
+      ],
+      [ada, "agents", { cursor: "?" }, "invalid_input", "cursor"],
       [ada, "accept", { handoff: "dlv_nonsense" }, "invalid_input", "handoff"],
       [ada, "update", { handle, action: "complete" }, "lease_lost", "handle"],
       [ben, "update", { handle, action: "dance" }, "invalid_input", "action"],
@@ -137,11 +160,42 @@ describe("what is refused", () => {
       expect(retryable).toBe(false);
       expect(text).toContain(code);
       expect(text).toContain(hint);
+      expect(text).toContain(path);
+      expect(text).not.toMatch(/doNotRedo|acceptMs|maxLength/);
     }
     expect(told.map(({ tool, args, code, path }) => [tool, args, code, path])).toEqual(
       wrong.map(([, tool, args, code, path]) => [tool, args, code, path]),
     );
     expect(await contents(hub)).toEqual(before);
+  });
+
+  it("is answered with a hint that names tools, not functions of the library", async () => {
+    const { hub, ada, ben } = await team();
+    await hub.agent("off", { role: "retired", status: "disabled" });
+    await hub.channel("old", "closed");
+    await hub.channel("quiet", "paused");
+    await hub.channel("empty");
+    const decisions = [{ question: "Which cache?", owner: "ada" }];
+    const { handoff } = await call(ada, "hand_off", { to: "ben", intent: "x", decisions });
+    const { envelope } = await hub.delivery(`${handoff}`);
+    const { handle } = await call(ben, "accept");
+    const releases = [{ id: envelope.decisions[0]?.id, reason: "Mine" }];
+    const wrong: [Client, string, object][] = [
+      [ada, "unknown_agent", { to: "zzz", intent: "x" }],
+      [ada, "unknown_role", { to: "role:zzz", intent: "x" }],
+      [ada, "unknown_channel", { to: "channel:zzz", intent: "x" }],
+      [ada, "unknown_channel", { to: "channel:empty", intent: "x" }],
+      [ada, "channel_closed", { to: "channel:old", intent: "x" }],
+      [ada, "channel_paused", { to: "channel:quiet", intent: "x" }],
+      [ada, "agent_disabled", { to: "off", intent: "x" }],
+      [ada, "unknown_branch", { to: "ben", intent: "x", branch: "zzz" }],
+      [ada, "no_route", { intent: "x" }],
+      [ben, "not_permitted", { handle, to: "ada", releases }],
+    ];
+    for (const [client, code, args] of wrong) {
+      const { hint, ...error } = await refused(client, "hand_off", args);
+      expect([error.code, hint]).toEqual([code, expect.not.stringMatching(/(hub|agent)\./)]);
+    }
   });
 
   it("an unknown tool is the protocol's error, and the connection goes on", async () => {

@@ -6,7 +6,7 @@ import { dim, oneLine, say, sayJson, table } from "../terminal.ts";
 
 export const agents = command({
   name: "agents",
-  summary: "who is registered, with roles, aliases, models and windows",
+  summary: "List registered agents with roles, aliases, models and windows",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 

@@ -10,13 +10,13 @@ import { LEASE_OPTION, openForWork } from "../work.ts";
 
 export const handoffSend = command({
   name: "handoff send",
-  summary: "hands a task over; once it is shown, it is stored for good",
+  summary: "Hand a task to another agent; stored once the command returns",
   args: [{ name: "intent", help: "what the user wants, in quotes", optional: true }],
   options: {
     ...SENDING_OPTIONS,
     preview: {
       type: "flag",
-      help: "sends nothing: shows what the receiver would see, what stays out, and what could be better",
+      help: "send nothing; show what the receiver would see, what stays out, and what could be better",
     },
     ...LEASE_OPTION,
     ...STORE_OPTIONS,

@@ -3,24 +3,27 @@ import { ERROR_CODES } from "../../errors.ts";
 import { command } from "../command.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
+import { MEMORY_OPTIONS, memoryInputOf } from "../memory-options.ts";
 import { sayRedacted } from "../redacted.ts";
 import { bad, dim, say, sayJson } from "../terminal.ts";
 import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../work.ts";
 
 export const note = command({
   name: "note",
-  summary: "writes down a step of accepted work, and keeps the work",
+  summary: "Record a step of accepted work, and renew its lease",
   args: [HANDLE, { name: "text", help: "what was done or found out, in quotes" }],
   options: {
-    type: { type: "text", value: "<type>", help: "finding, decision, question, …; else step" },
-    tag: { type: "texts", value: "<tag>", help: "a word to find it by" },
+    type: { type: "text", value: "<type>", help: "finding, decision, question, …; default: step" },
+    ...MEMORY_OPTIONS,
     ...WORK_OPTIONS,
   },
 
-  async run({ args: [handle = "", content = ""], options: { type, tag, json, as, ...choice } }) {
-    await using hub = await openForWork(choice);
+  async run({ args: [handle = "", content = ""], options }) {
+    const { type, json, as, lease, store, workspace } = options;
+    const input = { ...memoryInputOf(content, options), ...given({ type }) };
+    await using hub = await openForWork({ lease, store, workspace });
     const agent = await holderAt(hub, handle, as);
-    const noted = await agent.note(handle, { content, ...given({ type, tags: tag?.slice() }) });
+    const noted = await agent.note(handle, input);
     if (json) sayJson(noted);
     else sayNoted(noted);
     if (noted.kind === "kept") return ERROR_CODES.lease_lost.exit;

@@ -3,6 +3,7 @@ import type { LiftWhat, Quarantined, QuarantineWhat } from "../../memory/quarant
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
+import { instant } from "../instant.ts";
 import { mistake } from "../mistake.ts";
 import { missingOption } from "../parse.ts";
 import { openExisting } from "../store.ts";
@@ -70,15 +71,9 @@ function whatOf(ids: readonly string[], options: Which): LiftWhat {
   if (ways.filter(Boolean).length !== 1) throw oneOf(lift);
   if (since !== undefined && agent === undefined && session === undefined) throw sinceOfSomebody();
   if (record !== undefined) return { record };
-  const from = since === undefined ? {} : { since: timeOf(since) };
+  const from = given({ since: instant("--since", since) });
   if (agent !== undefined) return { agent, ...from };
   return session === undefined ? ids : { session, ...from };
-}
-
-function timeOf(text: string): number {
-  const at = Date.parse(text);
-  if (Number.isFinite(at) && at >= 0) return at;
-  throw mistake("--since", `--since is "${text}", which is no time.`, "Write 2026-01-31T12:00Z.");
 }
 
 const oneOf = (lift: boolean) =>

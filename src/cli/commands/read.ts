@@ -2,7 +2,7 @@ import type { ReadMemory } from "../../context/reading.ts";
 import { isShortId } from "../../context/short-ids.ts";
 import type { Level } from "../../envelope/schema.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
-import { LEVELS } from "../draft.ts";
+import { LEVELS } from "../draft-forms.ts";
 import { OK } from "../exit.ts";
 import { given } from "../given.ts";
 import { mistake } from "../mistake.ts";

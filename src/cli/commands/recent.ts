@@ -11,7 +11,7 @@ const LAST_COLUMN = 4;
 
 export const recent = command({
   name: "recent",
-  summary: "the newest memories, of a task, agent, session, tag or type",
+  summary: "List the newest memories of a task, agent, session, tag or type",
   args: [],
   options: {
     task: { type: "text", value: "<task>", help: "only of this task" },

@@ -1,64 +1,43 @@
-import type { MemoryInput } from "../../memory/record.ts";
-import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
-import { fraction } from "../fraction.ts";
 import { given } from "../given.ts";
 import { sayKnown } from "../known.ts";
+import { MEMORY_OPTIONS, memoryInputOf } from "../memory-options.ts";
 import { mistake } from "../mistake.ts";
 import { sayRedacted } from "../redacted.ts";
 import { openExisting } from "../store.ts";
 import { dim, say, sayJson } from "../terminal.ts";
 
-/** What is said of the memory besides its text. */
-const ABOUT = {
-  task: { type: "text", value: "<task>", help: "what it is about" },
-  scope: {
-    type: "text",
-    value: "<scope>",
-    help: "who may see it; else everybody (team)",
-    // No session: a call of the command line is one of its own, and over when it has answered.
-    choices: ["agent", "user", "team"],
-  },
-  type: { type: "text", value: "<type>", help: "decision, finding, lesson, …; else fact" },
-  tag: { type: "texts", value: "<tag>", help: "a word to find it by" },
-  concept: { type: "texts", value: "<concept>", help: "something it is about" },
-  importance: { type: "text", value: "<0…1>", help: "how much it matters" },
-  confidence: { type: "text", value: "<0…1>", help: "how sure it is" },
-  session: { type: "text", value: "<name>", help: "the session it belongs to" },
-  ref: { type: "texts", value: "<memory>", help: "a memory it rests on" },
-  continues: { type: "texts", value: "<memory>", help: "a memory it goes on from" },
-  supersedes: { type: "texts", value: "<memory>", help: "a memory whose place it takes" },
-  corrects: { type: "texts", value: "<memory>", help: "a memory that was wrong" },
-} as const;
-
 export const remember = command({
   name: "remember",
-  summary: "writes one memory down, for everybody in the workspace; says what was known",
+  summary: "Write a memory, and show what was known before",
   args: [{ name: "text", help: "what to remember, in quotes" }],
   options: {
     agent: {
       type: "text",
       value: "<name>",
-      help: "who remembers it; must be registered",
+      help: "who writes it; must be registered",
       required: true,
     },
-    ...ABOUT,
-    branch: { type: "text", value: "<name>", help: "on this branch; else main" },
-    strict: { type: "flag", help: "writes nothing when it is known already" },
-    force: { type: "flag", help: "does not look for what is known" },
-    "dry-run": { type: "flag", help: "only says what is known; writes nothing" },
+    task: { type: "text", value: "<task>", help: "the task it is about" },
+    type: { type: "text", value: "<type>", help: "decision, finding, lesson, …; default: fact" },
+    ...MEMORY_OPTIONS,
+    branch: { type: "text", value: "<name>", help: "write on this branch; default: main" },
+    strict: { type: "flag", help: "write nothing when it is known already" },
+    force: { type: "flag", help: "do not check what is known" },
+    "dry-run": { type: "flag", help: "write nothing, show what is known" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [content = ""], options }) {
-    const { agent, branch, strict, force, json, store, workspace, ...rest } = options;
-    const { "dry-run": dryRun, ...about } = rest;
+    const { agent, branch, strict, force, json, store, workspace, task, type } = options;
+    const dryRun = options["dry-run"];
     if (force && (strict || dryRun)) {
       const other = strict ? "--strict" : "--dry-run";
       throw mistake("--force", `${other} and --force exclude each other.`, "Leave one out.");
     }
-    const input = inputOf(content, about);
+    const input = { ...memoryInputOf(content, options), ...given({ task, type }) };
     await using hub = await openExisting({ store, workspace });
     const author = await hub.agent(agent);
     const writer = branch === undefined ? author : await author.on(branch);
@@ -81,25 +60,3 @@ export const remember = command({
     return OK;
   },
 });
-
-function inputOf(content: string, about: OptionValues<typeof ABOUT>): MemoryInput {
-  const { tag, concept, ref, continues = [], supersedes = [], corrects = [], ...said } = about;
-  const relations = [
-    ...continues.map((to) => ({ kind: "continues-from" as const, to })),
-    ...supersedes.map((to) => ({ kind: "supersedes" as const, to })),
-    ...corrects.map((to) => ({ kind: "corrects" as const, to })),
-  ];
-  return {
-    content,
-    ...given({
-      ...said,
-      scope: said.scope as MemoryInput["scope"],
-      importance: fraction("--importance", said.importance),
-      confidence: fraction("--confidence", said.confidence),
-      tags: tag?.slice(),
-      concepts: concept?.slice(),
-      refs: ref?.slice(),
-    }),
-    ...(relations.length === 0 ? {} : { relations }),
-  };
-}

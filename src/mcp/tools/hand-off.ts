@@ -1,75 +1,15 @@
-/** `hand_off`: gives a task to another agent; with a handle it hands on what this agent holds. */
+/** `hand_off`: gives a task to another agent; with a handle it hands on the work that this agent holds. */
 import * as z from "zod";
 import type { Sent } from "../../delivery/sent.ts";
-import { ACTIONS, CONSTRAINT_LEVELS, type Draft, PRIORITIES } from "../../envelope/schema.ts";
+import type { Draft } from "../../envelope/schema.ts";
 import { addedTo, unseenOf } from "../additions.ts";
+import { fieldsOf } from "../spelling.ts";
 import { secretLines } from "../text.ts";
-import { ADDS, type Connection, freeObject, Text, taskName, tool, workHandle } from "../tool.ts";
-
-const line = (what: string) => z.string().min(1).describe(what);
-const lines = (what: string) => z.array(z.string().min(1)).optional().describe(what);
+import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
+import { DRAFT_ARGUMENTS, line } from "./draft-arguments.ts";
 
 const input = z.strictObject({
-  to: line(
-    'An agent\'s name, "role:<role>" or "channel:<channel>". Without it, routes decide.',
-  ).optional(),
-  task: taskName("The task's name. A new one is made when there is none.").optional(),
-  intent: line(
-    "What the user originally wanted, verbatim. Needed unless you hand on work.",
-  ).optional(),
-  state: line("Where the task stands now.").optional(),
-  done: lines("What is done."),
-  next: lines("What the receiver is to do, first step first."),
-  do_not_redo: lines("What must not be done again: already tried, already decided."),
-  constraints: z
-    .array(
-      z.strictObject({
-        rule: line("What to keep to."),
-        level: z.enum(CONSTRAINT_LEVELS).default("must"),
-      }),
-    )
-    .optional()
-    .describe("Rules the receiver, and everybody after it, keeps to."),
-  decisions: z
-    .array(z.strictObject({ question: line("What is open."), options: lines("The choices.") }))
-    .optional()
-    .describe("Questions that are still open."),
-  refs: lines("Memories the receiver needs, by their ids: mem_…"),
-  artifacts: z
-    .array(
-      z.strictObject({
-        kind: line("file, pr, url, output, …"),
-        path: line("Path, URL or number."),
-        note: line("What it is.").optional(),
-      }),
-    )
-    .optional()
-    .describe("Files and other things outside of the handoff."),
-  expects: z
-    .array(
-      z.strictObject({
-        name: line("What it is called in the result."),
-        type: line("text, code, json, file, approval, …"),
-        criteria: lines("How the receiver knows that it is good."),
-      }),
-    )
-    .optional()
-    .describe("What the receiver is to hand in."),
-  payload: z
-    .strictObject({
-      type: line("What kind of data it is."),
-      data: freeObject("The data, as an object."),
-    })
-    .optional()
-    .describe("Data for the receiver, typed."),
-  action: line(`What you did, in one word: ${ACTIONS.join(", ")}.`).optional(),
-  priority: z.enum(PRIORITIES).optional().describe("Which handoffs come first."),
-  touches: lines("Files and resources the work will touch, as globs."),
-  receipt: z
-    .boolean()
-    .optional()
-    .describe("True: whoever accepts must say back goal, first step and every must."),
-  key: line("The same key again is the same handoff: safe to repeat after a timeout.").optional(),
+  ...DRAFT_ARGUMENTS,
   handle: workHandle(
     "Of work you hold: hands its task on, and completes your part, in one step.",
   ).optional(),
@@ -117,13 +57,15 @@ export const handOff = tool({
   },
 });
 
-type Given = Omit<z.output<typeof input>, "handle" | "seen" | "summary" | "outputs">;
+type DraftArguments = Omit<z.output<typeof input>, "handle" | "seen" | "summary" | "outputs">;
 
-/** Without the fields that were not said: the library takes no `undefined` for one. */
-function draftOf({ do_not_redo: doNotRedo, receipt, ...given }: Given): Partial<Draft> {
-  const said = { ...given, doNotRedo, ...(receipt === true ? { receipt: true as const } : {}) };
-  const entries = Object.entries(said).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries);
+/** False means left out: in a draft these two are true or absent. */
+function draftOf({ receipt, merge_on_complete, ...given }: DraftArguments): Partial<Draft> {
+  return fieldsOf({
+    ...given,
+    receipt: receipt || undefined,
+    merge_on_complete: merge_on_complete || undefined,
+  });
 }
 
 function sentAs(sent: Sent<object>) {

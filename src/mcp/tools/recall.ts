@@ -19,6 +19,8 @@ export const recall = tool({
     agent: z.string().min(1).optional().describe("Only what this agent wrote."),
     type: z.string().min(1).optional().describe("Only of this type, such as decision."),
     tag: z.string().min(1).optional().describe("Only with this tag."),
+    concept: z.string().min(1).optional().describe("Only about this concept."),
+    run: z.string().min(1).optional().describe("Only of this run."),
     limit: z.int().min(1).max(MOST_HITS).default(10).describe("How many."),
     cursor: z
       .string()

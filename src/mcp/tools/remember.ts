@@ -19,6 +19,9 @@ export const remember = tool({
       .describe(`What it is: ${MEMORY_TYPES.join(", ")}, or a word of your own.`),
     task: taskName("The task it belongs to.").optional(),
     tags: z.array(z.string().min(1)).optional().describe("Words to find it by."),
+    concepts: z.array(z.string().min(1)).optional().describe("Things it is about."),
+    refs: z.array(z.string().min(1)).optional().describe("Memories it rests on: mem_…"),
+    run: z.string().min(1).optional().describe("The name of the run it belongs to."),
     importance: z.number().min(0).max(1).optional().describe("From 0 to 1."),
     confidence: z.number().min(0).max(1).optional().describe("How sure you are, from 0 to 1."),
     scope: z

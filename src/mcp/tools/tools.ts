@@ -1,6 +1,7 @@
 /** Every tool, in the order a session uses them. */
 import type { Tool } from "../tool.ts";
 import { accept } from "./accept.ts";
+import { agents } from "./agents.ts";
 import { answer } from "./answer.ts";
 import { catchUp } from "./catch-up.ts";
 import { handOff } from "./hand-off.ts";
@@ -15,6 +16,7 @@ export const TOOLS: readonly Tool[] = [
   recall,
   read,
   remember,
+  agents,
   handOff,
   accept,
   update,

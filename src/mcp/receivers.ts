@@ -1,0 +1,131 @@
+/**
+ * Who can receive a handoff: roles, channels and agents, in this order, each with the address that `hand_off`
+ * takes. Roles come first, because in a large team a role is what a sender should name.
+ */
+import type { Agent } from "../agent.ts";
+import { clip } from "../clip.ts";
+import { fencedAddress, fencedLine } from "../context/fence.ts";
+import { receiverOf } from "../envelope/schema.ts";
+import { BatonError } from "../errors.ts";
+import type { AgentInfo } from "../memory/agents.ts";
+import type { Connection } from "./tool.ts";
+
+export const RECEIVER_STATES = ["active", "paused", "disabled", "closed", "unresponsive"] as const;
+type State = (typeof RECEIVER_STATES)[number];
+
+export interface ListedReceiver {
+  /** What `hand_off` takes. */
+  readonly to: string;
+  readonly state: State;
+  /** Of an agent. */
+  readonly role?: string;
+  /** Of an agent: its context window, in tokens. */
+  readonly window?: number;
+  /** The same, and what else is known, for a model to read. */
+  readonly text: string;
+}
+
+const LONGEST_DESCRIPTION = 200;
+const NAMED_AGENTS = 5;
+
+/** Every receiver; with `role` the agents in that role alone. */
+export async function receiversOf(
+  { agent, hub }: Connection,
+  role?: string,
+): Promise<ListedReceiver[]> {
+  const [agents, channels, breakers] = await Promise.all([
+    hub.agents(),
+    hub.channels(),
+    hub.breakers(),
+  ]);
+  const open = new Set(
+    breakers.flatMap(({ receiver, state }) => (state === "open" ? receiver : [])),
+  );
+  const stateOf = (to: string, state: State): State =>
+    state === "active" && open.has(to) ? "unresponsive" : state;
+  const listed = agents
+    .filter((each) => role === undefined || each.role === role)
+    .toSorted((a, b) => compare(a.id, b.id))
+    .map((info) => agentLine(info, stateOf(info.id, info.status), agent));
+  if (role !== undefined) return listed;
+  const roles = Map.groupBy(agents.filter(isInRole), (each) => each.role);
+  return [
+    ...[...roles]
+      .map(([name, members]) => roleLine(name, members, stateOf))
+      .toSorted((a, b) => compare(a.to, b.to)),
+    ...channels
+      .map(({ name, state }) => addressLine(`channel:${name}`, state === "open" ? "active" : state))
+      .toSorted((a, b) => compare(a.to, b.to)),
+    ...listed,
+  ];
+}
+
+/** Plain order, the same on every machine. */
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const isInRole = ({ role }: AgentInfo): boolean => role !== "";
+
+function roleLine(
+  role: string,
+  members: readonly AgentInfo[],
+  stateOf: (to: string, state: State) => State,
+): ListedReceiver {
+  const to = `role:${role}`;
+  const isTakingWork = members.some(({ status }) => status === "active");
+  const names = members.slice(0, NAMED_AGENTS).map(({ id }) => id);
+  const more = members.length - names.length;
+  const rest = more === 0 ? "" : ` and ${more} more`;
+  const state = stateOf(to, isTakingWork ? "active" : "paused");
+  return addressLine(to, state, `: one of ${names.join(", ")}${rest}`);
+}
+
+function addressLine(to: string, state: State, about = ""): ListedReceiver {
+  return { to, state, text: `- ${fencedAddress(to)}, ${state}${about}` };
+}
+
+function agentLine(info: AgentInfo, state: State, { id: caller }: Agent): ListedReceiver {
+  const { id, role, window, kind, aliases, model, description = "" } = info;
+  const facts = [
+    ...(id === caller ? ["you"] : []),
+    ...(kind === "person" ? ["a person"] : []),
+    ...(role === "" ? [] : [`role ${fencedLine(role)}`]),
+    state,
+    ...(model === undefined ? [] : [`model ${fencedLine(clip(model, LONGEST_DESCRIPTION))}`]),
+    ...(window === undefined ? [] : [`window ${window} tokens`]),
+    ...(aliases.length === 0 ? [] : [`also ${aliases.slice(0, NAMED_AGENTS).join(", ")}`]),
+  ];
+  const about = description === "" ? "" : `: ${fencedLine(clip(description, LONGEST_DESCRIPTION))}`;
+  return {
+    to: id,
+    state,
+    ...(role === "" ? {} : { role }),
+    ...(window === undefined ? {} : { window }),
+    text: `- ${id}, ${facts.join(", ")}${about}`,
+  };
+}
+
+/** The entries after the one with this address, whether or not that is still listed. */
+export function receiversAfter(
+  receivers: readonly ListedReceiver[],
+  cursor: string | undefined,
+): ListedReceiver[] {
+  if (cursor === undefined) return [...receivers];
+  const place = placeOf(cursor);
+  if (place === undefined) throw invalidCursor(cursor);
+  return receivers.filter(({ to }) => compare(placeOf(to) ?? "", place) > 0);
+}
+
+const KINDS = ["role", "channel", "agent"] as const;
+
+/** Where an address stands in the list: by kind, then by name. */
+function placeOf(address: string): string | undefined {
+  const receiver = receiverOf(address);
+  return receiver === undefined ? undefined : `${KINDS.indexOf(receiver.kind)}${address}`;
+}
+
+const invalidCursor = (cursor: string): BatonError =>
+  new BatonError("invalid_input", {
+    message: `Invalid cursor "${clip(cursor, LONGEST_DESCRIPTION)}".`,
+    path: "cursor",
+    hint: "Pass the cursor of the page before, or leave it out for the first page.",
+  });

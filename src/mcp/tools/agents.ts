@@ -1,0 +1,70 @@
+/** `agents`: who can receive a handoff. A tool, because many clients show a model no resources. */
+import * as z from "zod";
+import { fitted, meterOf } from "../fit.ts";
+import { type ListedReceiver, RECEIVER_STATES, receiversAfter, receiversOf } from "../receivers.ts";
+import { maxTokens, READS, Text, tool } from "../tool.ts";
+
+const MOST_LISTED = 200;
+
+export const agents = tool({
+  name: "agents",
+  title: "List receivers",
+  description:
+    "Lists who can receive a handoff: roles, channels and agents, each with the address that hand_off takes as `to`, its state, and of an agent its role, model and context window. Call it before hand_off when you do not know whom to name.",
+  input: z.strictObject({
+    role: z.string().min(1).optional().describe("Only agents in this role."),
+    limit: z.int().min(1).max(MOST_LISTED).default(50).describe("How many."),
+    cursor: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The cursor of the answer before: returns the next page."),
+    max_tokens: maxTokens(2_000),
+  }),
+  output: z.strictObject({
+    text: Text,
+    receivers: z.array(
+      z.strictObject({
+        to: z.string().describe("Pass it to hand_off."),
+        state: z
+          .enum(RECEIVER_STATES)
+          .describe(
+            "paused: takes no work for now. disabled, closed: takes no handoffs. unresponsive: its last handoffs failed, new ones are refused for a while.",
+          ),
+        role: z.string().optional(),
+        window: z.int().optional().describe("Its context window, in tokens."),
+      }),
+    ),
+    omitted: z.array(z.string()).describe("Receivers that did not fit into the text."),
+    cursor: z.string().optional().describe("For the next page; absent when there is none."),
+  }),
+  annotations: READS,
+
+  async run({ role, limit, cursor, max_tokens }, connection) {
+    const [all, meter] = await Promise.all([
+      receiversOf(connection, role),
+      meterOf(connection.agent),
+    ]);
+    const left = receiversAfter(all, cursor);
+    const page = left.slice(0, limit);
+    const last = page.at(-1);
+    const { text, shown, omitted } = fitted(
+      {
+        items: page.map(({ to, text: line }) => ({ id: to, text: line })),
+        none: role === undefined ? "No agent is registered." : "No agent has this role.",
+        more: "Ask again with more max_tokens or a lower limit.",
+      },
+      meter,
+      max_tokens,
+    );
+    const isShown = new Set(shown);
+    return {
+      text,
+      receivers: page.filter(({ to }) => isShown.has(to)).map(dataOf),
+      omitted: [...omitted],
+      ...(last === undefined || left.length === page.length ? {} : { cursor: last.to }),
+    };
+  },
+});
+
+const dataOf = ({ text: _, ...data }: ListedReceiver) => data;
