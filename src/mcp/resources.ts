@@ -1,6 +1,6 @@
 /**
- * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, and
- * every handoff and memory by its id. Reading never consumes.
+ * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, the
+ * rules of handoffs, and every handoff and memory by its id. Reading never consumes.
  */
 import {
   type McpServer,
@@ -13,6 +13,7 @@ import { quoted } from "../context/fence.ts";
 import { type BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
 import { toolErrorOf } from "./failure.ts";
 import { handoffText, readRecord } from "./records.ts";
+import { rulesText } from "./rules-text.ts";
 import { memoryText, waitingText } from "./text.ts";
 import type { Connection } from "./tool.ts";
 
@@ -52,6 +53,17 @@ export function registerResources(server: McpServer, connection: Connection): vo
         const { text } = await agent.context.read({ tokens: CONTEXT_TOKENS });
         return text === "" ? "The team has not agreed on anything yet." : text;
       }),
+  );
+
+  server.registerResource(
+    "handoff-rules",
+    "baton://handoff-rules",
+    {
+      title: "Handoff rules",
+      description: "Registered payload types with their JSON Schemas, and the allowed actions.",
+      mimeType: TEXT,
+    },
+    (uri) => reading(uri, () => rulesText(connection.hub)),
   );
 
   server.registerResource(

@@ -130,7 +130,10 @@ describe.each(CASES)(
 
       const { resources } = await ben.listResources();
       const uris = resources.map(({ uri }) => uri);
-      expect(uris).toEqual(["baton://inbox", "baton://context", `baton://handoff/${handoff}`]);
+      expect(uris).toEqual([
+        ...["baton://inbox", "baton://context", "baton://handoff-rules"],
+        `baton://handoff/${handoff}`,
+      ]);
       expect(resources.at(-1)).toMatchObject({ title: "«ci», from ada" });
       const { resourceTemplates } = await ben.listResourceTemplates();
       const { prompts } = await ben.listPrompts();

@@ -4,6 +4,7 @@ import { accept } from "./accept.ts";
 import { answer } from "./answer.ts";
 import { catchUp } from "./catch-up.ts";
 import { handOff } from "./hand-off.ts";
+import { handoffRules } from "./handoff-rules.ts";
 import { read } from "./read.ts";
 import { recall } from "./recall.ts";
 import { remember } from "./remember.ts";
@@ -20,4 +21,5 @@ export const TOOLS: readonly Tool[] = [
   update,
   wait,
   answer,
+  handoffRules,
 ];
