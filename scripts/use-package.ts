@@ -18,7 +18,7 @@ await using hub = await openHub("memory:");
 const coder = await hub.agent("coder", { role: "coder" });
 await hub.agent("reviewer", { role: "reviewer" });
 await hub.payload("by zod", z.object({ files: z.array(z.string()) }));
-await hub.payload("by JSON Schema", { properties: { files: { items: { type: "string" } } } });
+await hub.payloadType("by JSON Schema", { properties: { files: { items: { type: "string" } } } });
 for (const type of ["by zod", "by JSON Schema"]) {
   const handoff = { to: "reviewer", intent: "Review" };
   await coder.handoff({ ...handoff, payload: { type, data: { files: ["auth.ts"] } } });

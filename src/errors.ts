@@ -36,7 +36,12 @@ export const ERROR_CODES = {
   // The caller's input.
   invalid_input: facts(400, -32602, 64, "An argument has the wrong form."),
   invalid_envelope: facts(422, -32602, 65, "A handoff breaks the envelope's rules."),
-  invalid_payload: facts(422, -32602, 65, "A payload breaks the schema registered for its type."),
+  invalid_payload: facts(
+    422,
+    -32602,
+    65,
+    "A payload breaks the schema registered for its type, or its type is not registered.",
+  ),
   invalid_memory: facts(422, -32602, 65, "A memory breaks the record's rules."),
   limit_exceeded: facts(413, -32602, 65, "Something is larger than its named limit."),
   budget_too_small: facts(
@@ -107,6 +112,7 @@ export const ERROR_CODES = {
     66,
     "No constraint or open decision of that id is on the task's ledger.",
   ),
+  unknown_payload_type: facts(404, -32004, 66, "No payload type of that name is registered."),
   unknown_task: facts(404, -32004, 66, "Nobody has handed over anything of that task."),
   task_closed: facts(409, -32009, 65, "The task was closed: nothing more is handed over for it."),
   task_open: facts(409, -32009, 65, "The task has open work, and cannot be closed or added."),

@@ -45,7 +45,21 @@ import {
 } from "./delivery/channels.ts";
 import { type DeadLetter, type DeadQuery, deadLetters } from "./delivery/dead.ts";
 import { carryOut } from "./delivery/due.ts";
+import {
+  type HandoffRules,
+  type HandoffRulesInput,
+  handoffRules,
+  setHandoffRules,
+} from "./delivery/handoff-rules.ts";
 import { type LineStep, lineOf } from "./delivery/line.ts";
+import {
+  type PayloadTypeInfo,
+  type PayloadTypeVersion,
+  payloadTypes,
+  payloadTypeVersions,
+  type RegisterOptions,
+  setPayloadType,
+} from "./delivery/payload-types.ts";
 import { checkPolicy } from "./delivery/policy.ts";
 import { primerFor } from "./delivery/prime.ts";
 import { systemProcesses } from "./delivery/process.ts";
@@ -432,11 +446,11 @@ export class LocalHub implements AsyncDisposable {
     return this.#workspace.store.dropModel(this.#workspace.name, name);
   }
 
-  /** Registers a payload type with any Standard Schema or a JSON Schema. */
-  async payload<T>(
-    name: string,
-    schema: StandardSchemaV1<unknown, T> | JsonSchema,
-  ): Promise<PayloadType<T>> {
+  /**
+   * Parses payloads of a type in this process, by any Standard Schema: with defaults, transforms and the
+   * TypeScript type of what it returns. Other processes do not know of it: see `payloadType()`.
+   */
+  async payload<T>(name: string, schema: StandardSchemaV1<unknown, T>): Promise<PayloadType<T>> {
     return this.#workspace.payloads.register<T>(
       parseOr(Name, name, invalid("The payload type", "type")),
       schema,
@@ -574,6 +588,35 @@ export class LocalHub implements AsyncDisposable {
   /** How the rules of the lint count here; given some, these from now on. "refuse" stops a handoff. */
   lintRules(rules?: LintRules): Promise<Record<RuleName, Binding>> {
     return rules === undefined ? lintRules(this.#workspace) : setLintRules(this.#workspace, rules);
+  }
+
+  /**
+   * Registers a payload type in the workspace, by a JSON Schema: every process refuses a handoff whose payload
+   * does not fit, within a second. A changed schema becomes a new version; undefined removes the type.
+   */
+  payloadType(
+    name: string,
+    schema: JsonSchema | undefined,
+    options: RegisterOptions = {},
+  ): Promise<PayloadTypeInfo | undefined> {
+    return setPayloadType(this.#workspace, name, schema, options);
+  }
+
+  /** Returns the payload types registered in the workspace, each with the schema that is enforced. */
+  payloadTypes(): Promise<PayloadTypeInfo[]> {
+    return payloadTypes(this.#workspace);
+  }
+
+  /** Returns every version of a payload type, oldest first, also after it was removed. */
+  payloadTypeVersions(name: string): Promise<PayloadTypeVersion[]> {
+    return payloadTypeVersions(this.#workspace, name);
+  }
+
+  /** Returns the allowed actions and whether unregistered payload types are accepted; given rules, sets them. */
+  handoffRules(rules?: HandoffRulesInput): Promise<HandoffRules> {
+    return rules === undefined
+      ? handoffRules(this.#workspace)
+      : setHandoffRules(this.#workspace, rules);
   }
 
   /** What a role looks for, over what comes with Baton; undefined takes that back. */

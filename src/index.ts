@@ -111,12 +111,18 @@ export type { BreakerInfo } from "./delivery/breaker.ts";
 export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
 export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
 export type { KeptDecision } from "./delivery/decided.ts";
+export type { HandoffRules, HandoffRulesInput } from "./delivery/handoff-rules.ts";
 export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
 export type { Offer } from "./delivery/offer.ts";
 export type { Once } from "./delivery/once.ts";
 export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
+export type {
+  PayloadTypeInfo,
+  PayloadTypeVersion,
+  RegisterOptions,
+} from "./delivery/payload-types.ts";
 export type { Approval, Edit } from "./delivery/person.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
 export type { Result } from "./delivery/result.ts";

@@ -73,6 +73,11 @@ export const DEFAULT_LIMITS = {
   taskTree: 1_000,
   /** Tokens of one workspace that are good at a time. */
   tokens: 10_000,
+  /** Payload types registered in one workspace, and all versions of them that are kept. */
+  payloadTypes: 200,
+  payloadTypeVersions: 2_000,
+  /** Canonical bytes of the JSON Schema of a payload type. */
+  payloadSchemaBytes: 64 * 1024,
   /** Receivers of one publication. */
   receivers: 1_000,
   /** Branches merged into one, with all that had been merged into them: each look walks them. */

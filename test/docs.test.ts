@@ -41,7 +41,7 @@ describe.each(pages)("%s", (page) => {
     const known = [...COMMANDS.map(({ name }) => name.split(" ")[0]), "help"];
     // What is planned may name a command that is still to come.
     const kept = text.replaceAll(/^\|.*\| planned \|.*$/gm, "");
-    const called = [...kept.matchAll(/(?:`baton |npm run baton -- )(\w+)/g)].map(
+    const called = [...kept.matchAll(/(?:`baton |npm run baton -- )([\w-]+)/g)].map(
       ([, name = ""]) => name,
     );
     expect(called.filter((name) => !known.includes(name))).toEqual([]);

@@ -108,7 +108,7 @@ export const families = [
         id: "ENV-13",
         text: "Payload types (as JSON Schema) and allowed actions are registered in the workspace, through SDK, HTTP, CLI and MCP, and enforced by every process at every interface. A workspace can refuse unregistered types.",
         from: "P +",
-        status: "planned",
+        status: "proved",
       },
     ],
   },

@@ -7,7 +7,7 @@
  *   takes the database's time.
  * - `coordinator` also acts on the work of others and on the team's rules: decides about failures;
  *   redrives, discards and cancels what others sent; channels, routes, breakers, pauses, lint rules,
- *   profiles, releasers and keepers; registers agents.
+ *   profiles, releasers and keepers, payload types and allowed actions; registers agents.
  * - `admin` also keeps the workspace: tokens, export, import and backup, redaction, retention and
  *   pruning, lifting a quarantine, dropping vectors.
  *

@@ -71,6 +71,7 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
       ? undefined
       : `Let them end, or take it all back: baton task cancel ${JSON.stringify(task)} --as <agent> --reason <text>`;
   },
+  unknown_payload_type: ({ near }) => (isNone(near) ? "See baton payload-type list." : undefined),
   unknown_token: () => "See baton token list.",
   lease_lost: () => "Stop working on it; notes are kept. See baton inbox for what is next.",
   cancelled: () => "Stop working on it; notes are kept. See baton inbox for what is next.",

@@ -12,7 +12,9 @@ export const WORDS: Readonly<Record<string, Load>> = {
   handoff: async () => [
     (await import("./commands/handoff-send.ts")).handoffSend,
     (await import("./commands/handoff-show.ts")).handoffShow,
+    (await import("./commands/handoff-rules.ts")).handoffRules,
   ],
+  "payload-type": async () => (await import("./commands/payload-type.ts")).payloadType,
   lint: async () => [(await import("./commands/lint.ts")).lint],
   line: async () => [(await import("./commands/line.ts")).line],
   timeline: async () => [(await import("./commands/timeline.ts")).timeline],

@@ -20,7 +20,13 @@ import type { BreakerInfo } from "../delivery/breaker.ts";
 import type { ChannelInfo, ChannelState } from "../delivery/channels.ts";
 import type { DeadLetter, DeadQuery } from "../delivery/dead.ts";
 import type { DeliveryRow } from "../delivery/forms.ts";
+import type { HandoffRules, HandoffRulesInput } from "../delivery/handoff-rules.ts";
 import type { LineStep } from "../delivery/line.ts";
+import type {
+  PayloadTypeInfo,
+  PayloadTypeVersion,
+  RegisterOptions,
+} from "../delivery/payload-types.ts";
 import type { Route, RouteInfo } from "../delivery/routes.ts";
 import type { Shown } from "../delivery/show.ts";
 import { deliveryId } from "../delivery/unknown-delivery.ts";
@@ -29,6 +35,7 @@ import type { Warning } from "../delivery/warnings.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import type { PayloadType } from "../envelope/payload.ts";
 import { Name } from "../envelope/schema.ts";
+import { schemaText } from "../envelope/schema-check.ts";
 import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import {
@@ -170,11 +177,8 @@ export class RemoteHub implements Hub {
     await this.#wire.call("dropModel", { model });
   }
 
-  /** Registered at this end: what is sent from here is held against it. */
-  async payload<T>(
-    name: string,
-    schema: StandardSchemaV1<unknown, T> | JsonSchema,
-  ): Promise<PayloadType<T>> {
+  /** Parses what is sent from this process; the hub does not know of it. */
+  async payload<T>(name: string, schema: StandardSchemaV1<unknown, T>): Promise<PayloadType<T>> {
     const type = parseOr(Name, name, invalid("The payload type", "type"));
     return this.#base.payloads.register<T>(type, schema);
   }
@@ -284,6 +288,33 @@ export class RemoteHub implements Hub {
     return rules === undefined
       ? this.#wire.call("lintRules", {})
       : this.#wire.call("setLintRules", { rules });
+  }
+
+  async payloadType(
+    name: string,
+    schema: JsonSchema | undefined,
+    { by }: RegisterOptions = {},
+  ): Promise<PayloadTypeInfo | undefined> {
+    const wire = by === undefined ? this.#wire : this.#wire.as({ agent: by });
+    if (schema !== undefined) {
+      return wire.call("setPayloadType", { name, schema: JSON.parse(schemaText(schema)) });
+    }
+    await wire.call("dropPayloadType", { name });
+    return undefined;
+  }
+
+  payloadTypes(): Promise<PayloadTypeInfo[]> {
+    return this.#wire.call("payloadTypes", {});
+  }
+
+  payloadTypeVersions(name: string): Promise<PayloadTypeVersion[]> {
+    return this.#wire.call("payloadTypeVersions", { name });
+  }
+
+  handoffRules(rules?: HandoffRulesInput): Promise<HandoffRules> {
+    return rules === undefined
+      ? this.#wire.call("handoffRules", {})
+      : this.#wire.call("setHandoffRules", { rules });
   }
 
   async profile(role: string, profile: RoleProfile | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Payloads and outputs are held against the types registered at this end: their schemas are functions,
- * and do not travel. What is sent is what the schema gives, as from a hub in this process.
+ * Payloads and outputs are parsed by the types registered in this process, whose schemas are functions. What
+ * is sent is what the schema returns; the hub then checks it against the workspace's own types.
  */
 import { checkResult, type Result, requireExpected } from "../delivery/result.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
@@ -22,5 +22,6 @@ export async function checkOutputs(
   result: Result,
 ): Promise<void> {
   const isOurs = expects.some(({ format }) => format !== undefined && payloads.knows(format));
-  if (isOurs) await requireExpected({ payloads }, expects, checkResult(result));
+  if (!isOurs) return;
+  await requireExpected((...output) => payloads.faults(...output), expects, checkResult(result));
 }

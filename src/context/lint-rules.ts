@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { changeEntry, entryValue } from "../delivery/entries.ts";
+import { SettingCache } from "../delivery/setting-cache.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
@@ -47,29 +48,16 @@ export async function setLintRules(
     value: { ...now, ...checked },
   }));
   const all = completed(entryValue<LintRules>(entry));
-  believed.set(workspace.root, { rules: bindingIn(all), at: performance.now() });
+  bindingRules.set(workspace, bindingIn(all));
   return all;
 }
 
 export const bindingIn = (rules: Record<RuleName, Binding>): ReadonlySet<RuleName> =>
   new Set(RULE_NAMES.filter((name) => rules[name] === "refuse"));
 
-interface Believed {
-  readonly rules: ReadonlySet<RuleName>;
-  readonly at: number;
-}
-
-/** How long a hub believes what it read of the rules. */
-const BELIEVED_MS = 1_000;
-const believed = new WeakMap<object, Believed>();
-
-async function bindingRules(workspace: Workspace): Promise<ReadonlySet<RuleName>> {
-  const known = believed.get(workspace.root);
-  if (known !== undefined && performance.now() - known.at < BELIEVED_MS) return known.rules;
-  const rules = bindingIn(await lintRules(workspace));
-  believed.set(workspace.root, { rules, at: performance.now() });
-  return rules;
-}
+const bindingRules = new SettingCache<ReadonlySet<RuleName>>(async (workspace) =>
+  bindingIn(await lintRules(workspace)),
+);
 
 /** What is about to be sent. */
 interface Leaving {
@@ -85,7 +73,7 @@ export async function refuseBroken(
   sender: { readonly agent: string },
   { draft, to, task, sending: { redacted } }: Leaving,
 ): Promise<void> {
-  const binding = await bindingRules(workspace);
+  const binding = await bindingRules.get(workspace);
   if (binding.size === 0 || sender.agent === SYSTEM) return;
   const letter = { ...letterOfDraft(draft), task };
   const subject = { workspace, letter, to, given: draft, redacted };
@@ -98,7 +86,7 @@ export async function refuseBrokenIn(
   envelope: Envelope,
   { fields, redacted }: { readonly fields: readonly string[] } & Leaving["sending"],
 ): Promise<void> {
-  const binding = await bindingRules(workspace);
+  const binding = await bindingRules.get(workspace);
   if (binding.size === 0) return;
   const subject = { workspace, letter: envelope, to: envelope.to, given: envelope, redacted };
   const findings = await findingsOf(subject, [...binding], binding);

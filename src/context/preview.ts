@@ -7,6 +7,7 @@ import { beginningOf } from "../coordination/ledger/brief.ts";
 import { lineFor } from "../coordination/ledger/ledger-line.ts";
 import { type Plan, planHandoff, type Sender } from "../delivery/plan.ts";
 import { prepare } from "../delivery/prepare.ts";
+import { requireRegistered } from "../delivery/require-registered.ts";
 import { addressOf, type DraftOf, type EnvelopeOf } from "../envelope/schema.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -29,6 +30,7 @@ export async function preview<T>(
   options: ViewOptions = {},
 ): Promise<Preview<T>> {
   const planned = await planHandoff(workspace, sender, draft, {});
+  await requireRegistered(workspace, sender, planned);
   const plan = withoutBrief(workspace, planned);
   const line = await lineFor(workspace, sender, plan);
   const round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line };

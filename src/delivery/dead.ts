@@ -22,6 +22,7 @@ import { followUp } from "./follow-up.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";
 import { checkedReason, overtaken } from "./reason.ts";
+import { acceptedPayload } from "./require-registered.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { InboxCursor } from "./waiting.ts";
 
@@ -126,7 +127,7 @@ async function checkedAgain(workspace: Workspace, changes: RedriveChanges): Prom
     what: "The changes",
   });
   const receiver = to === undefined ? undefined : await inboxOf(workspace, to);
-  const checked = payload && (await workspace.payloads.enforce(payload));
+  const checked = payload && (await acceptedPayload(workspace, payload));
   return { receiver, edits: given({ ...rest, payload: checked }) };
 }
 

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { canonicalJson } from "../canonical.ts";
 import { clip } from "../clip.ts";
+import { EDITED } from "../envelope/own-names.ts";
 import {
   Address,
   type DraftOf,
@@ -26,6 +27,7 @@ import { carryOut } from "./due.ts";
 import { notAcceptable } from "./not-acceptable.ts";
 import { checkedReason, Reason } from "./reason.ts";
 import type { Receipt } from "./receipt.ts";
+import { acceptedPayload } from "./require-registered.ts";
 import { checkResult, isText, type Result, requirePlain } from "./result.ts";
 import { handleOf, resumeWork } from "./resume.ts";
 import type { Sent } from "./sent.ts";
@@ -135,8 +137,9 @@ export async function edit(
   if (changed.length === 0) throw unchanged();
   // Before the work is taken: a mistake costs no try.
   const anew = { ...changes, ...(to === undefined ? {} : { to }) };
-  parseOr(EditSchema, anew, { code: "invalid_envelope", what: "The edit" });
+  const checked = parseOr(EditSchema, anew, { code: "invalid_envelope", what: "The edit" });
   canonicalJson(anew, "invalid_envelope");
+  if (checked.payload !== undefined) await acceptedPayload(workspace, checked.payload);
   const why = comment === undefined ? undefined : checkedReason(comment, "comment");
   const work = await takeUp(workspace, person, id, { seen });
   const sealed = work.envelope as Envelope;
@@ -150,7 +153,7 @@ export async function edit(
     refs: (await unmarked(workspace, sealed.refs)).map(({ digest: _, ...ref }) => ref),
     ...changes,
     to: to ?? sealed.from.agent,
-    action: "edited",
+    action: EDITED,
     constraints: [...sealed.constraints, ...(given.constraints ?? [])],
     history: [...sealed.history, history].slice(-FORMAT_LIMITS.listItems),
   });

@@ -8,7 +8,6 @@ import { type Envelope, FreeForm, Slug } from "../envelope/schema.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
 import type { Violation } from "../errors.ts";
 import { FORMAT_LIMITS } from "../limits.ts";
-import type { Workspace } from "../store/workspace.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
@@ -38,9 +37,16 @@ export function checkResult(result: Result): CheckedResult {
 
 type Expected = Envelope["expects"][number];
 
+/** Returns what is wrong with an output by the payload type that its format names. */
+type FormatFaults = (
+  format: string,
+  output: unknown,
+  path: string,
+) => Promise<readonly Violation[]>;
+
 /** Throws with every way in which the result is not what was expected. */
 export async function requireExpected(
-  { payloads }: Pick<Workspace, "payloads">,
+  formatFaults: FormatFaults,
   expects: readonly Expected[],
   result: CheckedResult,
 ): Promise<void> {
@@ -48,7 +54,7 @@ export async function requireExpected(
   for (const expected of expects) {
     const output = result.outputs?.[expected.name];
     if (output === undefined || expected.format === undefined) continue;
-    violations.push(...(await payloads.faults(expected.format, output, pathOf(expected))));
+    violations.push(...(await formatFaults(expected.format, output, pathOf(expected))));
   }
   if (violations.length > 0) throw rejection("invalid_result", "The result", violations);
 }

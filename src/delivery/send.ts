@@ -20,6 +20,7 @@ import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
 import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";
+import { requireRegistered } from "./require-registered.ts";
 import { withRoom } from "./room.ts";
 import { afterClosing } from "./work-branch.ts";
 
@@ -59,6 +60,7 @@ async function sendHeard<T>(
   const used = isAsked ? await keyBefore(workspace, sender, plan) : undefined;
   if (used !== undefined) return repeated(workspace, plan, used);
   refuseOver(plan);
+  await requireRegistered(workspace, sender, plan);
   await refuseBroken(workspace, sender, plan);
   const [inbox] = plan.inboxes;
   const send = () => sendPlanned<T>(workspace, sender, plan);

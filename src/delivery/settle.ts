@@ -41,6 +41,7 @@ import {
   type Tried,
 } from "./policy.ts";
 import { nextInLine } from "./receivers.ts";
+import { typeFaults } from "./require-registered.ts";
 import { type CheckedResult, checkResult, type Result, requireExpected } from "./result.ts";
 import { TRANSITIONS } from "./transitions.ts";
 import { afterClosing, forWork, mergeAfter, type WorkMerge } from "./work-branch.ts";
@@ -135,7 +136,8 @@ function heldAgainst(
   result: CheckedResult,
 ): Promise<void> | undefined {
   const expects = expectedOf(workspace, envelope);
-  return expects.length === 0 ? undefined : requireExpected(workspace, expects, result);
+  if (expects.length === 0) return undefined;
+  return requireExpected((...output) => typeFaults(workspace, ...output), expects, result);
 }
 
 export function fail(

@@ -18,6 +18,7 @@ import {
   reserve,
   unreserve,
 } from "../coordination/reservations/reserve.ts";
+import { COMPLETED, resultType } from "../envelope/own-names.ts";
 import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../errors.ts";
@@ -496,16 +497,16 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
 
   async #routeOf({ outcome }: CheckedResult): Promise<string | undefined> {
     const from = this.#holder.agent;
-    const leaving = { from, task: this.task, action: "completed", payload: undefined };
+    const leaving = { from, task: this.task, action: COMPLETED, payload: undefined };
     return nextReceiver(this.#workspace, { ...leaving, result: outcome }, true);
   }
 
   async #handOn(to: string, result: CheckedResult): Promise<Settling<T>> {
     const { summary, outputs, outcome } = result;
-    const payload = outputs && { type: `result ${outcome}`, data: outputs };
+    const payload = outputs && { type: resultType(outcome), data: outputs };
     const draft = {
       to,
-      action: "completed",
+      action: COMPLETED,
       ...(summary === undefined ? {} : { state: summary }),
       ...(payload && { payload }),
       constraints: this.envelope.constraints,

@@ -1,24 +1,24 @@
 /**
- * Payload types: a team registers a schema per type, as any Standard Schema (Zod, Valibot,
- * ArkType …) or as JSON Schema, and the hub enforces it when a handoff is sent.
+ * Payload types of this process: a Standard Schema (Zod, Valibot, ArkType …) per type. It is a function, so
+ * it stays in the process: it parses what is sent from here, with defaults and transforms, and gives it a
+ * TypeScript type. What every process must keep to is a JSON Schema in the workspace
+ * (delivery/payload-types.ts).
  */
 import type { z } from "zod";
 import { BatonError, type Violation } from "../errors.ts";
-import type { JsonSchema } from "./json-schema.ts";
 import type { Payload } from "./schema.ts";
 import type { StandardSchemaV1 } from "./standard-schema.ts";
 import { formatPath, rejection } from "./violations.ts";
 
-type PayloadValue = z.output<typeof Payload>;
+export type PayloadValue = z.output<typeof Payload>;
 
-/** What a check makes of some data: the data as the schema gives it, or what is wrong with it. */
-type Checked =
+/** Where a payload's data stands in a handoff: how the path of every violation begins. */
+export const PAYLOAD_DATA = "payload.data";
+
+/** The data as the schema returns it, or what is wrong with it. */
+type Parsed =
   | { readonly kind: "valid"; readonly data: unknown }
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] };
-type Check = (data: unknown) => Checked | Promise<Checked>;
-
-/** Where a payload's data stands in a handoff: how every fault's path begins. */
-const DATA = "payload.data";
 
 /** A registered type: makes payloads that carry their TypeScript type along. */
 export interface PayloadType<T> {
@@ -28,113 +28,69 @@ export interface PayloadType<T> {
 }
 
 export class PayloadTypes {
-  readonly #checks = new Map<string, Check>();
+  readonly #schemas = new Map<string, StandardSchemaV1>();
 
-  /** Registers a type. A schema that is no schema is refused here, not at the first handoff. */
-  async register<T>(
-    name: string,
-    schema: StandardSchemaV1<unknown, T> | JsonSchema,
-  ): Promise<PayloadType<T>> {
-    const check = isStandardSchema(schema)
-      ? standardCheck(schema)
-      : await jsonSchemaCheck(name, schema);
-    this.#checks.set(name, check);
+  /** Registers a type in this process. */
+  async register<T>(name: string, schema: StandardSchemaV1<unknown, T>): Promise<PayloadType<T>> {
+    if (!isStandardSchema(schema)) throw notStandard();
+    this.#schemas.set(name, schema);
     return { name, of: (data) => ({ type: name, data }) };
   }
 
   /** Whether a type of that name is registered here. */
   knows(name: string): boolean {
-    return this.#checks.has(name);
+    return this.#schemas.has(name);
   }
 
-  /** What is wrong with a value by the schema of that name; nothing when no such type is registered. */
+  /** Returns what is wrong with a value by the schema of that name; nothing when it is not registered here. */
   async faults(name: string, value: unknown, path: string): Promise<readonly Violation[]> {
-    const check = this.#checks.get(name);
-    if (check === undefined) return [];
-    const checked = await check(value);
-    if (checked.kind === "valid") return [];
-    return checked.violations.map((fault) => ({
-      ...fault,
-      path: fault.path.replace(DATA, path),
-      message: fault.message.replace(DATA, path),
-    }));
+    const schema = this.#schemas.get(name);
+    if (schema === undefined) return [];
+    const parsed = await parse(schema, value, path);
+    return parsed.kind === "valid" ? [] : parsed.violations;
   }
 
   /**
-   * The payload as its type's schema gives it (with its defaults), or an error that names every
-   * violation. A type nobody registered is let through.
+   * Returns the payload as its type's schema makes it (with defaults), or throws with every violation. A type
+   * that is not registered here is returned as it is.
    */
   async enforce(payload: PayloadValue): Promise<PayloadValue> {
-    const check = this.#checks.get(payload.type);
-    if (check === undefined) return payload;
-    const checked = await check(payload.data);
-    if (checked.kind === "invalid") {
-      throw rejection("invalid_payload", `A payload of type "${payload.type}"`, checked.violations);
-    }
-    return { data: checked.data as PayloadValue["data"], type: payload.type };
+    const schema = this.#schemas.get(payload.type);
+    if (schema === undefined) return payload;
+    const parsed = await parse(schema, payload.data, PAYLOAD_DATA);
+    if (parsed.kind === "invalid") throw invalidPayload(payload.type, parsed.violations);
+    return { data: parsed.data as PayloadValue["data"], type: payload.type };
   }
 }
 
-function isStandardSchema<T>(schema: unknown): schema is StandardSchemaV1<unknown, T> {
-  return (
-    schema !== null &&
-    (typeof schema === "object" || typeof schema === "function") &&
-    "~standard" in schema
-  );
+export const invalidPayload = (type: string, violations: readonly Violation[]): BatonError =>
+  rejection("invalid_payload", `A payload of type "${type}"`, violations);
+
+function isStandardSchema(schema: unknown): boolean {
+  const holds = typeof schema === "object" || typeof schema === "function";
+  return holds && schema !== null && "~standard" in (schema as object);
 }
 
-function standardCheck(schema: StandardSchemaV1): Check {
-  return async (data) => {
-    const result = await schema["~standard"].validate(data);
-    if (result.issues === undefined) return { kind: "valid", data: result.value };
-    const violations = result.issues.map((issue) => {
-      const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
-      const path = formatPath(["payload", "data", ...keys]);
-      return {
-        path,
-        rule: "payload_schema",
-        message: `${path}: ${issue.message}`,
-        hint: "Send what the registered schema describes.",
-      };
-    });
-    return { kind: "invalid", violations };
-  };
+function notStandard(): BatonError {
+  return new BatonError("invalid_input", {
+    message: "schema: is not a Standard Schema (Zod, Valibot, ArkType …).",
+    path: "schema",
+    hint: "Register a JSON Schema for every process with hub.payloadType(name, schema).",
+  });
 }
 
-/** Ajv is loaded with the first JSON Schema: most programs never need it. */
-async function jsonSchemaCheck(name: string, schema: JsonSchema): Promise<Check> {
-  const draft7 = typeof schema["$schema"] === "string" && schema["$schema"].includes("draft-07");
-  const { Ajv } = draft7
-    ? await import("ajv")
-    : { Ajv: (await import("ajv/dist/2020.js")).Ajv2020 };
-  const ajv = new Ajv({ allErrors: true, strict: false });
-  let validate: ReturnType<typeof ajv.compile>;
-  try {
-    validate = ajv.compile(schema);
-  } catch (cause) {
-    throw new BatonError("invalid_input", {
-      message: `The JSON Schema of payload type "${name}" is not valid: ${(cause as Error).message}.`,
-      path: "schema",
-      hint: "Check it against draft 2020-12, or name its draft in $schema.",
-      cause,
-    });
-  }
-  return (data) => {
-    if (validate(data)) return { kind: "valid", data };
-    const violations = (validate.errors ?? []).map((error) => {
-      const keys = error.instancePath.split("/").slice(1).map(pointerPart);
-      const path = formatPath(["payload", "data", ...keys]);
-      return {
-        path,
-        rule: error.keyword,
-        message: `${path}: ${error.message ?? "is not valid"}`,
-        hint: `The schema says ${JSON.stringify(error.params)}.`,
-      };
-    });
-    return { kind: "invalid", violations };
-  };
-}
-
-function pointerPart(part: string): string | number {
-  return /^\d+$/.test(part) ? Number(part) : part.replaceAll("~1", "/").replaceAll("~0", "~");
+async function parse(schema: StandardSchemaV1, value: unknown, at: string): Promise<Parsed> {
+  const result = await schema["~standard"].validate(value);
+  if (result.issues === undefined) return { kind: "valid", data: result.value };
+  const violations = result.issues.map((issue) => {
+    const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+    const path = formatPath([at, ...keys]);
+    return {
+      path,
+      rule: "payload_schema",
+      message: `${path}: ${issue.message}`,
+      hint: "Send what the registered schema describes.",
+    };
+  });
+  return { kind: "invalid", violations };
 }

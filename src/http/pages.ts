@@ -78,8 +78,8 @@ function schemaNamed(name: string): object {
  */
 function mcpRoutes(app: App): void {
   const answer = mcpFetch(async (request) => {
-    const { hub, agent } = app.actingFor(request, await app.identify(request));
-    return { hub, agent: await agent() };
+    const { access, hub, agent } = app.actingFor(request, await app.identify(request));
+    return { access, hub, agent: await agent() };
   });
   app.closing.addEventListener("abort", () => void answer.close(), { once: true });
   const serve = (raw: Request, named: string | undefined) =>

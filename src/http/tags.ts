@@ -44,7 +44,7 @@ export const TAGS: Readonly<Record<string, Tag>> = {
   },
   settings: {
     description: "The rules of a workspace.",
-    parts: ["settings", "profiles", "secrets-found"],
+    parts: ["settings", "payload-types", "profiles", "secrets-found"],
   },
   keeping: {
     description: "How a workspace is kept: watched, verified, exported, pruned.",

@@ -3,12 +3,14 @@
  * is served for itself. Who calls is for `open` to say; host, origin, size and rate are looked at before.
  */
 import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { Access } from "../access/levels.ts";
 import type { Agent } from "../agent.ts";
 import type { Hub } from "../hub.ts";
 import { mcpServer } from "./server.ts";
 
-/** Who calls, and through which hub. */
+/** Who calls, through which hub, and what it may do there. */
 export interface Caller {
+  readonly access: Access;
   readonly agent: Agent;
   readonly hub: Hub;
 }
@@ -33,8 +35,8 @@ export function mcpFetch(
   const handler = createMcpHandler(
     async ({ requestInfo }) => {
       if (requestInfo === undefined) throw new Error("MCP over HTTP was asked without a request");
-      const { agent, hub } = await open(requestInfo);
-      return server(agent, hub);
+      const { access, agent, hub } = await open(requestInfo);
+      return server(agent, hub, { access });
     },
     onError === undefined ? {} : { onerror: onError },
   );

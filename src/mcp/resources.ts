@@ -1,6 +1,6 @@
 /**
  * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, the
- * receivers, and every handoff and memory by its id. Reading never consumes.
+ * receivers, the rules of handoffs, and every handoff and memory by its id. Reading never consumes.
  */
 import {
   type McpServer,
@@ -14,6 +14,7 @@ import { type BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
 import { toolErrorOf } from "./failure.ts";
 import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";
+import { rulesText } from "./rules-text.ts";
 import { memoryText, waitingText } from "./text.ts";
 import type { Connection } from "./tool.ts";
 
@@ -66,6 +67,16 @@ export function registerResources(server: McpServer, connection: Connection): vo
       mimeType: TEXT,
     },
     (uri) => reading(uri, () => receiversText(connection)),
+  );
+  server.registerResource(
+    "handoff-rules",
+    "baton://handoff-rules",
+    {
+      title: "Handoff rules",
+      description: "Registered payload types with their JSON Schemas, and the allowed actions.",
+      mimeType: TEXT,
+    },
+    (uri) => reading(uri, () => rulesText(connection.hub)),
   );
 
   server.registerResource(

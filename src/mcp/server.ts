@@ -4,6 +4,7 @@
  * makes it, never by an argument.
  */
 import { McpServer, type ServerOptions } from "@modelcontextprotocol/server";
+import type { Access } from "../access/levels.ts";
 import type { Agent } from "../agent.ts";
 import type { Hub } from "../hub.ts";
 import { batonVersion } from "../version.ts";
@@ -18,6 +19,8 @@ import { TOOLS } from "./tools/tools.ts";
 const SAME_FOR_ALL = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 
 export interface McpServerSettings {
+  /** What the caller may do; default: everything the hub allows, as for a process that opened the store. */
+  readonly access?: Access;
   /** What the protocol's own layer takes besides. */
   readonly protocol?: Omit<ServerOptions, "instructions">;
 }
@@ -25,7 +28,7 @@ export interface McpServerSettings {
 export function mcpServer(
   agent: Agent,
   hub: Hub,
-  { protocol = {} }: McpServerSettings = {},
+  { access = "admin", protocol = {} }: McpServerSettings = {},
 ): McpServer {
   const server = new McpServer(
     { name: "baton", title: "Baton", version: batonVersion() },
@@ -46,7 +49,7 @@ export function mcpServer(
       instructions: instructionsFor(agent),
     },
   );
-  const connection = { agent, hub, held: new Held() };
+  const connection = { access, agent, hub, held: new Held() };
   for (const each of TOOLS) registerTool(server, connection, each);
   registerResources(server, connection);
   registerPrompts(server, connection);

@@ -10,6 +10,7 @@ import type {
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import type { Access } from "../access/levels.ts";
 import type { Agent } from "../agent.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { isBatonError } from "../errors.ts";
@@ -22,6 +23,8 @@ export interface Connection {
   readonly agent: Agent;
   readonly hub: Hub;
   readonly held: Held;
+  /** What the caller may do, where this process decides that; a hub over HTTP decides by itself. */
+  readonly access: Access;
 }
 
 type Output = z.ZodObject<{ text: z.ZodString }>;

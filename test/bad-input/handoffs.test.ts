@@ -242,7 +242,7 @@ describe("a handoff", () => {
   it("whose payload breaks the schema of its type is refused with every violation [ENV-5]", async () => {
     const { file, hub, planner } = await openTeam();
     await hub.payload("patch", z.object({ files: z.array(z.string()), lines: z.number() }));
-    await hub.payload("report", {
+    await hub.payloadType("report", {
       type: "object",
       required: ["verdict"],
       properties: { verdict: { enum: ["ship", "hold"] }, score: { type: "number" } },
@@ -297,9 +297,9 @@ describe("a payload type", () => {
     });
   });
 
-  it("with a JSON Schema that is none is refused when it is registered", async () => {
+  it("with an invalid JSON Schema is refused when it is registered", async () => {
     const { file, hub } = await openTeam();
-    const act = () => hub.payload("broken", { type: "no-such-type" });
-    await refusedWithoutTrace(file, act, { code: "invalid_input", path: "schema" });
+    const act = () => hub.payloadType("broken", { type: "no-such-type" });
+    await refusedWithoutTrace(file, act, { code: "invalid_input", path: "schema.type" });
   });
 });

@@ -52,7 +52,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
   it("that is refused, sent or handed on, leaves nothing behind [DLV-1]", async () => {
     const { hub, planner, coder, reviewer } = await team({ limits: { envelopeBytes: 8_000 } });
     await hub.agent("retired", { status: "disabled" });
-    await hub.payload("strict", { type: "object", properties: { n: { type: "number" } } });
+    await hub.payloadType("strict", { type: "object", properties: { n: { type: "number" } } });
     const held = await planner.handoff({ to: "coder", task: "held", intent: "Hold it" });
     const work = await take(coder);
     const before = await contents(hub);

@@ -1,7 +1,7 @@
 /** Payloads: typed objects, checked at the door against whatever schema a team registered. */
 import { describe, expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
-import type { DraftOf, EnvelopeOf, PayloadType, StandardSchemaV1 } from "../../src/index.ts";
+import type { DraftOf, EnvelopeOf, Hub, PayloadType, StandardSchemaV1 } from "../../src/index.ts";
 import {
   canonical,
   contents,
@@ -47,8 +47,7 @@ const jsonReview = {
 };
 
 /** Says the same in the words that only one draft has, so that a wrong dialect would be noticed. */
-const draft2020 = {
-  $schema: "https://json-schema.org/draft/2020-12/schema",
+const withoutDraft = {
   ...jsonReview,
   properties: {
     ...jsonReview.properties,
@@ -59,6 +58,10 @@ const draft2020 = {
       items: { type: "string" },
     },
   },
+};
+const draft2020 = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  ...withoutDraft,
 };
 const draft07 = {
   $schema: "http://json-schema.org/draft-07/schema#",
@@ -79,9 +82,17 @@ const SCHEMAS = {
   "a Standard Schema by hand": handWritten((value) => value),
   "an asynchronous Standard Schema": handWritten(async (value) => value),
   "a JSON Schema (draft 2020-12)": draft2020,
-  "a JSON Schema without a draft": { ...draft2020, $schema: undefined },
+  "a JSON Schema without a draft": withoutDraft,
   "a JSON Schema (draft-07)": draft07,
 } satisfies Record<string, StandardSchemaV1<unknown, Review> | Record<string, unknown>>;
+
+type Schema = (typeof SCHEMAS)[keyof typeof SCHEMAS];
+
+/** A Standard Schema is registered in the process, a JSON Schema in the workspace. */
+async function register(hub: Hub, schema: Schema): Promise<void> {
+  if ("~standard" in schema) await hub.payload<Review>("review", schema);
+  else await hub.payloadType("review", schema);
+}
 
 async function team(store: StoreName = "memory") {
   const hub = await openFresh(store);
@@ -93,8 +104,8 @@ async function team(store: StoreName = "memory") {
 describe.each(Object.entries(SCHEMAS))("a payload type with %s", (_what, schema) => {
   it("lets through what fits, unchanged [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team("sqlite");
-    const review = await hub.payload<Review>("review", schema);
-    const payload = review.of({ files: ["a.ts", "b.ts"], risk: 0.5 });
+    await register(hub, schema);
+    const payload = { type: "review", data: { files: ["a.ts", "b.ts"], risk: 0.5 } };
     await coder.handoff({ to: "reviewer", intent: "Review", payload });
     const { envelope } = await take<Review>(reviewer);
     expect(envelope.payload).toEqual({
@@ -105,7 +116,7 @@ describe.each(Object.entries(SCHEMAS))("a payload type with %s", (_what, schema)
 
   it("refuses what does not, naming every place, and stores nothing [ENV-4 ENV-5]", async () => {
     const { hub, coder } = await team("sqlite");
-    await hub.payload<Review>("review", schema);
+    await register(hub, schema);
     const before = await contents(hub);
     const data = { files: ["a.ts", 7], risk: 3 };
     const payload = { type: "review", data };
@@ -152,10 +163,13 @@ describe("a payload", () => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("type with a JSON Schema that is none is refused, and not registered [ENV-4]", async () => {
+  it("type with an invalid JSON Schema is refused, and not registered [ENV-4]", async () => {
     const { hub, coder } = await team();
-    const error = await refusal(hub.payload("broken", { type: "no such type" }));
-    expect(error).toMatchObject({ code: "invalid_input", path: "schema" });
+    const error = await refusal(hub.payloadType("broken", { type: "no such type" }));
+    expect(error).toMatchObject({ code: "invalid_input", path: "schema.type" });
+    const inProcess = await refusal(hub.payload("broken", { type: "object" } as never));
+    expect(inProcess).toMatchObject({ code: "invalid_input", path: "schema" });
+    expect(inProcess.hint).toContain("hub.payloadType");
     const payload = { type: "broken", data: {} };
     expect((await coder.handoff({ to: "reviewer", intent: "Go", payload })).kind).toBe("sent");
   });

@@ -91,24 +91,28 @@ describe.each(STORES)("a result on %s", (store) => {
       { name: "free", type: "text", format: "unified diff" },
     ]);
     const { hub, work } = all;
-    await hub.payload("report", {
+    await hub.payloadType("report", {
       type: "object",
       required: ["verdict"],
       properties: { verdict: { enum: ["ship", "hold"] }, score: { type: "number" } },
     });
     await hub.payload("notes", z.array(z.string()));
     const before = await contents(hub);
-    const bad = { report: { verdict: "?", score: "x" }, notes: ["a", 1], free: "anything" };
-    const refused = await refusal(work.complete({ outputs: bad }));
-    expect(refused.code).toBe("invalid_result");
-    expect(refused.violations.map(({ path, rule }) => `${path} ${rule}`).toSorted()).toEqual([
+    const good = { report: { verdict: "ship" }, notes: ["a"], free: "anything" };
+    const violations = async (bad: object): Promise<string[]> => {
+      const refused = await refusal(work.complete({ outputs: { ...good, ...bad } }));
+      expect(refused.code).toBe("invalid_result");
+      for (const { message, path } of refused.violations) expect(message).toContain(path);
+      expect(await contents(hub)).toEqual(before);
+      return refused.violations.map(({ path, rule }) => `${path} ${rule}`).toSorted();
+    };
+    expect(await violations({ notes: ["a", 1] })).toEqual([
       "result.outputs.notes[1] payload_schema",
+    ]);
+    expect(await violations({ report: { verdict: "?", score: "x" } })).toEqual([
       "result.outputs.report.score type",
       "result.outputs.report.verdict enum",
     ]);
-    for (const { message, path } of refused.violations) expect(message).toContain(path);
-    expect(await contents(hub)).toEqual(before);
-    const good = { report: { verdict: "ship" }, notes: ["a"], free: "anything" };
     expect(await work.complete({ outputs: good })).toMatchObject({ kind: "settled" });
   });
 

@@ -76,6 +76,11 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
   await baton("agent pause", "ben");
   await baton("agent resume", "ben");
   await baton("profile", "coder");
+  await baton("payload-type add", "patch", "--schema", '{"type":"object"}', "--as", "ada");
+  await baton("payload-type list");
+  await baton("payload-type show", "patch");
+  await baton("payload-type remove", "patch");
+  await baton("handoff rules", "--unregistered", "accept");
 
   const memory = (await baton("remember", "The cache is cold.", "--agent", "ada")).id as string;
   await baton("read", memory);

@@ -31,7 +31,7 @@ const MORE_THAN_A_LOOK: Readonly<Record<Exclude<Access, "reader">, string>> = {
   agent:
     "abandonBranch accept acceptOffer addTask adoptContext answer approve awaitWork beginBranch beginOnce cancelDelivery cancelTask cancelWholeTask carryOut claim clarify closeTask complete decideFailure decline declineOffer discard edit fail freshness handOn handoff importMarkdown inbox joinHandoffs lintDraft mergeBranch note offerConflicts pin preview proposeContext quarantine readForWork recordOnce redrive refreshOffer reject release releaseFromLedger releaseOffer remember renewWork reopenTask reply reserve resolveOnce resumeWork retireContext setContext sql subscribe trace unpin unreserve unsubscribe updateProject view",
   coordinator:
-    "dropFailureRule dropProfile dropRoute embed pauseAgent registerAgent resetBreaker resumeAgent setChannel setFailureRule setKeepers setLintRules setProfile setReleasers setRoute verify",
+    "dropFailureRule dropPayloadType dropProfile dropRoute embed pauseAgent registerAgent resetBreaker resumeAgent setChannel setFailureRule setHandoffRules setKeepers setLintRules setPayloadType setProfile setReleasers setRoute verify",
   admin:
     "addToken dropModel export import lift listTokens prune redact revokeToken setRetention setSecretPolicy",
 };

@@ -85,6 +85,7 @@ async function world(store: StoreName = "memory"): Promise<World> {
   await ada.pin(fact.id);
   await ada.trace({ kind: "tool", name: "curl", input: "/", output: { status: 200 }, task: "api" });
   await ada.handoff({ to: "bob", task: "api", intent: "Read the API.", refs: [fact.id] });
+  await hub.payloadType("patch", { type: "object" });
   const branch = await ada.branch("run-1/ada");
   await branch.remember({ content: "On the branch it is YAML.", task: "api" });
   const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
@@ -341,6 +342,33 @@ const SAMPLES: { readonly [N in Name]: Sample<N> } = {
       expect(await hub.secretPolicy()).toBe("refuse");
     },
   },
+  payloadTypes: { says: (types) => expect(types).toMatchObject([{ name: "patch", version: 1 }]) },
+  payloadTypeVersions: {
+    input: () => ({ name: "patch" }),
+    says: (versions) =>
+      expect(versions).toMatchObject([{ version: 1, schema: { type: "object" } }]),
+  },
+  setPayloadType: {
+    input: () => ({ name: "patch", schema: { type: "object", required: ["files"] } }),
+    says: async (info, { hub }) => {
+      expect(info).toMatchObject({ name: "patch", version: 2, by: "ada" });
+      expect(await hub.payloadTypes()).toEqual([info]);
+    },
+  },
+  dropPayloadType: {
+    input: () => ({ name: "patch" }),
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.payloadTypes()).toEqual([]);
+    },
+  },
+  handoffRules: {
+    says: (rules) => expect(rules).toEqual({ actions: [], unregistered: "accept" }),
+  },
+  setHandoffRules: {
+    input: () => ({ rules: { actions: ["delegated"], unregistered: "refuse" as const } }),
+    says: async (rules, { hub }) => expect(await hub.handoffRules()).toEqual(rules),
+  },
   profiles: { says: (roles) => expect(roles.map(({ role }) => role)).toContain("planner") },
   setProfile: {
     input: () => ({ role: "scout", profile: { types: { finding: 3 } } }),
@@ -490,6 +518,8 @@ describe("what must not be left out", () => {
     setRetention: ["rules", {}],
     setSecretPolicy: ["mode", {}],
     setProfile: ["profile", { role: "planner" }],
+    setPayloadType: ["schema", { name: "patch" }],
+    setHandoffRules: ["rules", {}],
     remember: ["memories", {}],
     trace: ["steps", {}],
   } as const;

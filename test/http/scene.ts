@@ -128,6 +128,7 @@ async function rules(hub: LocalHub, ada: LocalAgent): Promise<void> {
   await ada.subscribe("news");
   await hub.route("reviews", { when: { action: "needs_review" }, to: "bob" });
   await hub.profile("executor", { tokens: 2_000 });
+  await hub.payloadType("patch", { type: "object" });
   await ada.context.set({ section: "constraints", key: "fixtures", rule: "Change none." });
 }
 
@@ -232,6 +233,10 @@ export function factsOf(scene: Scene): Partial<Record<CallName, Facts>> {
     dropFailureRule: { name: "again" },
     setReleasers: { roles: ["planner"] },
     setKeepers: { roles: ["coordinator"] },
+    setPayloadType: { name: "patch", schema: { type: "object", required: ["files"] } },
+    dropPayloadType: { name: "patch" },
+    payloadTypeVersions: { name: "patch" },
+    setHandoffRules: { rules: { unregistered: "accept" } },
     setProfile: { role: "executor", profile: { tokens: 3_000 } },
     dropProfile: { role: "executor" },
   };

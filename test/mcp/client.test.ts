@@ -134,6 +134,7 @@ describe.each(CASES)(
         "baton://inbox",
         "baton://context",
         "baton://agents",
+        "baton://handoff-rules",
         `baton://handoff/${handoff}`,
       ]);
       expect(resources.at(-1)).toMatchObject({ title: "«ci», from ada" });

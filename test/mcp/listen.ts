@@ -40,7 +40,7 @@ export async function listen(hub: Hub, options: McpFetchOptions = {}): Promise<L
   const fetch = mcpFetch(async (request) => {
     const name = request.headers.get(AGENT) ?? "guest";
     const session = { instance: `http ${name}`, lease: "session" } as const;
-    return { hub, agent: await hub.agent(name, { role: "agent" }, session) };
+    return { access: "admin", hub, agent: await hub.agent(name, { role: "agent" }, session) };
   }, options);
   const local = ["127.0.0.1", "localhost"];
   const server = createServer(

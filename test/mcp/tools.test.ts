@@ -37,7 +37,7 @@ function fieldsOf(schema: Schema, path: string): [string, Schema][] {
 }
 
 describe("the list of tools", () => {
-  it("holds these ten tools [OPS-7]", () => {
+  it("holds these eleven tools [OPS-7]", () => {
     const names = TOOLS.map(({ name }) => name);
     expect(names.toSorted()).toEqual(
       [
@@ -46,6 +46,7 @@ describe("the list of tools", () => {
         "answer",
         "catch_up",
         "hand_off",
+        "handoff_rules",
         "read",
         "recall",
         "remember",
@@ -546,7 +547,7 @@ it("a wait for work that is given up takes nothing", async () => {
   const ben = await hub.agent("ben", { role: "agent" });
   const tool = TOOLS.find(({ name }) => name === "accept");
   const given = new AbortController();
-  const call = { agent: ben, hub, held: new Held() };
+  const call = { access: "admin" as const, agent: ben, hub, held: new Held() };
   const waiting = tool?.run({ wait_seconds: 50 }, call, given.signal);
   given.abort();
   expect(await waiting).toMatchObject({ status: "nothing" });

@@ -10,6 +10,7 @@ import { canonicalJson, sha256 } from "../../canonical.ts";
 import { type EntryName, entryValue, writtenValue } from "../../delivery/entries.ts";
 import type { Work } from "../../delivery/work.ts";
 import type { Worker } from "../../delivery/worker.ts";
+import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { BatonError, isBatonError } from "../../errors.ts";
@@ -17,7 +18,7 @@ import type { DeliveryRow } from "../../store/rows.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { ContextKey, nameOf } from "./items.ts";
 import { requireKeeper } from "./keepers.ts";
-import { CONTEXT_CHANGE, type Proposed, ProposedSchema } from "./propose.ts";
+import { type Proposed, ProposedSchema } from "./propose.ts";
 import { type Change, write } from "./write.ts";
 
 const ADOPTED = "context-adopted";

@@ -11,6 +11,7 @@ import type { Sender } from "../../delivery/plan.ts";
 import { sendHandoff } from "../../delivery/send.ts";
 import { LocalSent, type Sent } from "../../delivery/sent.ts";
 import type { Worker } from "../../delivery/worker.ts";
+import { CONTEXT_CHANGE, PROPOSED } from "../../envelope/own-names.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { FORMAT_LIMITS } from "../../limits.ts";
 import { heard } from "../../memory/secret-policy.ts";
@@ -28,9 +29,6 @@ import {
 import { keeperRole } from "./keepers.ts";
 import { type ItemName, seenItem } from "./kept.ts";
 import { liveDecisions, replacedBy } from "./write.ts";
-
-/** The type of payload a proposal has. */
-export const CONTEXT_CHANGE = "context-change";
 
 export const ItemNameSchema = z.strictObject({
   section: z.enum(CONTEXT_SECTIONS),
@@ -97,7 +95,7 @@ export async function propose(
   const draft = {
     to: `role:${role}`,
     task: taskOf(sender.agent, change, basedOn),
-    action: "proposed",
+    action: PROPOSED,
     intent: clip(intentOf(change), FORMAT_LIMITS.intentLength),
     state: clip([reason, ...contradictions.map(againstLine)].join("\n"), FORMAT_LIMITS.textLength),
     next: ["Adopt it (context adopt), or decline it with the reason"],

@@ -2,12 +2,17 @@
 import * as z from "zod";
 import { ReleasersSchema } from "../../coordination/ledger/releasers.ts";
 import { KeepersSchema } from "../../coordination/shared/keepers.ts";
-import { Name } from "../../envelope/schema.ts";
+import type { PayloadTypeInfo } from "../../delivery/payload-types.ts";
+import { FreeForm, Name } from "../../envelope/schema.ts";
 import { given } from "../given.ts";
 import type { Operations } from "../operation.ts";
 import {
   AllLintRulesForm,
+  HandoffRulesForm,
+  HandoffRulesInputForm,
   LintRulesForm,
+  PayloadTypeInfoForm,
+  PayloadTypeVersionForm,
   RetentionForm,
   RoleProfileForm,
   RoleProfileInfoForm,
@@ -18,6 +23,7 @@ import { DONE, Done } from "../schemas/plain.ts";
 const Nothing = z.strictObject({});
 const Roles = z.array(z.string());
 const OfRole = z.strictObject({ role: Name });
+const OfType = z.strictObject({ name: Name });
 
 export const settingsOperations = {
   releasers: {
@@ -90,6 +96,52 @@ export const settingsOperations = {
     output: SecretModeForm,
     run: async ({ hub }, { mode }) => ({ mode: await hub.secretPolicy(given(mode, "mode")) }),
   },
+  payloadTypes: {
+    summary: "Lists the registered payload types, each with the JSON Schema that is enforced.",
+    access: "reader",
+    input: Nothing,
+    output: z.array(PayloadTypeInfoForm),
+    run: ({ hub }) => hub.payloadTypes(),
+  },
+  payloadTypeVersions: {
+    summary: "Lists every version of a payload type, oldest first, also after it was removed.",
+    access: "reader",
+    input: OfType,
+    output: z.array(PayloadTypeVersionForm),
+    run: ({ hub }, { name }) => hub.payloadTypeVersions(name),
+  },
+  setPayloadType: {
+    summary: "Registers a payload type; a changed schema becomes a new version.",
+    access: "coordinator",
+    input: OfType.extend({ schema: FreeForm }),
+    output: PayloadTypeInfoForm,
+    run: async ({ hub, named }, { name, schema }) =>
+      (await hub.payloadType(name, given(schema, "schema"), { by: named })) as PayloadTypeInfo,
+  },
+  dropPayloadType: {
+    summary: "Removes a payload type; its versions are kept.",
+    access: "coordinator",
+    input: OfType,
+    output: Done,
+    async run({ hub, named }, { name }) {
+      await hub.payloadType(name, undefined, { by: named });
+      return DONE;
+    },
+  },
+  handoffRules: {
+    summary: "Shows the allowed actions, and whether unregistered payload types are accepted.",
+    access: "reader",
+    input: Nothing,
+    output: HandoffRulesForm,
+    run: ({ hub }) => hub.handoffRules(),
+  },
+  setHandoffRules: {
+    summary: "Sets the allowed actions, and whether unregistered payload types are accepted.",
+    access: "coordinator",
+    input: z.strictObject({ rules: HandoffRulesInputForm }),
+    output: HandoffRulesForm,
+    run: async ({ hub }, { rules }) => hub.handoffRules(given(rules, "rules")),
+  },
   profiles: {
     summary: "Lists what every described role looks for.",
     access: "reader",
@@ -128,6 +180,12 @@ export const settingsOperations = {
   | "setRetention"
   | "secretPolicy"
   | "setSecretPolicy"
+  | "payloadTypes"
+  | "payloadTypeVersions"
+  | "setPayloadType"
+  | "dropPayloadType"
+  | "handoffRules"
+  | "setHandoffRules"
   | "profiles"
   | "setProfile"
   | "dropProfile"

@@ -5,7 +5,10 @@ import { BINDINGS, LintRulesSchema } from "../../context/lint-rules.ts";
 import { ProfileSchema } from "../../context/profiles.ts";
 import type { RoleProfileInfo } from "../../context/roles.ts";
 import type { BreakerInfo } from "../../delivery/breaker.ts";
-import { STRATEGIES } from "../../envelope/schema.ts";
+import { type HandoffRules, HandoffRulesSchema } from "../../delivery/handoff-rules.ts";
+import type { PayloadTypeInfo, PayloadTypeVersion } from "../../delivery/payload-types.ts";
+import { UNREGISTERED } from "../../delivery/registry.ts";
+import { FreeForm, STRATEGIES } from "../../envelope/schema.ts";
 import type { PrunedSession, PruneReport } from "../../memory/prune.ts";
 import { RetentionSchema } from "../../memory/retention.ts";
 import type { FoundSecrets, SecretFound } from "../../memory/secrets-found.ts";
@@ -51,6 +54,36 @@ export const RoleProfileInfoForm = z
     types: Weights,
   } satisfies Fields<RoleProfileInfo>)
   .meta({ id: "RoleProfileInfo", description: "A role's profile as it counts." });
+
+export const PayloadTypeVersionForm = z
+  .strictObject({
+    version: Count.meta({ description: "1, 2, …: one more with each changed schema" }),
+    schema: FreeForm.meta({ description: "The JSON Schema" }),
+    at: Instant,
+    by: Text.optional().meta({ description: "The agent that registered it" }),
+  } satisfies Fields<PayloadTypeVersion>)
+  .meta({ id: "PayloadTypeVersion", description: "One version of a payload type." });
+
+export const PayloadTypeInfoForm = PayloadTypeVersionForm.extend({
+  name: Text,
+} satisfies Pick<Fields<PayloadTypeInfo>, "name">).meta({
+  id: "PayloadTypeInfo",
+  description: "A payload type with the version that is enforced.",
+});
+
+export const HandoffRulesInputForm = HandoffRulesSchema.meta({
+  id: "HandoffRulesInput",
+  description: "Rules for every handoff; what is not named stays as it is.",
+});
+
+export const HandoffRulesForm = z
+  .strictObject({
+    actions: Texts.meta({ description: "The allowed actions; empty: any" }),
+    unregistered: z
+      .enum(UNREGISTERED)
+      .meta({ description: "What happens to a payload whose type is not registered" }),
+  } satisfies Fields<HandoffRules>)
+  .meta({ id: "HandoffRules", description: "Rules that every handoff of the workspace keeps to." });
 
 const PrunedSessionForm = z.strictObject({
   session: Text,

@@ -107,7 +107,9 @@ const CONTENT = {
     .describe("What the receiver is to hand in."),
   payload: z
     .strictObject({
-      type: line("What kind of data it is."),
+      type: line(
+        "What kind of data it is; handoff_rules lists registered types and their schemas.",
+      ),
       data: freeObject("The data, as an object."),
     })
     .optional()

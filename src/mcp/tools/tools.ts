@@ -5,6 +5,7 @@ import { agents } from "./agents.ts";
 import { answer } from "./answer.ts";
 import { catchUp } from "./catch-up.ts";
 import { handOff } from "./hand-off.ts";
+import { handoffRules } from "./handoff-rules.ts";
 import { read } from "./read.ts";
 import { recall } from "./recall.ts";
 import { remember } from "./remember.ts";
@@ -22,4 +23,5 @@ export const TOOLS: readonly Tool[] = [
   update,
   wait,
   answer,
+  handoffRules,
 ];

@@ -1,0 +1,160 @@
+/**
+ * JSON Schemas of payload types: checked when they are registered, compiled to a function that names every
+ * violation by its path. Draft 2020-12, or draft-07 where `$schema` says so. `format` is an annotation, as
+ * in the specification; references outside of the schema are refused.
+ */
+import type { ErrorObject } from "ajv";
+import { canonicalJson } from "../canonical.ts";
+import { BatonError, isBatonError, type Violation } from "../errors.ts";
+import { withinTime } from "../time-limit.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { formatPath, rejection } from "./violations.ts";
+
+/** Returns what is wrong with `data`, which stands at `path` in the caller's input. */
+export type SchemaCheck = (data: unknown, path: string) => readonly Violation[];
+
+/** How long one validation may take. Most take microseconds. */
+const VALIDATION_MS = 500;
+
+/** With these keywords a validation can take longer than schema times data. */
+const UNBOUNDED = /"(?:pattern|patternProperties|\$ref|\$dynamicRef|\$recursiveRef|uniqueItems)":/;
+/** Characters of the schema times those of the data, up to which no time limit is needed: a few milliseconds. */
+const SMALL = 4_000_000;
+
+/** Violations that are reported: a large payload can have one for each of its items. */
+const MOST_VIOLATIONS = 100;
+
+const OPTIONS = {
+  allErrors: true,
+  // Copied to each place that refers to it, a large part would make the compiled code many times the schema.
+  inlineRefs: false,
+  // A misspelt keyword would be ignored, and nothing would be checked.
+  strictSchema: true,
+  strictNumbers: true,
+  strictRequired: false,
+  strictTuples: false,
+  strictTypes: false,
+  validateFormats: false,
+} as const;
+
+/** Returns the canonical text of a schema; throws where it is not plain JSON. */
+export function schemaText(schema: JsonSchema): string {
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    throw new BatonError("invalid_input", {
+      message: "schema: must be a JSON Schema, as an object.",
+      path: "schema",
+      hint: 'For instance { "type": "object", "required": ["files"] }.',
+    });
+  }
+  try {
+    return canonicalJson(schema, "invalid_input", "schema");
+  } catch (error) {
+    if (!isBatonError(error) || !("~standard" in schema)) throw error;
+    throw new BatonError("invalid_input", {
+      message: "schema: is a Standard Schema, which is a function and cannot be stored.",
+      path: "schema",
+      hint: "Convert it (Zod: z.toJSONSchema(schema)), or keep it in this process with hub.payload().",
+      cause: error,
+    });
+  }
+}
+
+/** Compiles a schema; throws with every place where it is not a valid one. */
+export async function compileSchema(name: string, text: string): Promise<SchemaCheck> {
+  const schema = JSON.parse(text) as JsonSchema;
+  const validate = compiled(await validatorFor(schema), name, schema);
+  const isBounded = !UNBOUNDED.test(text);
+  return (data, path) => {
+    const isSmall = isBounded && text.length * JSON.stringify(data).length <= SMALL;
+    const valid = isSmall ? validate(data) : validWithinTime(validate, data);
+    if (valid === undefined) return [tooSlow(path)];
+    return valid ? [] : violationsOf(validate.errors, path);
+  };
+}
+
+type Validator = Awaited<ReturnType<typeof validatorFor>>;
+
+/** Ajv is loaded with the first JSON Schema: most programs never need it. */
+async function validatorFor({ $schema }: JsonSchema) {
+  const isDraft7 = typeof $schema === "string" && $schema.includes("draft-07");
+  const { Ajv } = isDraft7
+    ? await import("ajv")
+    : { Ajv: (await import("ajv/dist/2020.js")).Ajv2020 };
+  return new Ajv(OPTIONS);
+}
+
+function compiled(ajv: Validator, name: string, schema: JsonSchema) {
+  const what = `The JSON Schema of payload type "${name}"`;
+  try {
+    if (!ajv.validateSchema(schema)) {
+      throw rejection("invalid_input", what, firstOfEach(violationsOf(ajv.errors, "schema")));
+    }
+    const validate = ajv.compile(schema);
+    // It would return a promise, which counts as valid.
+    if ("$async" in validate) throw new Error("$async is not supported");
+    return validate;
+  } catch (cause) {
+    if (isBatonError(cause)) throw cause;
+    const why = (cause as Error).message.replace("strict mode: ", "");
+    throw new BatonError("invalid_input", {
+      message: `${what} is not valid: ${why}.`,
+      path: "schema",
+      hint: "Use keywords of draft 2020-12 (or name draft-07 in $schema) and references within the schema.",
+      cause,
+    });
+  }
+}
+
+/** Undefined: it took too long, or the schema refers to itself without end. */
+function validWithinTime(validate: (data: unknown) => unknown, data: unknown): boolean | undefined {
+  try {
+    return withinTime(VALIDATION_MS, () => ({ valid: validate(data) === true }))?.valid;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const tooSlow = (path: string): Violation => ({
+  path,
+  rule: "time_limit",
+  message: `${path}: could not be validated within ${VALIDATION_MS} ms`,
+  hint: "Send less data, or register a schema whose patterns and references are simpler.",
+});
+
+function violationsOf(errors: readonly ErrorObject[] | null | undefined, at: string): Violation[] {
+  return (errors ?? [])
+    .slice(0, MOST_VIOLATIONS)
+    .map(({ instancePath, keyword, message = "is not valid", params }) => {
+      const path = formatPath([at, ...instancePath.split("/").slice(1).map(pointerPart)]);
+      return {
+        path,
+        rule: keyword,
+        message: `${path}: ${message}`,
+        hint: hintFor(keyword, params),
+      };
+    });
+}
+
+function hintFor(keyword: string, params: ErrorObject["params"]): string {
+  switch (keyword) {
+    case "required":
+      return `Add "${params["missingProperty"]}".`;
+    case "additionalProperties":
+      return `Remove "${params["additionalProperty"]}".`;
+    case "enum":
+      return `Use one of: ${(params["allowedValues"] as unknown[]).map(String).join(", ")}.`;
+    case "type":
+      return `Write a value of type ${String(params["type"])}.`;
+    default:
+      return `The schema requires ${JSON.stringify(params)}.`;
+  }
+}
+
+function pointerPart(part: string): string | number {
+  return /^\d+$/.test(part) ? Number(part) : part.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** A schema is checked against several vocabularies, each of which reports the same place. */
+const firstOfEach = (violations: readonly Violation[]): Violation[] =>
+  violations.filter(({ path }, i) => violations.findIndex((each) => each.path === path) === i);

@@ -1,0 +1,30 @@
+/** What handoffs of the workspace must keep to, as text for a model: payload types with schemas, actions. */
+import { fencedLine, quoted } from "../context/fence.ts";
+import type { HandoffRules } from "../delivery/handoff-rules.ts";
+import type { PayloadTypeInfo } from "../delivery/payload-types.ts";
+import type { Hub } from "../hub.ts";
+
+const UNREGISTERED: Readonly<Record<HandoffRules["unregistered"], string>> = {
+  accept: "accepted",
+  refuse: "refused",
+};
+
+export async function rulesText(hub: Hub): Promise<string> {
+  const [types, rules] = await Promise.all([hub.payloadTypes(), hub.handoffRules()]);
+  return textOf(types, rules);
+}
+
+export function textOf(
+  types: readonly PayloadTypeInfo[],
+  { actions, unregistered }: HandoffRules,
+): string {
+  return [
+    actions.length === 0 ? "Actions: any." : `Actions: ${actions.join(", ")}. Others are refused.`,
+    types.length === 0 ? "Payload types: none is registered." : "Payload types:",
+    ...types.map(typeText),
+    `A payload of a type that is not registered is ${UNREGISTERED[unregistered]}.`,
+  ].join("\n");
+}
+
+const typeText = ({ name, version, schema }: PayloadTypeInfo): string =>
+  `- ${fencedLine(name)}, version ${version}: ${quoted(JSON.stringify(schema))}`;

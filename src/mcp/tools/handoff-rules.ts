@@ -1,0 +1,77 @@
+/** `handoff_rules`: what handoffs must keep to; with arguments, a coordinator changes it. */
+import * as z from "zod";
+import { requireAccess } from "../../access/refusals.ts";
+import { UNREGISTERED } from "../../delivery/registry.ts";
+import { BatonError } from "../../errors.ts";
+import { textOf } from "../rules-text.ts";
+import { ADDS, type Connection, freeObject, Text, tool } from "../tool.ts";
+
+const input = z.strictObject({
+  payload_type: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The payload type to register, with schema, or to remove."),
+  schema: freeObject(
+    "The JSON Schema (draft 2020-12) that payload data of the type must fit.",
+  ).optional(),
+  remove: z.boolean().optional().describe("True: the type is no longer registered."),
+  actions: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("The actions handoffs may name from now on; empty: any."),
+  unregistered: z
+    .enum(UNREGISTERED)
+    .optional()
+    .describe("What happens to a payload whose type is not registered."),
+});
+
+type Args = z.output<typeof input>;
+
+export const handoffRules = tool({
+  name: "handoff_rules",
+  title: "Handoff rules",
+  description:
+    "Lists the payload types handoffs can carry, with the JSON Schema of each, and the allowed actions. With arguments it registers or removes a type, or sets the rules, for every agent; that takes coordinator access.",
+  input,
+  output: z.strictObject({
+    text: Text,
+    payload_types: z.array(z.strictObject({ name: z.string(), version: z.number() })),
+    actions: z.array(z.string()).describe("Empty: any."),
+    unregistered: z.enum(UNREGISTERED),
+  }),
+  annotations: { ...ADDS, idempotentHint: true },
+
+  async run(args, connection) {
+    if (Object.keys(args).length > 0) await change(args, connection);
+    const { hub } = connection;
+    const [types, rules] = await Promise.all([hub.payloadTypes(), hub.handoffRules()]);
+    return {
+      text: textOf(types, rules),
+      payload_types: types.map(({ name, version }) => ({ name, version })),
+      actions: [...rules.actions],
+      unregistered: rules.unregistered,
+    };
+  },
+});
+
+async function change(args: Args, { access, agent, hub }: Connection): Promise<void> {
+  requireAccess({ access }, "coordinator");
+  requireOne(args);
+  const { payload_type: type, schema, actions, unregistered } = args;
+  if (type !== undefined) await hub.payloadType(type, schema, { by: agent.id });
+  if (actions === undefined && unregistered === undefined) return;
+  await hub.handoffRules({ ...(actions && { actions }), ...(unregistered && { unregistered }) });
+}
+
+/** A type is registered with a schema, or removed: which of the two is never guessed. */
+function requireOne({ payload_type: type, schema, remove }: Args): void {
+  const isRemoved = remove === true;
+  if (type === undefined && schema === undefined && !isRemoved) return;
+  if (type !== undefined && isRemoved === (schema === undefined)) return;
+  throw new BatonError("invalid_input", {
+    message: "payload_type takes either schema or remove: true.",
+    path: type === undefined ? "payload_type" : "schema",
+    hint: "Pass payload_type and schema to register a type, payload_type and remove: true to remove it.",
+  });
+}
