@@ -129,7 +129,11 @@ export const accept = tool({
       .number()
       .optional()
       .describe("Until when it is yours without another call, in milliseconds since 1970."),
-    omitted: z.int().optional().describe("How many records did not fit into the text."),
+    omitted: z.int().optional().describe("How much of what was considered is not in the text."),
+    omitted_ids: z
+      .array(z.string())
+      .optional()
+      .describe("The first of those, by their ids: read them with read and this handle."),
   }),
   annotations: ADDS,
 
@@ -159,10 +163,14 @@ export const accept = tool({
       ...(work.attempts.length === 0 ? {} : { attempts: work.attempts.map(attemptOf) }),
       ...(work.progress.length === 0 ? {} : { progress: work.progress.map(progressOf) }),
       lease_until: leaseUntil,
-      omitted: told.omitted,
+      omitted: told.omitted.length,
+      ...(told.omitted.length === 0 ? {} : { omitted_ids: told.omitted.slice(0, MOST_OMITTED) }),
     };
   },
 });
+
+/** More than anybody reads at once. */
+const MOST_OMITTED = 50;
 
 type Args = z.output<typeof input>;
 
@@ -197,7 +205,7 @@ async function beginning(
   connection: Connection,
   work: Work,
   { detail: much, max_tokens }: Args,
-): Promise<{ readonly text: string; readonly omitted: number }> {
+): Promise<Body> {
   const { handle, task, attempt, envelope, leaseUntil } = work;
   const head = [
     `Accepted: ${quoted(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
@@ -215,7 +223,7 @@ async function beginning(
   return { text: [...head, body.text].join("\n"), omitted: body.omitted };
 }
 
-type Body = { readonly text: string; readonly omitted: number };
+type Body = { readonly text: string; readonly omitted: readonly string[] };
 
 /** What the team must keep to is in the view; no primer repeats it. */
 async function inBrief({ agent }: Connection, work: Work): Promise<Body> {
@@ -229,14 +237,14 @@ async function inBrief({ agent }: Connection, work: Work): Promise<Body> {
       : [],
   );
   const team = musts.length === 0 ? [] : ["## Everybody keeps to", ...musts];
-  return { text: [work.primer, ...team].join("\n"), omitted: 0 };
+  return { text: [work.primer, ...team].join("\n"), omitted: [] };
 }
 
 /** Where the view cannot be had, the primer and why: the work is accepted by now. */
 async function inFull(connection: Connection, work: Work, tokens: number): Promise<Body> {
   try {
     const { text, omitted } = await work.view({ tokens });
-    return { text, omitted: omitted.length };
+    return { text, omitted: omitted.map(({ id }) => id) };
   } catch (error) {
     if (!isBatonError(error)) throw error;
     const brief = await inBrief(connection, work);
