@@ -20,6 +20,7 @@ import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
 import { type Folder, inScratch, quantile } from "../kit.ts";
 import { type Corpus, corpus } from "../recall/text.ts";
+import { linesOf } from "./lines.ts";
 import { Times, timedTokenizer, timedWorkspace } from "./workspace.ts";
 
 const HELP = `npm run bench -- --only context [--records 100000] [--views 200] [--json FILE]
@@ -34,6 +35,8 @@ const PINS = 5;
 const REFERENCES = 5;
 const TOKENS = 4_000;
 const GOAL_MS = 25;
+const GOAL_RATIO = 1.3;
+const LINES = 60;
 const TYPES = ["fact", "finding", "decision", "plan", "mistake", "convention", "lesson"] as const;
 
 interface Measured {
@@ -53,6 +56,9 @@ interface Report {
   /** Handoffs nobody has composed before, and the same again. */
   readonly first: Measured;
   readonly again: Measured;
+  /** The last handoff of lines of 2 and of 12 hops, in turns. */
+  readonly after2: Measured;
+  readonly after12: Measured;
   /** Averages. */
   readonly tokens: number;
   readonly shown: number;
@@ -87,11 +93,14 @@ export async function runContext(args: readonly string[]): Promise<void> {
 
 async function measure(folder: Folder, records: number, views: number): Promise<Report> {
   const text = corpus(SEED);
-  const limits = resolveLimits();
+  const limits = resolveLimits({ hops: 20 });
   const file = folder.file("context.db");
   const store = await openSqliteStore({ file, clock: systemClock, limits });
-  const hub = new LocalHub(store);
+  const hub = new LocalHub(store, { limits });
   const memories = await fill(hub, text, records);
+  const lines = { text, memories };
+  const short = await linesOf(hub, lines, { hops: 2, count: LINES });
+  const long = await linesOf(hub, lines, { hops: 12, count: LINES });
   await indexed(hub);
   await hub.embed();
   const times = new Times();
@@ -101,6 +110,9 @@ async function measure(folder: Folder, records: number, views: number): Promise<
   await composeAll(workspace, times, warm);
   const first = await composeAll(workspace, times, envelopes);
   const again = await composeAll(workspace, times, envelopes);
+  await composeAll(workspace, times, [...short.slice(0, 5), ...long.slice(0, 5)]);
+  const after2 = await composeAll(workspace, times, short);
+  const after12 = await composeAll(workspace, times, long);
   await hub.close();
   const average = (of: (view: View) => number): number =>
     first.views.reduce((sum, view) => sum + of(view), 0) / views;
@@ -110,6 +122,8 @@ async function measure(folder: Folder, records: number, views: number): Promise<
     goalP95: GOAL_MS,
     first: first.measured,
     again: again.measured,
+    after2: after2.measured,
+    after12: after12.measured,
     tokens: average((view) => view.tokens),
     shown: average((view) => view.shown.length),
     omitted: average((view) => view.omitted.length),
@@ -217,7 +231,8 @@ function envelopeOf(text: Corpus, memories: readonly Memory[]): Envelope {
   });
 }
 
-function say({ records, goalP95, first, again, tokens, shown, omitted }: Report): void {
+function say(report: Report): void {
+  const { records, goalP95, first, again, after2, after12, tokens, shown, omitted } = report;
   const line = (name: string, { p50, p95, threadMs, processMs }: Measured): string =>
     `${name}: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms (goal ${goalP95}); CPU ${threadMs.toFixed(1)} ms on the event loop's thread, ${processMs.toFixed(1)} ms in all`;
   const spent = first.spent.map(
@@ -228,6 +243,9 @@ function say({ records, goalP95, first, again, tokens, shown, omitted }: Report)
       `${records.toLocaleString("en")} records to ${TOKENS.toLocaleString("en")} tokens (${tokens.toFixed(0)} used, ${shown.toFixed(0)} shown, ${omitted.toFixed(0)} left out)`,
       line("first", first),
       line("again", again),
+      line("after 2 hops", after2),
+      line("after 12 hops", after12),
+      `12 hops ÷ 2 hops: p50 ${(after12.p50 / after2.p50).toFixed(2)}, p95 ${(after12.p95 / after2.p95).toFixed(2)} (goal ${GOAL_RATIO})`,
       "where the time of the first goes (what runs beside something else counts for both)",
       ...spent,
     ].join("\n")}\n`,

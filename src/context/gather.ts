@@ -78,19 +78,32 @@ export async function gather(
   const referring = referred(team, envelope);
   // Searching takes longest, in a thread of its own: everything else happens meanwhile.
   const lining = earlierOn(team, looking, envelope);
-  const [sight, pins, shared, named, fresh, recalled, artifacts, attempts, earlier, older] =
-    await Promise.all([
-      looking,
-      pinned(team),
-      agreed(team, role),
-      referring,
-      surroundings(team, looking, referring, { task: envelope.task, recent }),
-      answering(team, envelope),
-      checkArtifacts(workspace, envelope.artifacts),
-      claimed === undefined ? [] : earlierAttempts(workspace, claimed),
-      lining,
-      olderRecords(team, looking, lining, envelope.task),
-    ]);
+  const newest = looking.then((seen) => newestOf(team, seen, envelope.task, LISTED));
+  const [
+    sight,
+    pins,
+    shared,
+    named,
+    fresh,
+    recalled,
+    artifacts,
+    attempts,
+    earlier,
+    own,
+    inherited,
+  ] = await Promise.all([
+    looking,
+    pinned(team),
+    agreed(team, role),
+    referring,
+    surroundings(team, looking, { referring, newest, recent }),
+    answering(team, envelope),
+    checkArtifacts(workspace, envelope.artifacts),
+    claimed === undefined ? [] : earlierAttempts(workspace, claimed),
+    lining,
+    newest,
+    inheritedRecords(team, looking, lining),
+  ]);
   const { requested, resolved, gaps } = named;
   const missing = new Set(gaps.map(({ id }) => id));
   const all = distinct([...pins, ...shared, ...named.candidates, ...fresh, ...recalled]).filter(
@@ -106,7 +119,11 @@ export async function gather(
     artifacts,
     attempts,
     earlier,
-    older: older.filter(({ id }) => !considered.has(id) && !missing.has(id)),
+    older: await current(
+      team,
+      sight,
+      [...own, ...inherited].filter(({ id }) => !considered.has(id) && !missing.has(id)),
+    ),
     requested,
     resolved,
   };
@@ -166,29 +183,30 @@ async function referred(team: Workspace, envelope: Envelope): Promise<Referred> 
 async function surroundings(
   team: Workspace,
   looking: Promise<Sight>,
-  referring: Promise<Referred>,
-  { task, recent }: { readonly task: string; readonly recent: number },
+  {
+    referring,
+    newest,
+    recent,
+  }: {
+    readonly referring: Promise<Referred>;
+    readonly newest: Promise<readonly Memory[]>;
+    readonly recent: number;
+  },
 ): Promise<Candidate[]> {
   const [sight, { candidates }] = await Promise.all([looking, referring]);
   const roots = candidates.map(({ memory }) => memory);
-  const [near, found] = await Promise.all([
-    neighbours(team, sight, roots),
-    around(team, sight, task, recent),
-  ]);
-  return freshest(team, sight, [...near, ...found]);
+  const [near, found] = await Promise.all([neighbours(team, sight, roots), newest]);
+  return freshest(team, sight, [...near, ...recentOf(found, recent)]);
 }
 
-/** What the task and those it inherits from have besides: too much to weigh, and not to be lost. */
-async function olderRecords(
+/** What the tasks it inherits from have: too much to weigh, and not to be lost. */
+async function inheritedRecords(
   team: Workspace,
   looking: Promise<Sight>,
   lining: Promise<EarlierLine>,
-  task: string,
 ): Promise<Memory[]> {
   const [sight, { inherited }] = await Promise.all([looking, lining]);
-  const found = await Promise.all(
-    [task, ...inherited].map((each) => newestOf(team, sight, each, LISTED)),
-  );
+  const found = await Promise.all(inherited.map((task) => newestOf(team, sight, task, LISTED)));
   return found.flat();
 }
 
@@ -215,24 +233,13 @@ async function newestOf(
   return found.slice(0, most);
 }
 
-/** The newest records of the task. */
-async function around(
-  { store, name: workspace, limits }: Workspace,
-  sight: Sight,
-  task: string,
-  most: number,
-): Promise<Candidate[]> {
-  if (most === 0) return [];
-  // Half of a busy task's records say only that work went from one to the next.
-  const limit = Math.min(limits.pageSize, 2 * most + 10);
-  const rows = await store.recentMemories({ workspace, sight, filter: { task }, limit });
-  const usable = rows.map(memoryOf).filter(saysSomething).slice(0, most);
-  return usable.map((memory, i) => ({
+/** The newest records of the task; each competes with what was found otherwise. */
+const recentOf = (newest: readonly Memory[], most: number): Candidate[] =>
+  newest.slice(0, most).map((memory, i, all) => ({
     memory,
     section: "recent",
-    relevance: 1 - (0.5 * i) / usable.length,
+    relevance: 1 - (0.5 * i) / Math.min(most, all.length),
   }));
-}
 
 /** What the team knows that answers what is to be done. */
 async function answering(team: Workspace, { intent, next }: Envelope): Promise<Candidate[]> {
@@ -308,6 +315,21 @@ async function freshest(
     if (!replaced) return [each];
     return by === undefined || !saysSomething(by) ? [] : [{ ...each, memory: by }];
   });
+}
+
+/** Without what was superseded. */
+async function current(
+  team: Workspace,
+  sight: Sight,
+  memories: readonly Memory[],
+): Promise<Memory[]> {
+  if (memories.length === 0) return [];
+  const became = await holdingOf(
+    team,
+    sight,
+    memories.map(({ id }) => id),
+  );
+  return memories.filter(({ id }) => became.get(id)?.replaced !== true);
 }
 
 /** Steps of a delivery that say more than that it moved. */
