@@ -60,6 +60,10 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form.secrets;
   }
 
+  get findings(): SentForm["findings"] {
+    return this.#form.findings;
+  }
+
   get deprecated(): SentForm["deprecated"] {
     return this.#form.deprecated;
   }

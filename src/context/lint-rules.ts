@@ -1,25 +1,31 @@
 /**
  * Which rules of the lint count in a workspace: entries that the team shares. A rule that is "refuse"
- * stops a handoff before it is stored; "off" finds nothing; "warn", the default, is told to whoever
- * asks. Sending looks for binding rules once a second and lets only those look at a handoff.
+ * stops a handoff before it is stored; "warn" reports, with the handoff and when lint is called; "off"
+ * finds nothing. Sending reads the entry at most once a second.
  */
 import * as z from "zod";
 import { changeEntry, entryValue } from "../delivery/entries.ts";
+import type { Sender } from "../delivery/plan.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { letterOfDraft } from "./lint/letter.ts";
-import { type Finding, RULE_NAMES, type RuleName } from "./lint/rule.ts";
-import { findingsOf } from "./lint/run.ts";
+import {
+  type AllLintRules,
+  BINDINGS,
+  type Finding,
+  RULE_NAMES,
+  type RuleName,
+  type Subject,
+} from "./lint/rule.ts";
+import { RULES as RULE_TABLE } from "./lint/rules.ts";
+import { findingsIn, findingsOf } from "./lint/run.ts";
 
 const LINT = "lint";
 /** One entry per workspace. */
 const RULES = "rules";
-
-export const BINDINGS = ["refuse", "warn", "off"] as const;
-export type Binding = (typeof BINDINGS)[number];
 
 export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDINGS));
 
@@ -27,49 +33,48 @@ export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDIN
 export type LintRules = z.input<typeof LintRulesSchema>;
 
 /** How every rule counts. */
-export async function lintRules(workspace: Workspace): Promise<Record<RuleName, Binding>> {
+export async function lintRules(workspace: Workspace): Promise<AllLintRules> {
   const entry = await workspace.store.findEntry(workspace.name, LINT, RULES);
   return completed(entryValue<LintRules>(entry));
 }
 
-const completed = (rules: LintRules = {}): Record<RuleName, Binding> =>
-  Object.fromEntries(RULE_NAMES.map((name) => [name, rules[name] ?? "warn"])) as Record<
-    RuleName,
-    Binding
-  >;
+const completed = (rules: LintRules = {}): AllLintRules =>
+  Object.fromEntries(
+    RULE_NAMES.map((name) => [name, rules[name] ?? RULE_TABLE[name].binding ?? "warn"]),
+  ) as AllLintRules;
 
-export async function setLintRules(
-  workspace: Workspace,
-  rules: LintRules,
-): Promise<Record<RuleName, Binding>> {
+export const DEFAULT_LINT_RULES = completed();
+
+export async function setLintRules(workspace: Workspace, rules: LintRules): Promise<AllLintRules> {
   const checked = parseOr(LintRulesSchema, rules, { code: "invalid_input", what: "The rules" });
   const entry = await changeEntry<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
     value: { ...now, ...checked },
   }));
   const all = completed(entryValue<LintRules>(entry));
-  believed.set(workspace.root, { rules: bindingIn(all), at: performance.now() });
+  cache.set(workspace.root, { rules: all, at: performance.now() });
   return all;
 }
 
-export const bindingIn = (rules: Record<RuleName, Binding>): ReadonlySet<RuleName> =>
-  new Set(RULE_NAMES.filter((name) => rules[name] === "refuse"));
-
-interface Believed {
-  readonly rules: ReadonlySet<RuleName>;
+interface CachedRules {
+  readonly rules: AllLintRules;
   readonly at: number;
 }
 
-/** How long a hub believes what it read of the rules. */
-const BELIEVED_MS = 1_000;
-const believed = new WeakMap<object, Believed>();
+/** For how long sending relies on rules it has read. */
+const CACHED_MS = 1_000;
+const cache = new WeakMap<object, CachedRules>();
 
-async function bindingRules(workspace: Workspace): Promise<ReadonlySet<RuleName>> {
-  const known = believed.get(workspace.root);
-  if (known !== undefined && performance.now() - known.at < BELIEVED_MS) return known.rules;
-  const rules = bindingIn(await lintRules(workspace));
-  believed.set(workspace.root, { rules, at: performance.now() });
+/** How every rule counts, read at most once a second. */
+export async function cachedLintRules(workspace: Workspace): Promise<AllLintRules> {
+  const known = cache.get(workspace.root);
+  if (known !== undefined && performance.now() - known.at < CACHED_MS) return known.rules;
+  const rules = await lintRules(workspace);
+  cache.set(workspace.root, { rules, at: performance.now() });
   return rules;
 }
+
+const bindingIn = (rules: AllLintRules): RuleName[] =>
+  RULE_NAMES.filter((name) => rules[name] === "refuse");
 
 /** What is about to be sent. */
 interface Leaving {
@@ -79,17 +84,21 @@ interface Leaving {
   readonly sending: { readonly redacted?: readonly SecretAt[] | undefined };
 }
 
-/** Throws when a handoff breaks binding rules, with all it breaks. The hub's own are not held up. */
+/**
+ * Throws when a handoff breaks binding rules, with all it breaks. Handoffs of the hub itself are not
+ * checked. Answers with the rules it was held against.
+ */
 export async function refuseBroken(
   workspace: Workspace,
-  sender: { readonly agent: string },
+  { agent, work }: Pick<Sender, "agent" | "work">,
   { draft, to, task, sending: { redacted } }: Leaving,
-): Promise<void> {
-  const binding = await bindingRules(workspace);
-  if (binding.size === 0 || sender.agent === SYSTEM) return;
+): Promise<AllLintRules> {
+  if (agent === SYSTEM) return DEFAULT_LINT_RULES;
+  const rules = await cachedLintRules(workspace);
   const letter = { ...letterOfDraft(draft), task };
-  const subject = { workspace, letter, to, given: draft, redacted };
-  refuse(await findingsOf(subject, [...binding], binding));
+  const subject = { workspace, letter, to, given: draft, redacted, before: work?.envelope };
+  await refuseAll(subject, rules);
+  return rules;
 }
 
 /** The same of what is said anew in a handoff that was sent before: of these fields, and no others. */
@@ -98,11 +107,23 @@ export async function refuseBrokenIn(
   envelope: Envelope,
   { fields, redacted }: { readonly fields: readonly string[] } & Leaving["sending"],
 ): Promise<void> {
-  const binding = await bindingRules(workspace);
-  if (binding.size === 0) return;
+  const rules = await cachedLintRules(workspace);
   const subject = { workspace, letter: envelope, to: envelope.to, given: envelope, redacted };
-  const findings = await findingsOf(subject, [...binding], binding);
-  refuse(findings.filter(({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? "")));
+  await refuseAll(subject, rules, ({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? ""));
+}
+
+async function refuseAll(
+  subject: Subject,
+  rules: AllLintRules,
+  isMeant: (finding: Finding) => boolean = () => true,
+): Promise<void> {
+  const binding = bindingIn(rules);
+  // Usually one, which only reads: a send does not wait for a turn of the event loop.
+  const asks = binding.some((name) => RULE_TABLE[name].query !== undefined);
+  const findings = asks
+    ? await findingsOf(subject, rules, binding)
+    : findingsIn(subject, rules, binding);
+  refuse(findings.filter(isMeant));
 }
 
 function refuse(findings: readonly Finding[]): void {

@@ -1,4 +1,5 @@
 /** What a sender, a receiver and a holder have in hand, as it travels. */
+import type { Finding } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
@@ -28,6 +29,8 @@ export interface SentForm {
   readonly deliveries: readonly DeliveryRow[];
   /** Which secrets were taken out of what was said: of which kind, and where they stood. */
   readonly secrets: readonly SecretAt[];
+  /** What the lint finds in it. */
+  readonly findings: readonly Finding[];
 }
 
 /** An offer, claimed for the caller's session. */

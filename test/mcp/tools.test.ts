@@ -486,6 +486,19 @@ it("a secret is taken out before anything is stored, and whoever said it is told
   expect(JSON.stringify([told, memories])).not.toContain(secret);
 });
 
+it("handing off answers with findings, as text and as data [ENV-12]", async () => {
+  const { hub, ada } = await team();
+  await hub.agent("ben", { role: "agent" });
+  const draft = { to: "ben", task: "page", intent: "Write the page about rivers" };
+  const { text, findings } = await call(ada, "hand_off", { ...draft, next: ["Draw it"] });
+  expect(findings).toMatchObject([{ rule: "no_criteria" }]);
+  expect(text).toContain("warn no_criteria: ");
+  const state = "User: it fails\nAssistant: how?\nUser: on login\nAssistant: I see";
+  const talk = await refused(ada, "hand_off", { ...draft, state });
+  expect(talk).toMatchObject({ code: "lint_refused", path: "state" });
+  expect(talk.hint).toContain("remember it and refer to that record");
+});
+
 it("a wait for work that is given up takes nothing", async () => {
   const hub = await open("memory:");
   const ada = await hub.agent("ada", { role: "agent" });

@@ -11,7 +11,7 @@ const noNextStep: LintRule = {
   level: "warn",
   meaning: "Nothing says what the receiver is to do first",
 
-  check(subject) {
+  read(subject) {
     if (!asksForWork(subject) || subject.letter.next.length > 0) return [];
     return [
       {
@@ -30,7 +30,7 @@ const noCriteria: LintRule = {
   level: "warn",
   meaning: "No output is asked for, or one without saying when it is good",
 
-  check(subject) {
+  read(subject) {
     if (!asksForWork(subject)) return [];
     const { expects } = subject.letter;
     if (expects.length === 0) {

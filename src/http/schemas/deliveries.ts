@@ -29,7 +29,7 @@ import type { Deprecated } from "../../envelope/versions.ts";
 import { ERROR_CODES, type ErrorCode } from "../../errors.ts";
 import type { ChangedDelivery, WorkNews } from "../../wire/calls.ts";
 import { MergedForm } from "./branches.ts";
-import { EnvelopeForm, GapForm, SecretsForm } from "./envelopes.ts";
+import { EnvelopeForm, FindingForm, GapForm, SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
 import { Count, Instant, Text, Texts } from "./plain.ts";
@@ -108,6 +108,7 @@ export const SentForm = z
     ),
     deliveries: z.array(DeliveryForm).meta({ description: "One for each receiver" }),
     secrets: SecretsForm,
+    findings: z.array(FindingForm).meta({ description: "What the lint finds in it" }),
   } satisfies Fields<SentFields>)
   .meta({ id: "Sent", description: "A handoff, stored for good, and where it went." });
 

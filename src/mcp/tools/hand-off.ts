@@ -1,9 +1,10 @@
 /** `hand_off`: gives a task to another agent; with a handle it hands on what this agent holds. */
 import * as z from "zod";
+import { RULE_NAMES } from "../../context/lint/rule.ts";
 import type { Sent } from "../../delivery/sent.ts";
 import { ACTIONS, CONSTRAINT_LEVELS, type Draft, PRIORITIES } from "../../envelope/schema.ts";
 import { addedTo, unseenOf } from "../additions.ts";
-import { secretLines } from "../text.ts";
+import { findingLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, taskName, tool, workHandle } from "../tool.ts";
 
 const line = (what: string) => z.string().min(1).describe(what);
@@ -78,6 +79,14 @@ const input = z.strictObject({
   seen: line("When handing on: the sender's addition you have looked at (env_…).").optional(),
 });
 
+const Finding = z.strictObject({
+  rule: z.enum(RULE_NAMES),
+  level: z.enum(["warn", "error"]),
+  path: z.string(),
+  message: z.string(),
+  hint: z.string(),
+});
+
 export const handOff = tool({
   name: "hand_off",
   title: "Hand off",
@@ -93,6 +102,9 @@ export const handOff = tool({
     receivers: z.array(z.string()),
     envelope: z.string().describe("What was sent; when extended, the addition: pass it as seen."),
     stopped: z.boolean().describe("True: the line is too long, and has stopped in dead letters."),
+    findings: z
+      .array(Finding)
+      .describe("What could be better about it, and what to write instead."),
   }),
   annotations: ADDS,
 
@@ -127,17 +139,18 @@ function draftOf({ do_not_redo: doNotRedo, receipt, ...given }: Given): Partial<
 }
 
 function sentAs(sent: Sent<object>) {
-  const { task, receivers, envelope, stopped, cycle } = sent;
+  const { task, receivers, envelope, stopped, cycle, secrets, findings } = sent;
   const handoffs = sent.each.map(({ id }) => id);
   const [handoff] = handoffs;
   const told = [
     `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Wait for the answer with wait, or go on.`,
-    ...secretLines(sent.secrets),
+    ...secretLines(secrets),
     ...(sent.joined === "new" ? [] : [`It is not new: ${sent.joined}.`]),
     ...(cycle.length === 0 ? [] : ["It goes in a circle: the same payload came here before."]),
     ...(stopped
       ? ["The line is longer than it may be, and has stopped: nobody will get this."]
       : []),
+    ...findingLines(findings.filter(({ rule }) => rule !== "secret" || secrets.length === 0)),
   ];
   return {
     text: told.join("\n"),
@@ -148,6 +161,7 @@ function sentAs(sent: Sent<object>) {
     receivers: [...receivers],
     envelope: envelope.id,
     stopped,
+    findings: [...findings],
   };
 }
 
@@ -164,5 +178,6 @@ async function extended(
     receivers: [],
     envelope: unseen.envelope,
     stopped: false,
+    findings: [],
   };
 }
