@@ -124,6 +124,7 @@ export type { Once } from "./delivery/once.ts";
 export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
 export type { Approval, Edit } from "./delivery/person.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
+export type { Repeat } from "./delivery/repeats.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
 export type { Sent } from "./delivery/sent.ts";

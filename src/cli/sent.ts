@@ -9,11 +9,11 @@ import { gapLine } from "./view.ts";
 /** `more`: what the caller has to tell besides, as data. */
 export async function saySent(sent: Sent, json: boolean | undefined, more = {}): Promise<void> {
   const { envelope, digest, memory, joined, cycle, stopped, deprecated, secrets } = sent;
-  const { findings } = sent;
+  const { findings, repeats } = sent;
   const deliveries = await Promise.all(sent.each.map((one) => one.status()));
   if (json) {
     const told = { deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated };
-    sayJson({ ...told, findings, ...(secrets.length > 0 && { secrets }), ...more });
+    sayJson({ ...told, findings, repeats, ...(secrets.length > 0 && { secrets }), ...more });
     return;
   }
   for (const delivery of deliveries) sayRow(delivery);

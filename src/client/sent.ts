@@ -64,6 +64,10 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form.findings;
   }
 
+  get repeats(): SentForm["repeats"] {
+    return this.#form.repeats;
+  }
+
   get deprecated(): SentForm["deprecated"] {
     return this.#form.deprecated;
   }

@@ -6,12 +6,14 @@
 import * as z from "zod";
 import { changeEntry, entryValue } from "../delivery/entries.ts";
 import type { Sender } from "../delivery/plan.ts";
+import type { Repeat } from "../delivery/repeats.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { letterOfDraft } from "./lint/letter.ts";
+import { remarksOn } from "./lint/repeats-handoff.ts";
 import {
   type AllLintRules,
   BINDINGS,
@@ -110,6 +112,14 @@ export async function refuseBrokenIn(
   const rules = await cachedLintRules(workspace);
   const subject = { workspace, letter: envelope, to: envelope.to, given: envelope, redacted };
   await refuseAll(subject, rules, ({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? ""));
+}
+
+/** Throws when a handoff repeats an earlier one, where the workspace made that rule binding. */
+export function refuseRepeats(rules: AllLintRules, repeats: readonly Repeat[]): void {
+  if (rules.repeats_handoff !== "refuse" || repeats.length === 0) return;
+  refuse(
+    remarksOn(repeats).map((remark) => ({ rule: "repeats_handoff", level: "error", ...remark })),
+  );
 }
 
 async function refuseAll(

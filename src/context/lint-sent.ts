@@ -1,4 +1,5 @@
 /** What the lint finds in a handoff that was just sent: in what it says, without querying the store. */
+import type { Repeat } from "../delivery/repeats.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -9,11 +10,16 @@ import { findingsIn } from "./lint/run.ts";
 /** Finds when it is called: most senders never ask. `secrets`: what was taken out of it before. */
 export type LintSent = (secrets: readonly SecretAt[]) => readonly Finding[];
 
-export const lintSent =
-  (workspace: Workspace, rules: AllLintRules, sent: { readonly envelope: Envelope }): LintSent =>
-  (redacted) => {
-    const { envelope } = sent;
+export function lintSent(
+  workspace: Workspace,
+  rules: AllLintRules,
+  sent: { readonly envelope: Envelope; readonly repeats: readonly Repeat[] },
+): LintSent {
+  const { envelope, repeats } = sent;
+  return (redacted) => {
     if (envelope.redacted !== undefined) return []; // Sent before with its key, and redacted since.
     const letter = letterOfEnvelope(envelope);
-    return findingsIn({ workspace, letter, to: envelope.to, given: envelope, redacted }, rules);
+    const subject = { workspace, letter, to: envelope.to, given: envelope, redacted, repeats };
+    return findingsIn(subject, rules);
   };
+}

@@ -4,6 +4,8 @@
  * send (lint-sent.ts). Only binding rules refuse (lint-rules.ts).
  */
 
+import { readFamily } from "../coordination/ledger/ledger.ts";
+import { type Asked, earlierHandoffs, type Repeat } from "../delivery/repeats.ts";
 import { leavingOf, nextReceiver } from "../delivery/routes.ts";
 import {
   type CheckedDraft,
@@ -36,7 +38,19 @@ export async function lintDraft(
 ): Promise<LintReport> {
   const draft = parseOr(CompiledDraft, given, { code: "invalid_envelope", what: "The handoff" });
   const to = await receiverIn(workspace, sender, draft);
-  return reportOf({ workspace, letter: letterOfDraft(draft), to, given });
+  const repeats = await repeatsOf(workspace, sender, { draft, to });
+  return reportOf({ workspace, letter: letterOfDraft(draft), to, given, repeats });
+}
+
+async function repeatsOf(
+  workspace: Workspace,
+  { agent }: { readonly agent: string },
+  { draft, to }: Pick<Asked, "to"> & { readonly draft: CheckedDraft },
+): Promise<readonly Repeat[]> {
+  const { task } = draft;
+  const family = task === undefined ? undefined : await readFamily(workspace, task);
+  const asked = { agent, task, to, draft, kept: family?.kept, from: family?.from ?? [] };
+  return (await earlierHandoffs(workspace, asked, () => true)).repeats;
 }
 
 async function receiverIn(

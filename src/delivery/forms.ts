@@ -6,6 +6,7 @@ import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { SentHandoff } from "./key.ts";
+import type { Repeat } from "./repeats.ts";
 
 export {
   ATTEMPT_OUTCOMES,
@@ -31,6 +32,8 @@ export interface SentForm {
   readonly secrets: readonly SecretAt[];
   /** What the lint finds in it. */
   readonly findings: readonly Finding[];
+  /** Earlier handoffs it repeats. */
+  readonly repeats: readonly Repeat[];
 }
 
 /** An offer, claimed for the caller's session. */

@@ -13,6 +13,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { entryValue, writtenValue } from "./entries.ts";
 import type { Path } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
+import type { Repeat } from "./repeats.ts";
 
 /** The kind of entry. */
 export const KEY = "key";
@@ -33,6 +34,8 @@ export interface SentHandoff<T> {
   readonly stopped: boolean;
   /** What it took the place of. */
   readonly replaced?: DeliveryRow | undefined;
+  /** Earlier handoffs it repeats. */
+  readonly repeats: readonly Repeat[];
   readonly lint: LintSent;
   /** Which secrets were taken out of it, where there were any. */
   readonly secrets?: readonly SecretAt[];
@@ -91,6 +94,7 @@ export async function repeated<T>(
     joined: "repeated",
     cycle: [],
     stopped: false,
-    lint: lintSent(workspace, rules, { envelope }),
+    repeats: [],
+    lint: lintSent(workspace, rules, { envelope, repeats: [] }),
   };
 }

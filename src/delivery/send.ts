@@ -4,7 +4,7 @@
  * same key again is the same handoff.
  */
 import type { AllLintRules } from "../context/lint/rule.ts";
-import { cachedLintRules, refuseBroken } from "../context/lint-rules.ts";
+import { cachedLintRules, refuseBroken, refuseRepeats } from "../context/lint-rules.ts";
 import { lintSent } from "../context/lint-sent.ts";
 import { refuseClosed } from "../coordination/ledger/closed.ts";
 import { readFamily } from "../coordination/ledger/ledger.ts";
@@ -14,6 +14,7 @@ import { BatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { refusalError } from "../memory/refusals.ts";
 import { hear, heardLate, told } from "../memory/secret-policy.ts";
+import { WORK } from "../memory/work.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { EntryRow } from "../store/rows.ts";
 import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
@@ -23,8 +24,10 @@ import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
 import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";
+import { earlierThan } from "./repeats.ts";
 import { withRoom } from "./room.ts";
 import { afterClosing } from "./work-branch.ts";
+import { noteWork } from "./work-entry.ts";
 
 /** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
 const ROUNDS = 10;
@@ -83,8 +86,10 @@ async function sendPlanned<T>(
   let plan = planned;
   const line = await lineFor(workspace, sender, plan);
   const entries = await plan.sending.entries?.();
+  let earlier = await earlierThan(workspace, sender, plan);
+  refuseRepeats(rules, earlier.repeats);
   const { inboxes } = plan;
-  let round: Round = { open: undefined, breaker: 0, inboxes, line, entries };
+  let round: Round = { open: undefined, breaker: 0, inboxes, line, entries, work: earlier.slot };
   let overtaken = 0;
   for (let n = 0; n < ROUNDS && overtaken < LEDGER_ROUNDS; n++) {
     const prepared = prepare(where, sender, plan, round);
@@ -98,9 +103,11 @@ async function sendPlanned<T>(
     const outcome = await workspace.store.sendHandoff(prepared.operation);
     switch (outcome.kind) {
       case "sent":
+        if (earlier.slot !== undefined) noteWork(workspace, earlier.slot.name);
         return sent(prepared, outcome, {
           open: round.open,
-          lint: lintSent(workspace, rules, prepared.sealed),
+          repeats: earlier.repeats,
+          lint: lintSent(workspace, rules, { ...prepared.sealed, ...earlier }),
         });
       case "extended":
         return outcome;
@@ -117,11 +124,15 @@ async function sendPlanned<T>(
         break;
       case "entry_changed":
         if (outcome.entry?.kind === KEY) return sentBefore(workspace, plan, outcome.entry);
+        if (outcome.entry?.kind === WORK) noteWork(workspace, outcome.entry.name);
         plan = await planAgain(workspace, sender, plan);
+        earlier = await earlierThan(workspace, sender, plan);
+        refuseRepeats(rules, earlier.repeats);
         round = {
           ...round,
           line: await lineFor(workspace, sender, plan),
           entries: await plan.sending.entries?.(),
+          work: earlier.slot,
         };
         overtaken++;
         n--; // Counted by itself.
@@ -208,7 +219,7 @@ async function around(
 }
 
 /** What was known of a handoff when it was sent. */
-interface Known extends Pick<SentHandoff<unknown>, "lint"> {
+interface Known extends Pick<SentHandoff<unknown>, "lint" | "repeats"> {
   readonly open: Open | undefined;
 }
 

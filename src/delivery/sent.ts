@@ -24,6 +24,7 @@ import { cancelDeliveries } from "./cancel.ts";
 import type { SentForm } from "./forms.ts";
 import type { SentHandoff } from "./key.ts";
 import type { Sender } from "./plan.ts";
+import type { Repeat } from "./repeats.ts";
 import { changesOf } from "./watch.ts";
 
 /** What a sender has in hand. */
@@ -93,6 +94,11 @@ export class LocalSent<T = unknown> {
     return this.#findings;
   }
 
+  /** Open or completed handoffs that it repeats, newest first. */
+  get repeats(): readonly Repeat[] {
+    return this.#sent.repeats;
+  }
+
   /** Deprecated fields it says something in: since when, and what to say instead. */
   get deprecated(): readonly Deprecated[] {
     return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
@@ -114,7 +120,7 @@ export class LocalSent<T = unknown> {
   /** As it travels. */
   toJSON(): SentForm {
     const { kind, envelope, digest, memory, joined, cycle, stopped, deliveries } = this.#sent;
-    const { deprecated, findings, secrets } = this;
+    const { deprecated, findings, repeats, secrets } = this;
     return {
       kind,
       envelope: envelope as Envelope,
@@ -127,6 +133,7 @@ export class LocalSent<T = unknown> {
       deliveries,
       secrets,
       findings,
+      repeats,
     };
   }
 

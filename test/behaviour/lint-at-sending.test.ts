@@ -11,6 +11,9 @@ const GOOD = {
   expects: [{ name: "patch", type: "diff", criteria: ["The new test passes"] }],
 } satisfies Draft;
 
+/** All that it expects. */
+const DONE = { outputs: { patch: "+ required" }, criteria: { patch: ["The new test passes"] } };
+
 const TALK = "User: it fails\nAssistant: how?\nUser: on login\nAssistant: I see";
 const MESSAGES = ["user", "assistant", "user"].map((role) => ({ role, content: "hello" }));
 const token = `gh${"p_"}aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2`;
@@ -98,7 +101,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     const { id } = await ada.remember({ type: "transcript", content: TALK });
     const refs = [{ id, summary: "The login fails for an empty password." }];
     expect((await ada.handoff({ ...GOOD, refs })).findings).toEqual([]);
-    await (await take(ben)).complete({ summary: "done" });
+    await (await take(ben)).complete(DONE);
     await hub.lintRules({ transcript: "warn" });
     await ada.handoff({ ...GOOD, task: "talk", state: TALK });
     expect((await take(ben)).envelope.state).toBe(TALK);

@@ -1,4 +1,4 @@
-/** What `baton handoff send` reports about a handoff: findings of the lint. */
+/** What `baton handoff send` reports about a handoff: findings of the lint, and earlier handoffs it repeats. */
 import { expect, it } from "vitest";
 import { type Draft, ERROR_CODES } from "../../src/index.ts";
 import { team, testStore } from "./baton.ts";
@@ -22,6 +22,22 @@ it("shows findings under the handoff, each with what to write instead [ENV-12]",
 });
 
 const APPROVAL = { name: "verdict", type: "approval" };
+
+it("shows which handoff it repeats, as text and as data [DLV-22]", async () => {
+  using store = testStore();
+  await team(store);
+  await using hub = await store.open();
+  const cleo = await hub.agent("cleo", {});
+  const draft = { to: "ben", task: "auth", intent: "Refactor the auth module" };
+  const first = await cleo.handoff(draft);
+  const shown = await store.baton(...SEND, "--task", "auth");
+  expect(shown.stdout).toContain(`warn  task: repeats ${first.id} (ready, sent by cleo on `);
+  expect(shown.stdout).toContain(`Wait for ${first.id}, or cancel one of the two.`);
+  const { stdout } = await store.baton(...SEND, "--task", "module", "--json");
+  const { findings, repeats } = JSON.parse(stdout);
+  expect(repeats).toMatchObject([{ delivery: first.id, by: "cleo", why: "work" }]);
+  expect(findings.at(-1)).toMatchObject({ rule: "repeats_handoff", path: "intent" });
+});
 
 it("refuses a raw conversation, and says how to keep it or allow it [CTX-11 ENV-12]", async () => {
   using store = testStore();

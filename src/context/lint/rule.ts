@@ -1,4 +1,5 @@
 /** What a rule of the lint is, what it looks at and what it finds. */
+import type { Repeat } from "../../delivery/repeats.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { Workspace } from "../../store/workspace.ts";
@@ -13,6 +14,7 @@ export const RULE_NAMES = [
   "repeats_decision",
   "contradicts_decision",
   "deprecated_field",
+  "repeats_handoff",
 ] as const;
 export type RuleName = (typeof RULE_NAMES)[number];
 
@@ -74,6 +76,8 @@ export interface Subject {
   readonly redacted?: readonly SecretAt[] | undefined;
   /** Of work that is handed on: what it was received with. */
   readonly before?: Envelope | undefined;
+  /** Earlier handoffs that ask for the same work. */
+  readonly repeats?: readonly Repeat[] | undefined;
 }
 
 /** A rule reads the handoff, queries the store about it, or both. */

@@ -2,6 +2,7 @@
 import { contradictsDecision, repeatsDecision } from "./decisions.ts";
 import { deprecatedField } from "./deprecated-field.ts";
 import { oversize } from "./oversize.ts";
+import { repeatsHandoff } from "./repeats-handoff.ts";
 import { asksForWork, type LintRule, type RuleName } from "./rule.ts";
 import { secret } from "./secret.ts";
 import { transcript } from "./transcript.ts";
@@ -66,4 +67,5 @@ export const RULES: Readonly<Record<RuleName, LintRule>> = {
   repeats_decision: repeatsDecision,
   contradicts_decision: contradictsDecision,
   deprecated_field: deprecatedField,
+  repeats_handoff: repeatsHandoff,
 };

@@ -1,6 +1,7 @@
 /** `hand_off`: gives a task to another agent; with a handle it hands on what this agent holds. */
 import * as z from "zod";
 import { RULE_NAMES } from "../../context/lint/rule.ts";
+import { DELIVERY_STATES } from "../../delivery/forms.ts";
 import type { Sent } from "../../delivery/sent.ts";
 import { ACTIONS, CONSTRAINT_LEVELS, type Draft, PRIORITIES } from "../../envelope/schema.ts";
 import { addedTo, unseenOf } from "../additions.ts";
@@ -87,6 +88,17 @@ const Finding = z.strictObject({
   hint: z.string(),
 });
 
+const Repeat = z.strictObject({
+  delivery: z.string(),
+  envelope: z.string(),
+  task: z.string(),
+  state: z.enum(DELIVERY_STATES),
+  by: z.string().describe("Who sent it."),
+  holder: z.string().describe("Who works on it or completed it; empty while it waits."),
+  at: z.number().describe("When it was completed, or else sent."),
+  why: z.enum(["task", "work"]).describe("The same task, or the same intent under another task."),
+});
+
 export const handOff = tool({
   name: "hand_off",
   title: "Hand off",
@@ -105,6 +117,7 @@ export const handOff = tool({
     findings: z
       .array(Finding)
       .describe("What could be better about it, and what to write instead."),
+    repeats: z.array(Repeat).describe("Open or completed handoffs that it repeats, newest first."),
   }),
   annotations: ADDS,
 
@@ -162,6 +175,7 @@ function sentAs(sent: Sent<object>) {
     envelope: envelope.id,
     stopped,
     findings: [...findings],
+    repeats: [...sent.repeats],
   };
 }
 
@@ -179,5 +193,6 @@ async function extended(
     envelope: unseen.envelope,
     stopped: false,
     findings: [],
+    repeats: [],
   };
 }
