@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { isMessageList, isTranscript } from "../transcript.ts";
-import { textsOf } from "./letter.ts";
+import { isNested, textsOf } from "./letter.ts";
 import type { Letter, LintRule, Remark, Subject } from "./rule.ts";
 
 export const transcript: LintRule = {
@@ -21,12 +21,15 @@ export const transcript: LintRule = {
 };
 
 /** False: no text in it has several lines or is JSON, and no list has messages. Asked of every handoff that is sent. */
-function mayHold(value: unknown): boolean {
+function mayHold(value: unknown, ancestors: object[] = []): boolean {
   if (typeof value === "string") return value.includes("\n") || value.includes("{");
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(mayHold) || isMessageList(value);
-  for (const key in value) if (mayHold((value as Record<string, unknown>)[key])) return true;
-  return false;
+  if (!isNested(value, ancestors)) return false;
+  ancestors.push(value);
+  const may = Array.isArray(value)
+    ? value.some((item) => mayHold(item, ancestors)) || isMessageList(value)
+    : Object.values(value).some((item) => mayHold(item, ancestors));
+  ancestors.pop();
+  return may;
 }
 
 const remarkOn = (path: string): Remark => ({
@@ -48,11 +51,14 @@ const textPlaces = (letter: Letter): string[] =>
     .map(({ path }) => path);
 
 /** Lists of messages that were not even made a text of. */
-function messageLists(value: unknown, path: string): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) {
-    if (isMessageList(value)) return [path];
-    return value.flatMap((item, i) => messageLists(item, `${path}[${i}]`));
+function messageLists(value: unknown, path: string, ancestors: readonly object[] = []): string[] {
+  if (!isNested(value, ancestors)) return [];
+  const within = [...ancestors, value];
+  if (!Array.isArray(value)) {
+    return Object.entries(value).flatMap(([key, item]) =>
+      messageLists(item, `${path}.${key}`, within),
+    );
   }
-  return Object.entries(value).flatMap(([key, item]) => messageLists(item, `${path}.${key}`));
+  if (isMessageList(value)) return [path];
+  return value.flatMap((item, i) => messageLists(item, `${path}[${i}]`, within));
 }
