@@ -75,8 +75,23 @@ export async function cachedLintRules(workspace: Workspace): Promise<AllLintRule
   return rules;
 }
 
-const bindingIn = (rules: AllLintRules): RuleName[] =>
-  RULE_NAMES.filter((name) => rules[name] === "refuse");
+interface BindingRules {
+  readonly names: readonly RuleName[];
+  /** One of them queries the store. */
+  readonly query: boolean;
+}
+
+/** The same rules hold for thousands of sends. */
+const bindings = new WeakMap<AllLintRules, BindingRules>();
+
+function bindingIn(rules: AllLintRules): BindingRules {
+  const known = bindings.get(rules);
+  if (known !== undefined) return known;
+  const names = RULE_NAMES.filter((name) => rules[name] === "refuse");
+  const binding = { names, query: names.some((name) => RULE_TABLE[name].query !== undefined) };
+  bindings.set(rules, binding);
+  return binding;
+}
 
 /** What is about to be sent. */
 interface Leaving {
@@ -97,8 +112,13 @@ export async function refuseBroken(
 ): Promise<AllLintRules> {
   if (agent === SYSTEM) return DEFAULT_LINT_RULES;
   const rules = await cachedLintRules(workspace);
-  const letter = { ...letterOfDraft(draft), task };
-  const subject = { workspace, letter, to, given: draft, redacted, before: work?.envelope };
+  const subject = {
+    // Made when a rule reads it: of most handoffs none does.
+    get letter() {
+      return { ...letterOfDraft(draft), task };
+    },
+    ...{ workspace, to, given: draft, redacted, before: work?.envelope },
+  };
   await refuseAll(subject, rules);
   return rules;
 }
@@ -127,12 +147,10 @@ async function refuseAll(
   rules: AllLintRules,
   isMeant: (finding: Finding) => boolean = () => true,
 ): Promise<void> {
-  const binding = bindingIn(rules);
-  // Usually one, which only reads: a send does not wait for a turn of the event loop.
-  const asks = binding.some((name) => RULE_TABLE[name].query !== undefined);
-  const findings = asks
-    ? await findingsOf(subject, rules, binding)
-    : findingsIn(subject, rules, binding);
+  const { names, query } = bindingIn(rules);
+  const findings = query
+    ? await findingsOf(subject, rules, names)
+    : findingsIn(subject, rules, names);
   refuse(findings.filter(isMeant));
 }
 

@@ -13,9 +13,9 @@ export type LintSent = (secrets: readonly SecretAt[]) => readonly Finding[];
 export function lintSent(
   workspace: Workspace,
   rules: AllLintRules,
-  sent: { readonly envelope: Envelope; readonly repeats: readonly Repeat[] },
+  envelope: Envelope,
+  repeats: readonly Repeat[],
 ): LintSent {
-  const { envelope, repeats } = sent;
   return (redacted) => {
     if (envelope.redacted !== undefined) return []; // Sent before with its key, and redacted since.
     const letter = letterOfEnvelope(envelope);

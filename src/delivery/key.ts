@@ -95,6 +95,6 @@ export async function repeated<T>(
     cycle: [],
     stopped: false,
     repeats: [],
-    lint: lintSent(workspace, rules, { envelope, repeats: [] }),
+    lint: lintSent(workspace, rules, envelope, []),
   };
 }

@@ -107,7 +107,7 @@ async function sendPlanned<T>(
         return sent(prepared, outcome, {
           open: round.open,
           repeats: earlier.repeats,
-          lint: lintSent(workspace, rules, { ...prepared.sealed, ...earlier }),
+          lint: lintSent(workspace, rules, prepared.sealed.envelope, earlier.repeats),
         });
       case "extended":
         return outcome;

@@ -16,8 +16,10 @@ export interface FirstHandoff {
   readonly task: string;
 }
 
-/** One intent in two wordings has the same letters and digits. */
+/** One intent in two wordings has the same letters and digits. Most are ASCII, and take half the time as such. */
 const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/gu;
+const BETWEEN_ASCII_WORDS = /[^a-z0-9]+/g;
+const ASCII = /^[\0-\x7f]*$/;
 /** Also the beginning of an intent that is too long to travel. */
 const COMPARED = FORMAT_LIMITS.lineLength;
 /** 128 bits: no two intents meet by chance. */
@@ -25,8 +27,10 @@ const NAME_LENGTH = 32;
 
 /** The name of a piece of work; undefined when its intent has no words. */
 export function workName(intent: string): string | undefined {
-  const text = intent.slice(0, COMPARED).normalize("NFKC").toLowerCase();
-  const words = text.replace(BETWEEN_WORDS, " ").trim();
+  const text = intent.slice(0, COMPARED);
+  const words = ASCII.test(text)
+    ? text.toLowerCase().replace(BETWEEN_ASCII_WORDS, " ").trim()
+    : text.normalize("NFKC").toLowerCase().replace(BETWEEN_WORDS, " ").trim();
   return words === "" ? undefined : sha256(words).slice(0, NAME_LENGTH);
 }
 

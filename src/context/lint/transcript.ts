@@ -13,8 +13,8 @@ export const transcript: LintRule = {
   meaning: "A raw conversation was pasted in",
 
   read: (subject) => {
+    if (!mayHold(subject.given)) return [];
     const { letter } = subject;
-    if (!mayHold(letter)) return [];
     const places = [...textPlaces(letter), ...messageLists(letter.payload?.data, "payload.data")];
     return places.filter((path) => isNew(subject, path)).map(remarkOn);
   },
