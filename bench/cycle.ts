@@ -41,7 +41,8 @@ async function measure(
     await planner.handoff({
       to: "coder",
       task: `task-${n}`,
-      intent: "Refactor auth without breaking mobile logins",
+      // Each its own: the same again is reported as a repeat.
+      intent: `Refactor auth without breaking mobile logins, part ${n}`,
       next: ["Extract validateToken()"],
       constraints: [{ rule: "Do not touch test fixtures", level: "must" }],
       payload: PAYLOAD,

@@ -238,8 +238,13 @@ function limits(
 
 function lintRules(): string {
   return rows(
-    ["rule", "level", "finds"],
-    Object.entries(RULES).map(([name, { level, meaning }]) => [`\`${name}\``, level, meaning]),
+    ["rule", "level", "default", "finds"],
+    Object.entries(RULES).map(([name, { level, binding = "warn", meaning }]) => [
+      `\`${name}\``,
+      level,
+      `\`${binding}\``,
+      meaning,
+    ]),
   );
 }
 

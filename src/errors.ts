@@ -50,7 +50,12 @@ export const ERROR_CODES = {
     65,
     "What must travel does not fit into the token budget of a view.",
   ),
-  lint_refused: facts(422, -32602, 65, "A handoff breaks a rule that the workspace made binding."),
+  lint_refused: facts(
+    422,
+    -32602,
+    65,
+    "A handoff breaks a binding lint rule; by default, raw conversations.",
+  ),
   secret_found: facts(422, -32602, 65, "It holds a secret, and none are stored here."),
   unsupported_version: facts(
     422,

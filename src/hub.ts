@@ -10,9 +10,9 @@ import { LocalTokens, type Tokens } from "./access/tokens.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type FileArtifact, fileArtifact } from "./context/files.ts";
-import type { RuleName } from "./context/lint/rule.ts";
+import type { AllLintRules } from "./context/lint/rule.ts";
 import { type LintReport, lintEnvelope } from "./context/lint.ts";
-import { type Binding, type LintRules, lintRules, setLintRules } from "./context/lint-rules.ts";
+import { type LintRules, lintRules, setLintRules } from "./context/lint-rules.ts";
 import type { RoleProfile } from "./context/profiles.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "./context/reading.ts";
 import { profiles, type RoleProfileInfo, setProfile } from "./context/roles.ts";
@@ -586,7 +586,7 @@ export class LocalHub implements AsyncDisposable {
   }
 
   /** How the rules of the lint count here; given some, these from now on. "refuse" stops a handoff. */
-  lintRules(rules?: LintRules): Promise<Record<RuleName, Binding>> {
+  lintRules(rules?: LintRules): Promise<AllLintRules> {
     return rules === undefined ? lintRules(this.#workspace) : setLintRules(this.#workspace, rules);
   }
 

@@ -14,9 +14,15 @@ export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
 export type { ViewOptions } from "./context/compose.ts";
 export type { FileArtifact } from "./context/files.ts";
 export type { CheckedContext, CheckedReference } from "./context/gaps.ts";
-export type { Finding, FindingLevel, RuleName } from "./context/lint/rule.ts";
+export type {
+  AllLintRules,
+  Binding,
+  Finding,
+  FindingLevel,
+  RuleName,
+} from "./context/lint/rule.ts";
 export type { LintReport } from "./context/lint.ts";
-export type { Binding, LintRules } from "./context/lint-rules.ts";
+export type { LintRules } from "./context/lint-rules.ts";
 export type { Preview } from "./context/preview.ts";
 export type { FullProfile, RoleProfile } from "./context/profiles.ts";
 export type { ReadMemory, ReadOptions, TextBy } from "./context/reading.ts";
@@ -125,6 +131,7 @@ export type {
 } from "./delivery/payload-types.ts";
 export type { Approval, Edit } from "./delivery/person.ts";
 export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
+export type { Repeat } from "./delivery/repeats.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
 export type { Sent } from "./delivery/sent.ts";

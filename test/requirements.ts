@@ -462,7 +462,7 @@ export const families = [
         id: "DLV-22",
         text: "A handoff that repeats one that is open or completed (same task or the same work), by any sender, is reported when it is sent, with the id of the earlier one.",
         from: "M",
-        status: "planned",
+        status: "proved",
       },
     ],
   },

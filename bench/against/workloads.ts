@@ -36,7 +36,7 @@ async function deliveries(openHub: OpenHub, folder: Folder): Promise<{ micros: n
   for (let n = 0; n < WORKLOADS.delivery.operations; n++) {
     const accepted = coder.accept({ wait: true });
     const start = performance.now();
-    await planner.handoff({ to: "coder", task: `task-${n}`, intent: "Fix the login" });
+    await planner.handoff({ to: "coder", task: `task-${n}`, intent: `Fix login ${n}` });
     const work = await accepted;
     times.push(performance.now() - start);
     await work?.complete({ summary: "done" });

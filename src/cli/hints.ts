@@ -82,6 +82,8 @@ const RULE_HINTS: Readonly<Record<string, string>> = {
   no_next_step: 'Say what comes first: --next "Extract validateToken()"',
   no_criteria:
     'Say what should come back, and when it is good: --expect "patch:diff=All tests pass"',
+  transcript:
+    "Write what came of it. To keep the conversation: baton remember, then --ref <memory>. To allow conversations in this workspace: baton lint --rules transcript=warn",
 };
 
 /** The hint of a finding, or of a rule that was broken. */

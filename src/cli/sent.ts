@@ -1,6 +1,7 @@
 /** What a sender is shown: each delivery, and whether it was new work. */
 import type { Sent } from "../delivery/sent.ts";
 import { sayRow } from "./delivery.ts";
+import { sayEach } from "./findings.ts";
 import { sayRedacted } from "./redacted.ts";
 import { bad, dim, oneLine, say, sayJson } from "./terminal.ts";
 import { gapLine } from "./view.ts";
@@ -8,10 +9,11 @@ import { gapLine } from "./view.ts";
 /** `more`: what the caller has to tell besides, as data. */
 export async function saySent(sent: Sent, json: boolean | undefined, more = {}): Promise<void> {
   const { envelope, digest, memory, joined, cycle, stopped, deprecated, secrets } = sent;
+  const { findings, repeats } = sent;
   const deliveries = await Promise.all(sent.each.map((one) => one.status()));
   if (json) {
     const told = { deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated };
-    sayJson({ ...told, ...(secrets.length > 0 && { secrets }), ...more });
+    sayJson({ ...told, findings, repeats, ...(secrets.length > 0 && { secrets }), ...more });
     return;
   }
   for (const delivery of deliveries) sayRow(delivery);
@@ -22,9 +24,8 @@ export async function saySent(sent: Sent, json: boolean | undefined, more = {}):
   }
   sayRedacted(secrets);
   for (const gap of envelope.gaps ?? []) say(bad(`  ${gapLine(gap)}`));
-  for (const { path, since, use } of deprecated) {
-    say(dim(`  ${path} is deprecated since ${since}: use ${use}`));
-  }
+  // Secrets were named above, and deprecated fields are a finding too.
+  sayEach(findings.filter(({ rule }) => rule !== "secret" || secrets.length === 0));
 }
 
 const JOINED: Readonly<Record<Sent["joined"], string>> = {

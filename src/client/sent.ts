@@ -60,6 +60,14 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form.secrets;
   }
 
+  get findings(): SentForm["findings"] {
+    return this.#form.findings;
+  }
+
+  get repeats(): SentForm["repeats"] {
+    return this.#form.repeats;
+  }
+
   get deprecated(): SentForm["deprecated"] {
     return this.#form.deprecated;
   }

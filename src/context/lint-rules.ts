@@ -1,10 +1,12 @@
 /**
  * Which rules of the lint count in a workspace: entries that the team shares. A rule that is "refuse"
- * stops a handoff before it is stored; "off" finds nothing; "warn", the default, is told to whoever
- * asks. Sending looks for binding rules once a second and lets only those look at a handoff.
+ * stops a handoff before it is stored; "warn" reports, with the handoff and when lint is called; "off"
+ * finds nothing. Sending reads the entry at most once a second.
  */
 import * as z from "zod";
 import { changeEntry, entryValue } from "../delivery/entries.ts";
+import type { Sender } from "../delivery/plan.ts";
+import type { Repeat } from "../delivery/repeats.ts";
 import { SettingCache } from "../delivery/setting-cache.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
@@ -12,15 +14,21 @@ import { parseOr, rejection } from "../envelope/violations.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { letterOfDraft } from "./lint/letter.ts";
-import { type Finding, RULE_NAMES, type RuleName } from "./lint/rule.ts";
-import { findingsOf } from "./lint/run.ts";
+import { remarksOn } from "./lint/repeats-handoff.ts";
+import {
+  type AllLintRules,
+  BINDINGS,
+  type Finding,
+  RULE_NAMES,
+  type RuleName,
+  type Subject,
+} from "./lint/rule.ts";
+import { RULES as RULE_TABLE } from "./lint/rules.ts";
+import { findingsIn, findingsOf } from "./lint/run.ts";
 
 const LINT = "lint";
 /** One entry per workspace. */
 const RULES = "rules";
-
-export const BINDINGS = ["refuse", "warn", "off"] as const;
-export type Binding = (typeof BINDINGS)[number];
 
 export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDINGS));
 
@@ -28,36 +36,51 @@ export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDIN
 export type LintRules = z.input<typeof LintRulesSchema>;
 
 /** How every rule counts. */
-export async function lintRules(workspace: Workspace): Promise<Record<RuleName, Binding>> {
+export async function lintRules(workspace: Workspace): Promise<AllLintRules> {
   const entry = await workspace.store.findEntry(workspace.name, LINT, RULES);
   return completed(entryValue<LintRules>(entry));
 }
 
-const completed = (rules: LintRules = {}): Record<RuleName, Binding> =>
-  Object.fromEntries(RULE_NAMES.map((name) => [name, rules[name] ?? "warn"])) as Record<
-    RuleName,
-    Binding
-  >;
+const completed = (rules: LintRules = {}): AllLintRules =>
+  Object.fromEntries(
+    RULE_NAMES.map((name) => [name, rules[name] ?? RULE_TABLE[name].binding ?? "warn"]),
+  ) as AllLintRules;
 
-export async function setLintRules(
-  workspace: Workspace,
-  rules: LintRules,
-): Promise<Record<RuleName, Binding>> {
+export const DEFAULT_LINT_RULES = completed();
+
+export async function setLintRules(workspace: Workspace, rules: LintRules): Promise<AllLintRules> {
   const checked = parseOr(LintRulesSchema, rules, { code: "invalid_input", what: "The rules" });
   const entry = await changeEntry<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
     value: { ...now, ...checked },
   }));
   const all = completed(entryValue<LintRules>(entry));
-  bindingRules.set(workspace, bindingIn(all));
+  cachedRules.set(workspace, all);
   return all;
 }
 
-export const bindingIn = (rules: Record<RuleName, Binding>): ReadonlySet<RuleName> =>
-  new Set(RULE_NAMES.filter((name) => rules[name] === "refuse"));
+const cachedRules = new SettingCache<AllLintRules>(lintRules);
 
-const bindingRules = new SettingCache<ReadonlySet<RuleName>>(async (workspace) =>
-  bindingIn(await lintRules(workspace)),
-);
+/** How every rule counts, read at most once a second. */
+export const cachedLintRules = (workspace: Workspace): Promise<AllLintRules> =>
+  cachedRules.get(workspace);
+
+interface BindingRules {
+  readonly names: readonly RuleName[];
+  /** One of them queries the store. */
+  readonly query: boolean;
+}
+
+/** The same rules hold for thousands of sends. */
+const bindings = new WeakMap<AllLintRules, BindingRules>();
+
+function bindingIn(rules: AllLintRules): BindingRules {
+  const known = bindings.get(rules);
+  if (known !== undefined) return known;
+  const names = RULE_NAMES.filter((name) => rules[name] === "refuse");
+  const binding = { names, query: names.some((name) => RULE_TABLE[name].query !== undefined) };
+  bindings.set(rules, binding);
+  return binding;
+}
 
 /** What is about to be sent. */
 interface Leaving {
@@ -67,17 +90,26 @@ interface Leaving {
   readonly sending: { readonly redacted?: readonly SecretAt[] | undefined };
 }
 
-/** Throws when a handoff breaks binding rules, with all it breaks. The hub's own are not held up. */
+/**
+ * Throws when a handoff breaks binding rules, with all it breaks. Handoffs of the hub itself are not
+ * checked. Answers with the rules it was held against.
+ */
 export async function refuseBroken(
   workspace: Workspace,
-  sender: { readonly agent: string },
+  { agent, work }: Pick<Sender, "agent" | "work">,
   { draft, to, task, sending: { redacted } }: Leaving,
-): Promise<void> {
-  const binding = await bindingRules.get(workspace);
-  if (binding.size === 0 || sender.agent === SYSTEM) return;
-  const letter = { ...letterOfDraft(draft), task };
-  const subject = { workspace, letter, to, given: draft, redacted };
-  refuse(await findingsOf(subject, [...binding], binding));
+): Promise<AllLintRules> {
+  if (agent === SYSTEM) return DEFAULT_LINT_RULES;
+  const rules = await cachedLintRules(workspace);
+  const subject = {
+    // Made when a rule reads it: of most handoffs none does.
+    get letter() {
+      return { ...letterOfDraft(draft), task };
+    },
+    ...{ workspace, to, given: draft, redacted, before: work?.envelope },
+  };
+  await refuseAll(subject, rules);
+  return rules;
 }
 
 /** The same of what is said anew in a handoff that was sent before: of these fields, and no others. */
@@ -86,11 +118,29 @@ export async function refuseBrokenIn(
   envelope: Envelope,
   { fields, redacted }: { readonly fields: readonly string[] } & Leaving["sending"],
 ): Promise<void> {
-  const binding = await bindingRules.get(workspace);
-  if (binding.size === 0) return;
+  const rules = await cachedLintRules(workspace);
   const subject = { workspace, letter: envelope, to: envelope.to, given: envelope, redacted };
-  const findings = await findingsOf(subject, [...binding], binding);
-  refuse(findings.filter(({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? "")));
+  await refuseAll(subject, rules, ({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? ""));
+}
+
+/** Throws when a handoff repeats an earlier one, where the workspace made that rule binding. */
+export function refuseRepeats(rules: AllLintRules, repeats: readonly Repeat[]): void {
+  if (rules.repeats_handoff !== "refuse" || repeats.length === 0) return;
+  refuse(
+    remarksOn(repeats).map((remark) => ({ rule: "repeats_handoff", level: "error", ...remark })),
+  );
+}
+
+async function refuseAll(
+  subject: Subject,
+  rules: AllLintRules,
+  isMeant: (finding: Finding) => boolean = () => true,
+): Promise<void> {
+  const { names, query } = bindingIn(rules);
+  const findings = query
+    ? await findingsOf(subject, rules, names)
+    : findingsIn(subject, rules, names);
+  refuse(findings.filter(isMeant));
 }
 
 function refuse(findings: readonly Finding[]): void {

@@ -1,9 +1,11 @@
 /**
  * Lint: what could be better about a handoff, each finding with its place and what to write instead.
- * Asked for before sending, or of what was sent. Nothing is refused by it, unless the workspace made a
- * rule binding (lint-rules.ts).
+ * Asked for before sending, or of what was sent; what a handoff itself shows also comes back with every
+ * send (lint-sent.ts). Only binding rules refuse (lint-rules.ts).
  */
 
+import { readFamily } from "../coordination/ledger/ledger.ts";
+import { type Asked, earlierHandoffs, type Repeat } from "../delivery/repeats.ts";
 import { leavingOf, nextReceiver } from "../delivery/routes.ts";
 import {
   type CheckedDraft,
@@ -18,9 +20,9 @@ import { BatonError } from "../errors.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { letterOfDraft, letterOfEnvelope } from "./lint/letter.ts";
-import { type Finding, RULE_NAMES, type Subject } from "./lint/rule.ts";
+import type { Finding, Subject } from "./lint/rule.ts";
 import { findingsOf } from "./lint/run.ts";
-import { bindingIn, lintRules } from "./lint-rules.ts";
+import { lintRules } from "./lint-rules.ts";
 
 export interface LintReport {
   /** No finding is an error. */
@@ -36,7 +38,19 @@ export async function lintDraft(
 ): Promise<LintReport> {
   const draft = parseOr(CompiledDraft, given, { code: "invalid_envelope", what: "The handoff" });
   const to = await receiverIn(workspace, sender, draft);
-  return reportOf({ workspace, letter: letterOfDraft(draft), to, given });
+  const repeats = await repeatsOf(workspace, sender, { draft, to });
+  return reportOf({ workspace, letter: letterOfDraft(draft), to, given, repeats });
+}
+
+async function repeatsOf(
+  workspace: Workspace,
+  { agent }: { readonly agent: string },
+  { draft, to }: Pick<Asked, "to"> & { readonly draft: CheckedDraft },
+): Promise<readonly Repeat[]> {
+  const { task } = draft;
+  const family = task === undefined ? undefined : await readFamily(workspace, task);
+  const asked = { agent, task, to, draft, kept: family?.kept, from: family?.from ?? [] };
+  return (await earlierHandoffs(workspace, asked, () => true)).repeats;
 }
 
 async function receiverIn(
@@ -64,9 +78,7 @@ export async function lintEnvelope(workspace: Workspace, id: string): Promise<Li
 }
 
 async function reportOf(subject: Subject): Promise<LintReport> {
-  const rules = await lintRules(subject.workspace);
-  const names = RULE_NAMES.filter((name) => rules[name] !== "off");
-  const findings = await findingsOf(subject, names, bindingIn(rules));
+  const findings = await findingsOf(subject, await lintRules(subject.workspace));
   return { ok: findings.every(({ level }) => level !== "error"), findings };
 }
 

@@ -1,4 +1,5 @@
 /** What a sender, a receiver and a holder have in hand, as it travels. */
+import type { Finding } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
@@ -6,6 +7,7 @@ import type { Deprecated } from "../envelope/versions.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Background } from "./background.ts";
 import type { SentHandoff } from "./key.ts";
+import type { Repeat } from "./repeats.ts";
 
 export {
   ATTEMPT_OUTCOMES,
@@ -29,6 +31,10 @@ export interface SentForm {
   readonly deliveries: readonly DeliveryRow[];
   /** Which secrets were taken out of what was said: of which kind, and where they stood. */
   readonly secrets: readonly SecretAt[];
+  /** What the lint finds in it. */
+  readonly findings: readonly Finding[];
+  /** Earlier handoffs it repeats. */
+  readonly repeats: readonly Repeat[];
 }
 
 /** An offer, claimed for the caller's session. */

@@ -1,4 +1,6 @@
 /** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
+import type { AllLintRules } from "../context/lint/rule.ts";
+import { type LintSent, lintSent } from "../context/lint-sent.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { SealedEnvelope } from "../envelope/seal.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
@@ -11,6 +13,7 @@ import type { Workspace } from "../store/workspace.ts";
 import { entryValue, writtenValue } from "./entries.ts";
 import type { Path } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
+import type { Repeat } from "./repeats.ts";
 
 /** The kind of entry. */
 export const KEY = "key";
@@ -31,6 +34,9 @@ export interface SentHandoff<T> {
   readonly stopped: boolean;
   /** What it took the place of. */
   readonly replaced?: DeliveryRow | undefined;
+  /** Earlier handoffs it repeats. */
+  readonly repeats: readonly Repeat[];
+  readonly lint: LintSent;
   /** Which secrets were taken out of it, where there were any. */
   readonly secrets?: readonly SecretAt[];
 }
@@ -62,7 +68,7 @@ export function keyEntry(
 export async function repeated<T>(
   workspace: Workspace,
   { draft, body }: Plan,
-  entry: EntryRow | undefined,
+  { entry, rules }: { readonly entry: EntryRow | undefined; readonly rules: AllLintRules },
 ): Promise<SentHandoff<T>> {
   const before = entryValue<{ body: string; deliveries: string[] }>(entry);
   const ids = before?.body === body ? before.deliveries : [];
@@ -78,15 +84,17 @@ export async function repeated<T>(
       details: { key: draft.key },
     });
   }
-  const { envelope } = first;
+  const envelope = parseEnvelope(workspace, first.envelope);
   return {
     kind: "sent",
-    envelope: parseEnvelope(workspace, envelope) as EnvelopeOf<T>,
-    digest: digestOf(envelope),
-    memory: envelope.memory,
+    envelope: envelope as EnvelopeOf<T>,
+    digest: digestOf(first.envelope),
+    memory: first.envelope.memory,
     deliveries: found.flatMap((each) => each?.delivery ?? []),
     joined: "repeated",
     cycle: [],
     stopped: false,
+    repeats: [],
+    lint: lintSent(workspace, rules, envelope, []),
   };
 }

@@ -21,6 +21,7 @@ import { cycleIn, hopOf, type Path, tooLong } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";
 import type { CheckedResult } from "./result.ts";
+import { type WorkSlot, workEntry } from "./work-entry.ts";
 
 /** A piece of work that is open already, and the envelope it is about. */
 export interface Open {
@@ -39,6 +40,8 @@ export interface Round {
   readonly isCoordinated?: boolean | undefined;
   /** Those of the sending, as they are to be now. */
   readonly entries?: readonly PutEntry[] | undefined;
+  /** Where it is written down as the handoff that stands for its work. */
+  readonly work?: WorkSlot | undefined;
 }
 
 /** By how many places each goes ahead: more than a store will ever have. */
@@ -105,9 +108,14 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const said = { at: now, by: sender.agent, envelope, record: memory.id };
   const { queue } = plan.sending;
   const kept = keptOf(line, burden, said, queue && { ...queue, at: now, by: sender.agent });
-  const key = draft.key && keyEntry(sender, plan, sealed, reached(round, deliveries));
+  const has = reached(round, deliveries);
   // The key first: whoever sends the same again shall hear of that.
-  const entries = [...(key ? [key] : []), ...(kept ? [kept] : []), ...(round.entries ?? [])];
+  const entries = [
+    ...(draft.key ? [keyEntry(sender, plan, sealed, has)] : []),
+    ...(kept ? [kept] : []),
+    ...(round.entries ?? []),
+    ...(round.work && has[0] ? [workEntry(round.work, { delivery: has[0], task })] : []),
+  ];
   const isPublication = to.kind === "channel";
   const isApart = isPublication || waits(plan) || plan.sending.apart === true;
   const operation: SendHandoff = {

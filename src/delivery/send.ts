@@ -3,7 +3,9 @@
  * are stored in one operation. Sending the same piece of work again extends it; sending with the
  * same key again is the same handoff.
  */
-import { refuseBroken } from "../context/lint-rules.ts";
+import type { AllLintRules } from "../context/lint/rule.ts";
+import { cachedLintRules, refuseBroken, refuseRepeats } from "../context/lint-rules.ts";
+import { lintSent } from "../context/lint-sent.ts";
 import { refuseClosed } from "../coordination/ledger/closed.ts";
 import { readFamily } from "../coordination/ledger/ledger.ts";
 import { lineFor } from "../coordination/ledger/ledger-line.ts";
@@ -12,7 +14,9 @@ import { BatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { refusalError } from "../memory/refusals.ts";
 import { hear, heardLate, told } from "../memory/secret-policy.ts";
+import { WORK } from "../memory/work.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
+import type { EntryRow } from "../store/rows.ts";
 import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { circuitOpen, pass } from "./breaker.ts";
@@ -20,9 +24,11 @@ import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
 import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { nextInLine, receiverError, withoutDisabled } from "./receivers.ts";
+import { earlierThan } from "./repeats.ts";
 import { requireRegistered } from "./require-registered.ts";
 import { withRoom } from "./room.ts";
 import { afterClosing } from "./work-branch.ts";
+import { noteWork } from "./work-entry.ts";
 
 /** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
 const ROUNDS = 10;
@@ -58,26 +64,34 @@ async function sendHeard<T>(
   // Of work that is handed on, the lease is looked at first; what was released is off by then.
   const isAsked = sender.work === undefined || plan.draft.releases.length > 0;
   const used = isAsked ? await keyBefore(workspace, sender, plan) : undefined;
-  if (used !== undefined) return repeated(workspace, plan, used);
+  if (used !== undefined) return sentBefore(workspace, plan, used);
   refuseOver(plan);
   await requireRegistered(workspace, sender, plan);
-  await refuseBroken(workspace, sender, plan);
+  const rules = await refuseBroken(workspace, sender, plan);
   const [inbox] = plan.inboxes;
-  const send = () => sendPlanned<T>(workspace, sender, plan);
+  const send = () => sendPlanned<T>(workspace, sender, plan, rules);
   if (plan.to.kind === "channel" || inbox === undefined) return send(); // Nobody holds up the others.
   return withRoom(workspace, inbox, send);
 }
+
+/** The key was used before: the handoff it stands for, with what the lint finds in it today. */
+const sentBefore = async <T>(workspace: Workspace, plan: Plan, entry: EntryRow | undefined) =>
+  repeated<T>(workspace, plan, { entry, rules: await cachedLintRules(workspace) });
 
 async function sendPlanned<T>(
   workspace: Workspace,
   sender: Sender,
   planned: Plan,
+  rules: AllLintRules,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   let where = workspace;
   let plan = planned;
   const line = await lineFor(workspace, sender, plan);
   const entries = await plan.sending.entries?.();
-  let round: Round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line, entries };
+  let earlier = await earlierThan(workspace, sender, plan);
+  refuseRepeats(rules, earlier.repeats);
+  const { inboxes } = plan;
+  let round: Round = { open: undefined, breaker: 0, inboxes, line, entries, work: earlier.slot };
   let overtaken = 0;
   for (let n = 0; n < ROUNDS && overtaken < LEDGER_ROUNDS; n++) {
     const prepared = prepare(where, sender, plan, round);
@@ -91,13 +105,18 @@ async function sendPlanned<T>(
     const outcome = await workspace.store.sendHandoff(prepared.operation);
     switch (outcome.kind) {
       case "sent":
-        return sent(prepared, outcome, round.open);
+        if (earlier.slot !== undefined) noteWork(workspace, earlier.slot.name);
+        return sent(prepared, outcome, {
+          open: round.open,
+          repeats: earlier.repeats,
+          lint: lintSent(workspace, rules, prepared.sealed.envelope, earlier.repeats),
+        });
       case "extended":
         return outcome;
       case "lease_lost": {
         // Its answer may have been lost: then this very handoff has ended the work.
         const used = await keyBefore(workspace, sender, plan);
-        return used === undefined ? outcome : repeated(workspace, plan, used);
+        return used === undefined ? outcome : sentBefore(workspace, plan, used);
       }
       case "changed":
         round = { ...round, open: await opened(workspace, outcome) };
@@ -106,12 +125,16 @@ async function sendPlanned<T>(
         round = { ...round, ...(await around(workspace, plan, round, outcome)) };
         break;
       case "entry_changed":
-        if (outcome.entry?.kind === KEY) return repeated(workspace, plan, outcome.entry);
+        if (outcome.entry?.kind === KEY) return sentBefore(workspace, plan, outcome.entry);
+        if (outcome.entry?.kind === WORK) noteWork(workspace, outcome.entry.name);
         plan = await planAgain(workspace, sender, plan);
+        earlier = await earlierThan(workspace, sender, plan);
+        refuseRepeats(rules, earlier.repeats);
         round = {
           ...round,
           line: await lineFor(workspace, sender, plan),
           entries: await plan.sending.entries?.(),
+          work: earlier.slot,
         };
         overtaken++;
         n--; // Counted by itself.
@@ -197,10 +220,15 @@ async function around(
   return { breaker: 0, inboxes: [next] };
 }
 
+/** What was known of a handoff when it was sent. */
+interface Known extends Pick<SentHandoff<unknown>, "lint" | "repeats"> {
+  readonly open: Open | undefined;
+}
+
 function sent<T>(
   { sealed, cycle, stopped }: Prepared,
   outcome: Extract<SendOutcome, { kind: "sent" }>,
-  open: Open | undefined,
+  { open, ...known }: Known,
 ): SentHandoff<T> {
   const joined = open === undefined ? "new" : outcome.superseded === "" ? "extended" : "superseded";
   return {
@@ -212,6 +240,7 @@ function sent<T>(
     joined,
     cycle,
     stopped,
+    ...known,
     ...(joined === "superseded" && { replaced: open?.delivery }),
   };
 }

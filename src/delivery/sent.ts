@@ -1,5 +1,6 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
 
+import type { Finding } from "../context/lint/rule.ts";
 import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
@@ -23,6 +24,7 @@ import { cancelDeliveries } from "./cancel.ts";
 import type { SentForm } from "./forms.ts";
 import type { SentHandoff } from "./key.ts";
 import type { Sender } from "./plan.ts";
+import type { Repeat } from "./repeats.ts";
 import { changesOf } from "./watch.ts";
 
 /** What a sender has in hand. */
@@ -33,6 +35,7 @@ export class LocalSent<T = unknown> {
   readonly #workspace: Workspace;
   readonly #sender: Sender;
   readonly #sent: SentHandoff<T>;
+  #findings: readonly Finding[] | undefined;
 
   constructor(workspace: Workspace, sender: Sender, sent: SentHandoff<T>) {
     this.#workspace = workspace;
@@ -82,6 +85,20 @@ export class LocalSent<T = unknown> {
     return this.#sent.secrets ?? [];
   }
 
+  /**
+   * What the lint finds in it, each with what to write instead; without the rules that query the store.
+   * Looked for when it is first asked for.
+   */
+  get findings(): readonly Finding[] {
+    this.#findings ??= this.#sent.lint(this.secrets);
+    return this.#findings;
+  }
+
+  /** Open or completed handoffs that it repeats, newest first. */
+  get repeats(): readonly Repeat[] {
+    return this.#sent.repeats;
+  }
+
   /** Deprecated fields it says something in: since when, and what to say instead. */
   get deprecated(): readonly Deprecated[] {
     return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
@@ -103,7 +120,7 @@ export class LocalSent<T = unknown> {
   /** As it travels. */
   toJSON(): SentForm {
     const { kind, envelope, digest, memory, joined, cycle, stopped, deliveries } = this.#sent;
-    const { deprecated, secrets } = this;
+    const { deprecated, findings, repeats, secrets } = this;
     return {
       kind,
       envelope: envelope as Envelope,
@@ -115,6 +132,8 @@ export class LocalSent<T = unknown> {
       deprecated,
       deliveries,
       secrets,
+      findings,
+      repeats,
     };
   }
 

@@ -3,6 +3,7 @@
  * stands free; what somebody wrote stands between marks, as data.
  */
 import { fenced, fencedAddress, quoted } from "../context/fence.ts";
+import type { Finding } from "../context/lint/rule.ts";
 import type { ReadMemory } from "../context/reading.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Shown } from "../delivery/show.ts";
@@ -86,6 +87,10 @@ export function secretLines(secrets: readonly SecretAt[] = []): string[] {
   const all = secrets.map(({ kind, path }) => `${kind} (${path})`).join(", ");
   return [`Taken out before it was stored: ${all}. Say where a secret is kept, never the secret.`];
 }
+
+/** What the lint found in a handoff, each with what to write instead. Paths can have names that somebody chose. */
+export const findingLines = (findings: readonly Finding[]): string[] =>
+  findings.map(({ level, rule, message, hint }) => `${level} ${rule}: ${quoted(message)} ${hint}`);
 
 export function conflictLines(conflicts: readonly ReservationConflict[]): string[] {
   return conflicts.map(({ agent, task, globs, note }) => {

@@ -63,6 +63,8 @@ export type Finding =
       readonly kind: "body";
       /** What is stored there now, where all of it goes. */
       readonly text?: string;
+      /** What an envelope was sent for. */
+      readonly intent?: string;
       readonly erase: (mark: Mark) => Erasure[];
     }
   | { readonly kind: "left"; readonly left: Left };
@@ -191,6 +193,7 @@ export function envelopeFinding(
   return {
     kind: "body",
     text: row.text,
+    intent: envelope.intent,
     erase: (mark) => [
       { ...spot, digest, text: envelopeStub(workspace, row, { ...mark, digest, id: row.id }) },
     ],

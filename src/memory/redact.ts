@@ -38,6 +38,7 @@ import { type Author, type AuthoredRecord, writeRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 import { Secret } from "./secret.ts";
 import { heard } from "./secret-policy.ts";
+import { forgetWork } from "./work.ts";
 
 /** Shorter ones stand in too much that has nothing to do with them. */
 const SHORTEST = 6;
@@ -368,6 +369,7 @@ async function eraseBatch(run: Run, batch: readonly Body[]): Promise<boolean> {
     if (outcome.kind === "changed") return false;
     throw await refusalError(workspace, outcome);
   }
+  for (const { intent } of batch) if (intent !== undefined) await forgetWork(workspace, intent);
   run.records.push(record);
   noteErased(run, erasures);
   if (secret === undefined) for (const { text } of batch) sample(run, text ?? "", erasures);

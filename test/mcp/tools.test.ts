@@ -541,6 +541,23 @@ it("a secret is taken out before anything is stored, and whoever said it is told
   expect(JSON.stringify([told, memories])).not.toContain(secret);
 });
 
+it("handing off answers with findings and with the handoffs it repeats, as text and as data [ENV-12 DLV-22]", async () => {
+  const { hub, ada } = await team();
+  await hub.agent("ben", { role: "agent" });
+  const carl = await hub.agent("carl", { role: "agent" });
+  const draft = { to: "ben", task: "page", intent: "Write the page about rivers" };
+  const first = await carl.handoff(draft);
+  const { text, findings, repeats } = await call(ada, "hand_off", { ...draft, next: ["Draw it"] });
+  expect(findings).toMatchObject([{ rule: "no_criteria" }, { rule: "repeats_handoff" }]);
+  expect(repeats).toMatchObject([{ delivery: first.id, by: "carl", state: "ready", why: "task" }]);
+  expect(text).toContain("warn no_criteria: ");
+  expect(text).toContain(`repeats ${first.id} (ready, sent by carl on `);
+  const state = "User: it fails\nAssistant: how?\nUser: on login\nAssistant: I see";
+  const talk = await refused(ada, "hand_off", { ...draft, state });
+  expect(talk).toMatchObject({ code: "lint_refused", path: "state" });
+  expect(talk.hint).toContain("remember it and refer to that record");
+});
+
 it("a wait for work that is given up takes nothing", async () => {
   const hub = await open("memory:");
   const ada = await hub.agent("ada", { role: "agent" });

@@ -1,6 +1,6 @@
-import type { RuleName } from "../../context/lint/rule.ts";
+import { BINDINGS, type Binding, type RuleName } from "../../context/lint/rule.ts";
 import type { LintReport } from "../../context/lint.ts";
-import type { Binding, LintRules } from "../../context/lint-rules.ts";
+import type { LintRules } from "../../context/lint-rules.ts";
 import type { Hub } from "../../hub.ts";
 import { nearestNames } from "../../nearest.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
@@ -92,7 +92,7 @@ async function showRules(
   }
   say(
     dim(
-      "refuse: a handoff that breaks it is not sent. warn: told to who asks. off: not looked at.",
+      "refuse: a handoff that breaks it is not sent. warn: reported with the handoff. off: not checked.",
     ),
   );
 }
@@ -101,8 +101,6 @@ function painted(counts: Binding): string {
   const word = counts.padEnd("refuse".length);
   return counts === "refuse" ? bad(word) : counts === "off" ? dim(word) : word;
 }
-
-const BINDINGS: readonly Binding[] = ["refuse", "warn", "off"];
 
 /** `no_next_step=refuse` */
 function settingOf(text: string, known: readonly string[]): [keyof LintRules, Binding] {

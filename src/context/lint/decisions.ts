@@ -24,7 +24,7 @@ export const repeatsDecision: LintRule = {
   meaning:
     "A statement says what a decision or constraint of the team says, without referring to it",
 
-  async check(subject) {
+  async query(subject) {
     const referred = new Set(subject.letter.refs.map(({ id }) => id));
     const same = (await spoken(subject)).filter(
       ({ known }) => known.verdict === "same" && !referred.has(known.memory.id),
@@ -41,7 +41,7 @@ export const contradictsDecision: LintRule = {
   level: "error",
   meaning: "A statement speaks against a decision or constraint of the team that holds",
 
-  async check(subject) {
+  async query(subject) {
     const against = (await spoken(subject)).filter(({ known }) => known.verdict === "contradicts");
     const remarks = against.map(
       ({ path, known: { memory, why } }): Remark => ({

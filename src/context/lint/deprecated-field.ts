@@ -7,7 +7,7 @@ export const deprecatedField: LintRule = {
   level: "warn",
   meaning: "A field is used that a later version of the envelope will not have",
 
-  check: ({ given, workspace: { versions } }) =>
+  read: ({ given, workspace: { versions } }) =>
     deprecationsIn(given as Partial<Draft> | Partial<Envelope>, versions).map(
       ({ path, since, use }) => ({
         path,

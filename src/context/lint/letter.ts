@@ -1,6 +1,7 @@
 /** What a sender says, the same whether it was sent or not, and every text in it with its place. */
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { constraintOf, decisionOf } from "../../envelope/seal.ts";
+import { FORMAT_LIMITS } from "../../limits.ts";
 import type { Letter } from "./rule.ts";
 
 export function letterOfDraft(draft: CheckedDraft): Letter {
@@ -46,9 +47,22 @@ export function textsOf(letter: Letter): PlacedText[] {
 }
 
 /** The same of any value that JSON can carry. */
-export function textsIn(value: unknown, path: string): PlacedText[] {
+export function textsIn(
+  value: unknown,
+  path: string,
+  ancestors: readonly object[] = [],
+): PlacedText[] {
   if (typeof value === "string") return [{ path, text: value }];
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((item, i) => textsIn(item, `${path}[${i}]`));
-  return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${path}.${key}`));
+  if (!isNested(value, ancestors)) return [];
+  const within = [...ancestors, value];
+  if (Array.isArray(value))
+    return value.flatMap((item, i) => textsIn(item, `${path}[${i}]`, within));
+  return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${path}.${key}`, within));
 }
+
+/** An object or list to read. What contains itself or is nested too deep is refused when it is sealed, with its path. */
+export const isNested = (value: unknown, ancestors: readonly object[]): value is object =>
+  typeof value === "object" &&
+  value !== null &&
+  ancestors.length <= FORMAT_LIMITS.jsonDepth &&
+  !ancestors.includes(value);

@@ -19,7 +19,8 @@ export const oversize: LintRule = {
   level: "warn",
   meaning: "It takes more than half of the receiver's budget, or has a large payload",
 
-  check: async (subject) => [...(await tooLong(subject)), ...largePayload(subject)],
+  read: largePayload,
+  query: tooLong,
 };
 
 async function tooLong(subject: Subject): Promise<Remark[]> {

@@ -1,4 +1,5 @@
 /** What a rule of the lint is, what it looks at and what it finds. */
+import type { Repeat } from "../../delivery/repeats.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { Workspace } from "../../store/workspace.ts";
@@ -13,8 +14,14 @@ export const RULE_NAMES = [
   "repeats_decision",
   "contradicts_decision",
   "deprecated_field",
+  "repeats_handoff",
 ] as const;
 export type RuleName = (typeof RULE_NAMES)[number];
+
+/** How a rule counts in a workspace: "refuse" stops a handoff, "warn" reports, "off" finds nothing. */
+export const BINDINGS = ["refuse", "warn", "off"] as const;
+export type Binding = (typeof BINDINGS)[number];
+export type AllLintRules = Readonly<Record<RuleName, Binding>>;
 
 /** "error": it should not be sent like this. "warn": it could be better. */
 export type FindingLevel = "warn" | "error";
@@ -67,13 +74,23 @@ export interface Subject {
   readonly given: unknown;
   /** Secrets that were taken out of it when it was said. */
   readonly redacted?: readonly SecretAt[] | undefined;
+  /** Of work that is handed on: what it was received with. */
+  readonly before?: Envelope | undefined;
+  /** Earlier handoffs that ask for the same work. */
+  readonly repeats?: readonly Repeat[] | undefined;
 }
 
+/** A rule reads the handoff, queries the store about it, or both. */
 export interface LintRule {
   readonly level: FindingLevel;
+  /** How it counts in a workspace that has not set it; "warn" where it is not said. */
+  readonly binding?: Binding;
   /** What it finds, for people. */
   readonly meaning: string;
-  check(subject: Subject): readonly Remark[] | Promise<readonly Remark[]>;
+  /** Reads the handoff alone: runs with every send. */
+  readonly read?: (subject: Subject) => readonly Remark[];
+  /** Queries the store: runs when lint is called, and at sending only where the rule is binding. */
+  readonly query?: (subject: Subject) => Promise<readonly Remark[]>;
 }
 
 /** News and reports ask for nothing. */

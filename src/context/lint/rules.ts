@@ -2,6 +2,7 @@
 import { contradictsDecision, repeatsDecision } from "./decisions.ts";
 import { deprecatedField } from "./deprecated-field.ts";
 import { oversize } from "./oversize.ts";
+import { repeatsHandoff } from "./repeats-handoff.ts";
 import { asksForWork, type LintRule, type RuleName } from "./rule.ts";
 import { secret } from "./secret.ts";
 import { transcript } from "./transcript.ts";
@@ -11,7 +12,7 @@ const noNextStep: LintRule = {
   level: "warn",
   meaning: "Nothing says what the receiver is to do first",
 
-  check(subject) {
+  read(subject) {
     if (!asksForWork(subject) || subject.letter.next.length > 0) return [];
     return [
       {
@@ -30,7 +31,7 @@ const noCriteria: LintRule = {
   level: "warn",
   meaning: "No output is asked for, or one without saying when it is good",
 
-  check(subject) {
+  read(subject) {
     if (!asksForWork(subject)) return [];
     const { expects } = subject.letter;
     if (expects.length === 0) {
@@ -66,4 +67,5 @@ export const RULES: Readonly<Record<RuleName, LintRule>> = {
   repeats_decision: repeatsDecision,
   contradicts_decision: contradictsDecision,
   deprecated_field: deprecatedField,
+  repeats_handoff: repeatsHandoff,
 };

@@ -13,7 +13,7 @@ export const secret: LintRule = {
   level: "error",
   meaning: "A key, a password or a token stands in it",
 
-  check: ({ letter, redacted = [] }) =>
+  read: ({ letter, redacted = [] }) =>
     [...redacted, ...withoutSecrets<unknown>(letter).secrets]
       .sort((a, b) => (a.path < b.path ? -1 : 1))
       .map(remarkOn),

@@ -1,19 +1,49 @@
-/** A conversation pasted in: whoever reads it has to find out again what came of it. */
-import { isTranscript } from "../transcript.ts";
-import { textsOf } from "./letter.ts";
-import type { Letter, LintRule } from "./rule.ts";
+/**
+ * A conversation pasted in: the receiver has to work out again what came of it, and it is paid for at
+ * every hop. Refused by default. What stood in the work that is handed on was said by an earlier sender.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { isMessageList, isTranscript } from "../transcript.ts";
+import { isNested, textsOf } from "./letter.ts";
+import type { Letter, LintRule, Remark, Subject } from "./rule.ts";
 
 export const transcript: LintRule = {
   level: "error",
+  binding: "refuse",
   meaning: "A raw conversation was pasted in",
 
-  check: ({ letter }) =>
-    [...textPlaces(letter), ...messageLists(letter.payload?.data, "payload.data")].map((path) => ({
-      path,
-      message: `${path}: is a conversation as it went`,
-      hint: "Say what came of it. If it is needed word for word, remember it and refer to it with a summary.",
-    })),
+  read: (subject) => {
+    if (!mayHold(subject.given)) return [];
+    const { letter } = subject;
+    const places = [...textPlaces(letter), ...messageLists(letter.payload?.data, "payload.data")];
+    return places.filter((path) => isNew(subject, path)).map(remarkOn);
+  },
 };
+
+/** False: no text in it has several lines or is JSON, and no list has messages. Asked of every handoff that is sent. */
+function mayHold(value: unknown, ancestors: object[] = []): boolean {
+  if (typeof value === "string") return value.includes("\n") || value.includes("{");
+  if (!isNested(value, ancestors)) return false;
+  ancestors.push(value);
+  const may = Array.isArray(value)
+    ? value.some((item) => mayHold(item, ancestors)) || isMessageList(value)
+    : Object.values(value).some((item) => mayHold(item, ancestors));
+  ancestors.pop();
+  return may;
+}
+
+const remarkOn = (path: string): Remark => ({
+  path,
+  message: `${path}: is a conversation as it went`,
+  hint: 'Write what came of it. To keep the conversation, remember it and refer to that record with a summary, refs: [{ id, summary }]. To allow conversations in this workspace: hub.lintRules({ transcript: "warn" }).',
+});
+
+/** Whether this sender wrote it. */
+function isNew({ letter, before }: Subject, path: string): boolean {
+  if (before === undefined) return true;
+  const field = path.split(/[.[]/, 1)[0] as keyof Letter & keyof typeof before;
+  return !isDeepStrictEqual(letter[field], before[field]);
+}
 
 const textPlaces = (letter: Letter): string[] =>
   textsOf(letter)
@@ -21,11 +51,14 @@ const textPlaces = (letter: Letter): string[] =>
     .map(({ path }) => path);
 
 /** Lists of messages that were not even made a text of. */
-function messageLists(value: unknown, path: string): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) {
-    if (isTranscript(JSON.stringify(value))) return [path];
-    return value.flatMap((item, i) => messageLists(item, `${path}[${i}]`));
+function messageLists(value: unknown, path: string, ancestors: readonly object[] = []): string[] {
+  if (!isNested(value, ancestors)) return [];
+  const within = [...ancestors, value];
+  if (!Array.isArray(value)) {
+    return Object.entries(value).flatMap(([key, item]) =>
+      messageLists(item, `${path}.${key}`, within),
+    );
   }
-  return Object.entries(value).flatMap(([key, item]) => messageLists(item, `${path}.${key}`));
+  if (isMessageList(value)) return [path];
+  return value.flatMap((item, i) => messageLists(item, `${path}[${i}]`, within));
 }

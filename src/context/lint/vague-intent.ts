@@ -20,10 +20,8 @@ export const vagueIntent: LintRule = {
   level: "warn",
   meaning: "The intent is one word, or names nothing that the work is about",
 
-  check({ letter: { intent } }) {
-    const words = wordsOf(intent).filter((word) => !STOP_WORDS.has(word));
-    const telling = words.filter((word) => !FITS_ALL.has(word));
-    if (words.length >= LEAST_WORDS && telling.length > 0) return [];
+  read({ letter: { intent } }) {
+    if (!isVague(intent)) return [];
     return [
       {
         path: "intent",
@@ -33,3 +31,9 @@ export const vagueIntent: LintRule = {
     ];
   },
 };
+
+export function isVague(intent: string): boolean {
+  const words = wordsOf(intent).filter((word) => !STOP_WORDS.has(word));
+  const telling = words.filter((word) => !FITS_ALL.has(word));
+  return words.length < LEAST_WORDS || telling.length === 0;
+}

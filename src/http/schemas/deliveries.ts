@@ -22,6 +22,7 @@ import {
 import type { Noted } from "../../delivery/note.ts";
 import type { Once } from "../../delivery/once.ts";
 import type { Ended, HandoffResult } from "../../delivery/outcome.ts";
+import type { Repeat } from "../../delivery/repeats.ts";
 import type { Shown } from "../../delivery/show.ts";
 import type { Waiting } from "../../delivery/waiting.ts";
 import type { Warning } from "../../delivery/warnings.ts";
@@ -31,7 +32,7 @@ import type { Deprecated } from "../../envelope/versions.ts";
 import { ERROR_CODES, type ErrorCode } from "../../errors.ts";
 import type { ChangedDelivery, WorkNews } from "../../wire/calls.ts";
 import { MergedForm } from "./branches.ts";
-import { EnvelopeForm, GapForm, SecretsForm } from "./envelopes.ts";
+import { EnvelopeForm, FindingForm, GapForm, SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
 import { Count, Instant, Text, Texts } from "./plain.ts";
@@ -93,6 +94,21 @@ export const AttemptForm = z
   } satisfies Fields<AttemptRow>)
   .meta({ id: "Attempt", description: "A try that ended without completing." });
 
+const RepeatForm = z
+  .strictObject({
+    delivery: Text,
+    envelope: Text,
+    task: Text,
+    state: z.enum(DELIVERY_STATES).meta({ description: "Open, or completed" }),
+    by: Text.meta({ description: "Who sent it" }),
+    holder: Text.meta({ description: "Who works on it or completed it; empty while it waits" }),
+    at: Instant.meta({ description: "When it was completed, or else sent" }),
+    why: z.enum(["task", "work"]).meta({
+      description: "Of the same task, or the same intent under another task",
+    }),
+  } satisfies Fields<Repeat>)
+  .meta({ id: "Repeat", description: "An earlier handoff that a new one repeats." });
+
 export const SentForm = z
   .strictObject({
     kind: z.literal("sent"),
@@ -111,6 +127,8 @@ export const SentForm = z
     ),
     deliveries: z.array(DeliveryForm).meta({ description: "One for each receiver" }),
     secrets: SecretsForm,
+    findings: z.array(FindingForm).meta({ description: "What the lint finds in it" }),
+    repeats: z.array(RepeatForm).meta({ description: "Earlier handoffs it repeats, newest first" }),
   } satisfies Fields<SentFields>)
   .meta({ id: "Sent", description: "A handoff, stored for good, and where it went." });
 

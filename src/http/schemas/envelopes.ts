@@ -39,7 +39,7 @@ export const SecretsForm = z
     description: "Secrets that were taken out of what was said: what they look like, where",
   });
 
-const FindingForm = z.strictObject({
+export const FindingForm = z.strictObject({
   rule: z.enum(RULE_NAMES),
   level: z.enum(["warn", "error"]),
   path: Text.meta({ description: "Where: next[2]" }),

@@ -1,7 +1,7 @@
 /** How a workspace is kept, as it is described and answered. */
 import * as z from "zod";
-import { RULE_NAMES } from "../../context/lint/rule.ts";
-import { BINDINGS, LintRulesSchema } from "../../context/lint-rules.ts";
+import { BINDINGS, RULE_NAMES } from "../../context/lint/rule.ts";
+import { LintRulesSchema } from "../../context/lint-rules.ts";
 import { ProfileSchema } from "../../context/profiles.ts";
 import type { RoleProfileInfo } from "../../context/roles.ts";
 import type { BreakerInfo } from "../../delivery/breaker.ts";

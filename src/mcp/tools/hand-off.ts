@@ -1,10 +1,12 @@
 /** `hand_off`: gives a task to another agent; with a handle it hands on the work that this agent holds. */
 import * as z from "zod";
+import { RULE_NAMES } from "../../context/lint/rule.ts";
+import { DELIVERY_STATES } from "../../delivery/forms.ts";
 import type { Sent } from "../../delivery/sent.ts";
 import type { Draft } from "../../envelope/schema.ts";
 import { addedTo, unseenOf } from "../additions.ts";
 import { fieldsOf } from "../spelling.ts";
-import { secretLines } from "../text.ts";
+import { findingLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
 import { DRAFT_ARGUMENTS, line } from "./draft-arguments.ts";
 
@@ -16,6 +18,25 @@ const input = z.strictObject({
   summary: line("When handing on: what you have done.").optional(),
   outputs: freeObject("When handing on: what your part was to hand in, by name.").optional(),
   seen: line("When handing on: the sender's addition you have looked at (env_…).").optional(),
+});
+
+const Finding = z.strictObject({
+  rule: z.enum(RULE_NAMES),
+  level: z.enum(["warn", "error"]),
+  path: z.string(),
+  message: z.string(),
+  hint: z.string(),
+});
+
+const Repeat = z.strictObject({
+  delivery: z.string(),
+  envelope: z.string(),
+  task: z.string(),
+  state: z.enum(DELIVERY_STATES),
+  by: z.string().describe("Who sent it."),
+  holder: z.string().describe("Who works on it or completed it; empty while it waits."),
+  at: z.number().describe("When it was completed, or else sent."),
+  why: z.enum(["task", "work"]).describe("The same task, or the same intent under another task."),
 });
 
 export const handOff = tool({
@@ -33,6 +54,10 @@ export const handOff = tool({
     receivers: z.array(z.string()),
     envelope: z.string().describe("What was sent; when extended, the addition: pass it as seen."),
     stopped: z.boolean().describe("True: the line is too long, and has stopped in dead letters."),
+    findings: z
+      .array(Finding)
+      .describe("What could be better about it, and what to write instead."),
+    repeats: z.array(Repeat).describe("Open or completed handoffs that it repeats, newest first."),
   }),
   annotations: ADDS,
 
@@ -69,17 +94,18 @@ function draftOf({ receipt, merge_on_complete, ...given }: DraftArguments): Part
 }
 
 function sentAs(sent: Sent<object>) {
-  const { task, receivers, envelope, stopped, cycle } = sent;
+  const { task, receivers, envelope, stopped, cycle, secrets, findings } = sent;
   const handoffs = sent.each.map(({ id }) => id);
   const [handoff] = handoffs;
   const told = [
     `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Wait for the answer with wait, or go on.`,
-    ...secretLines(sent.secrets),
+    ...secretLines(secrets),
     ...(sent.joined === "new" ? [] : [`It is not new: ${sent.joined}.`]),
     ...(cycle.length === 0 ? [] : ["It goes in a circle: the same payload came here before."]),
     ...(stopped
       ? ["The line is longer than it may be, and has stopped: nobody will get this."]
       : []),
+    ...findingLines(findings.filter(({ rule }) => rule !== "secret" || secrets.length === 0)),
   ];
   return {
     text: told.join("\n"),
@@ -90,6 +116,8 @@ function sentAs(sent: Sent<object>) {
     receivers: [...receivers],
     envelope: envelope.id,
     stopped,
+    findings: [...findings],
+    repeats: [...sent.repeats],
   };
 }
 
@@ -106,5 +134,7 @@ async function extended(
     receivers: [],
     envelope: unseen.envelope,
     stopped: false,
+    findings: [],
+    repeats: [],
   };
 }

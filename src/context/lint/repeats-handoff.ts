@@ -1,0 +1,26 @@
+/** Work that was handed over before, by any agent: done twice it costs twice, and two results can disagree. */
+import type { Repeat } from "../../delivery/repeats.ts";
+import type { LintRule, Remark } from "./rule.ts";
+
+export const repeatsHandoff: LintRule = {
+  level: "warn",
+  meaning:
+    "An open or completed handoff has the same task, or asks for the same work under another task",
+
+  read: ({ repeats = [] }) => remarksOn(repeats),
+};
+
+export const remarksOn = (repeats: readonly Repeat[]): Remark[] => repeats.map(remarkOn);
+
+function remarkOn({ delivery, state, by, holder, at, why }: Repeat): Remark {
+  const path = why === "task" ? "task" : "intent";
+  const isDone = state === "completed";
+  const how = isDone ? `completed by ${holder}` : `${state}, sent by ${by}`;
+  return {
+    path,
+    message: `${path}: repeats ${delivery} (${how} on ${new Date(at).toISOString().slice(0, 10)})`,
+    hint: isDone
+      ? `Read the result of ${delivery} first, and cancel this handoff if nothing is left to do.`
+      : `Wait for ${delivery}, or cancel one of the two.`,
+  };
+}
