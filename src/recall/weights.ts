@@ -23,6 +23,8 @@ export interface Weights {
   readonly meaning: number;
   /** Words near in meaning to those asked. */
   readonly expansion: number;
+  /** What is said in the body of a handoff or a result, beside the same words in a content. */
+  readonly body: number;
   readonly importance: number;
   readonly confidence: number;
   readonly recency: number;
@@ -41,6 +43,7 @@ export const WEIGHTS: Weights = {
   graph: 0.3,
   meaning: 0.4,
   expansion: 0.2,
+  body: 1,
   importance: 0.3,
   confidence: 0.3,
   recency: 0.1,
