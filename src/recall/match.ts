@@ -16,6 +16,7 @@ export interface Match {
   readonly said: readonly number[];
   /** Where that passage is one of the body: what tells it from others. 0: it is of the content. */
   readonly bodyPassage: number;
+  readonly hasBody: boolean;
   readonly words: number;
   readonly pairs: number;
   readonly author: number;
@@ -97,7 +98,8 @@ export class Matcher {
     const pairs = best.pairs * part;
     const bodyPassage = inBody ? passageKey(packed, at) : 0;
     const around = this.#around(record, words + pairs, part);
-    return { record, terms, contentTerms, said, bodyPassage, words, pairs, ...around };
+    const hasBody = terms !== contentTerms;
+    return { record, terms, contentTerms, said, bodyPassage, hasBody, words, pairs, ...around };
   }
 
   /** How often a passage says each term; what the pairs in it are worth. */

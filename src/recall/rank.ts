@@ -280,7 +280,9 @@ async function mean(
     const found = standings.get(pos);
     if (found === undefined || similarity <= 0) continue;
     found.similarity = similarity;
-    found.meaning = weights.meaning * scale * similarity;
+    // A vector of all that a handoff says is near to many questions, and an answer to few.
+    const part = found.match.hasBody ? weights.bodyMeaning : 1;
+    found.meaning = part * weights.meaning * scale * similarity;
   }
 }
 
