@@ -10,11 +10,14 @@ import { parseArgs } from "node:util";
 import { openHub } from "../src/index.ts";
 import { startPostgres } from "../test/support/postgres/server.ts";
 import { type Conversation, readConversations } from "./conversations.ts";
+import { sendDistractors } from "./distractors.ts";
 import { type Answered, ask, type Figures, figuresOf, ingest, lenient } from "./measure.ts";
 
-const HELP = `npm run eval -- <file> [--json] [--no-meaning] [--store sqlite|postgres|memory] [--agree]
+const HELP = `npm run eval -- <file> [--json] [--no-meaning] [--handoffs N] [--store sqlite|postgres|memory]
+  [--agree]
 
   --no-meaning   by words and connections only
+  --handoffs     so many handoffs about other matters are in each store too (0)
   --store        which store to ask (sqlite)
   --agree        how often PostgreSQL gives the same first ten as SQLite, in the same order or not
   --json         figures as JSON on standard output`;
@@ -23,6 +26,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     agree: { type: "boolean", default: false },
+    handoffs: { type: "string", default: "0" },
     help: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     "no-meaning": { type: "boolean", default: false },
@@ -37,6 +41,7 @@ if (values.help || file === undefined) {
 
 const conversations = readConversations(file);
 const meaning = !values["no-meaning"];
+const handoffs = Number(values.handoffs);
 
 interface Asked {
   readonly separate: readonly { readonly id: string; readonly answers: readonly Answered[] }[];
@@ -54,7 +59,10 @@ async function run(store: string): Promise<Asked> {
   };
   const asked = async (name: string, of: readonly Conversation[]): Promise<Answered[]> => {
     await using hub = await openHub(address(name), meaning ? {} : { embedder: false });
+    const half = Math.floor((handoffs * of.length) / 2);
+    await sendDistractors(hub, 0, half);
     const keys = await ingest(hub, of);
+    await sendDistractors(hub, half, handoffs * of.length);
     if (meaning) await hub.embed();
     await settled(hub);
     progress(`${store}: ${name}`);
@@ -95,6 +103,7 @@ const report = {
   file,
   store: values.store,
   meaning,
+  handoffs,
   unanswerable: conversations.reduce((sum, each) => sum + each.unanswerable, 0),
   separate: figuresOf(all),
   pooled: figuresOf(first.pooled),

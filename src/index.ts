@@ -190,6 +190,7 @@ export type {
 } from "./memory/blast-radius.ts";
 export type { BeginOptions, BranchesQuery, BranchInfo } from "./memory/branches.ts";
 export type { BranchDiff, Conflict, DiffQuery, Replacement } from "./memory/compare.ts";
+export type { HitHandoff } from "./memory/hit-handoff.ts";
 export type { Known, KnownOffer } from "./memory/known.ts";
 export type { Merged, MergeOptions } from "./memory/merge.ts";
 export type { Pinned, PinsQuery } from "./memory/pins.ts";

@@ -228,7 +228,7 @@ export const families = [
         id: "MEM-19",
         text: "What a handoff says (every field, including the payload) and what a result returns can be found by recall and by SQL similarity, under the same scopes, redaction and quarantine as memories.",
         from: "H M",
-        status: "planned",
+        status: "proved",
       },
     ],
   },

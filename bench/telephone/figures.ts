@@ -126,16 +126,19 @@ function goal(name: string, value: number, met: (value: number) => boolean, unit
   return { goal: name, value: `${value.toFixed(3)}${unit && ` ${unit}`}`, met: met(value) };
 }
 
-/** By search alone, of all items and of those asked about in each manner. */
+/** By search alone, or by one plain recall: of all items and of those asked about in each manner. */
 export interface SearchFigures {
   readonly all: number;
   readonly near: number;
   readonly far: number;
 }
 
-export function searchFiguresOf(searched: readonly Searched[]): SearchFigures {
+export function searchFiguresOf(
+  searched: readonly Searched[],
+  by: "obtained" | "recalled",
+): SearchFigures {
   const of = (...manners: Searched["asked"][]): number =>
-    share(searched.filter(({ asked }) => manners.includes(asked)).map(({ obtained }) => obtained));
+    share(searched.filter(({ asked }) => manners.includes(asked)).map((each) => each[by]));
   return { all: of("near", "far"), near: of("near"), far: of("far") };
 }
 

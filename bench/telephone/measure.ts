@@ -43,6 +43,8 @@ export interface Lost {
 export interface Searched {
   readonly asked: Item["asked"];
   readonly obtained: boolean;
+  /** Whether one plain recall of the question shows it, whatever stands in front of the agent. */
+  readonly recalled: boolean;
 }
 
 export interface Played {
@@ -126,7 +128,12 @@ async function searchedAt({ items }: Task, line: Line, last: Seen): Promise<Sear
   for (const [n, { probe, key, asked }] of items.entries()) {
     const texts = last.front[n] ? [] : await line.search(probe);
     const obtained = last.front[n] || texts.some((text) => tells(text, key));
-    searched.push({ asked, obtained: obtained === true });
+    const recalled = (await line.recall?.(probe)) ?? [];
+    searched.push({
+      asked,
+      obtained: obtained === true,
+      recalled: recalled.some((text) => tells(text, key)),
+    });
   }
   return searched;
 }

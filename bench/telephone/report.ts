@@ -15,6 +15,8 @@ export interface Report {
   readonly figures: readonly WayFigures[];
   /** Baton at the end of the line when a question is only searched for. */
   readonly bySearch: SearchFigures;
+  /** The same by one plain recall of the question, with its ten hits. */
+  readonly byRecall: SearchFigures;
   readonly goals: readonly Goal[];
   readonly reasons: Readonly<Record<string, number>>;
   readonly lost: readonly Lost[];
@@ -24,8 +26,7 @@ export interface Report {
 const SHOWN = 8;
 
 export function tableOf(report: Report): string {
-  const { tasks, items, seed, noted, wordsInCommon, figures, bySearch, goals, reasons, lost } =
-    report;
+  const { tasks, items, seed, noted, wordsInCommon, figures, goals, reasons, lost } = report;
   const last = figures[0]?.places.at(-1)?.agent ?? 0;
   return [
     `${tasks} tasks, ${items} items, seed ${seed}; the first agent noted ${noted.toFixed(1)} % of them;`,
@@ -41,7 +42,8 @@ export function tableOf(report: Report): string {
         [...KINDS.map((kind) => kinds[kind]), near, far, labelled, unlabelled].map(one).join(""),
     ),
     "",
-    `Baton at agent ${last} by search alone: ${bySearch.all.toFixed(1)} % (near ${bySearch.near.toFixed(1)}, far ${bySearch.far.toFixed(1)})`,
+    `Baton at agent ${last} by search alone: ${searchText(report.bySearch)}`,
+    `Baton at agent ${last} by one plain recall: ${searchText(report.byRecall)}`,
     "",
     ...goals.map(({ goal, value, met }) => `${met ? "met   " : "MISSED"} ${goal}: ${value}`),
     ...(lost.length === 0
@@ -54,6 +56,9 @@ export function tableOf(report: Report): string {
     "",
   ].join("\n");
 }
+
+const searchText = ({ all, near, far }: SearchFigures): string =>
+  `${all.toFixed(1)} % (near ${near.toFixed(1)}, far ${far.toFixed(1)})`;
 
 const one = (value: number): string => value.toFixed(1).padStart(10);
 

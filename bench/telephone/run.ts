@@ -39,6 +39,7 @@ export async function run(
     }),
   );
   const lost = played.flatMap((each) => each.lost);
+  const searched = played.flatMap((each) => each.searched);
   const figures = figuresOf(
     tasks,
     played.flatMap((each) => each.seen),
@@ -50,7 +51,8 @@ export async function run(
     noted: noted(tasks),
     wordsInCommon: wordsInCommon(tasks),
     figures,
-    bySearch: searchFiguresOf(played.flatMap((each) => each.searched)),
+    bySearch: searchFiguresOf(searched, "obtained"),
+    byRecall: searchFiguresOf(searched, "recalled"),
     goals: goalsOf(figures),
     reasons: reasonsOf(lost),
     lost,

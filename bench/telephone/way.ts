@@ -28,6 +28,8 @@ export interface Line extends AsyncDisposable {
   look(question: string): Promise<readonly string[]>;
   /** The same by search alone, where there is a search: nothing that is listed or read by id. */
   search?(question: string): Promise<readonly string[]>;
+  /** What one plain recall of the question shows, hit by hit: no filter, no option. */
+  recall?(question: string): Promise<readonly string[]>;
   /** Why a look did not find what it was for, as far as the way can tell. */
   whyLost?(question: string, key: Key): Promise<string>;
 }

@@ -16,6 +16,7 @@ import type { IndexState } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { requireAgent } from "./agents.ts";
 import { AsOfSchema, momentOf } from "./as-of.ts";
+import { type HitHandoff, handoffOf } from "./hit-handoff.ts";
 import { cursorFor, DEEPEST, fingerprintOf, type Page, pageOf } from "./recall-cursor.ts";
 import { type Memory, memoryOf } from "./record.ts";
 import { sightOf } from "./sight.ts";
@@ -76,6 +77,10 @@ export interface Hit {
   /** Words of the question that it says, and that are said right beside it. */
   readonly said: readonly string[];
   readonly heard: readonly string[];
+  /** The part of the handoff or result that answers, where that is not in the memory's content. */
+  readonly passage?: string | undefined;
+  /** There when the memory sends a handoff, or is about one: its result, its failure. */
+  readonly handoff?: HitHandoff | undefined;
   /** Memories by which it was superseded or corrected. */
   readonly supersededBy: readonly string[];
 }
@@ -191,13 +196,17 @@ const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] | undefine
 function hitOf(hit: SearchHit, { terms }: Query): Hit {
   const words = (places: readonly number[]): string[] =>
     places.flatMap((place) => terms[place]?.word ?? []);
+  const memory = memoryOf(hit.row);
+  const handoff = handoffOf(memory);
   return {
-    memory: memoryOf(hit.row),
+    memory,
     score: hit.score,
     parts: hit.parts,
     why: reasonsOf(hit, terms),
     said: words(hit.said),
     heard: words(hit.heard),
+    ...(hit.passage === undefined ? {} : { passage: hit.passage }),
+    ...(handoff && { handoff }),
     supersededBy: hit.supersededBy,
   };
 }

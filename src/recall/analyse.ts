@@ -2,16 +2,21 @@
  * A record as search sees it: its terms in order, cut into passages of about sixty (a long record is
  * as good as its best passage), its labels, and what else can be told from the text alone.
  */
-import { weightClass } from "./bm25.ts";
+import { BODY_CLASS, weightClass } from "./bm25.ts";
 import { hashOf, termsOf } from "./terms.ts";
 
 /** Longer passages drown what they say: measured, +3 points of recall on long messages. */
 const PASSAGE = 60;
 /** A tag says more than a word in passing. */
 export const LABEL_TIMES = 2;
+/** Added to the length of a passage of the body; what is left is the length. */
+const OF_BODY = 0x8000_0000;
+const LENGTH = 0x7fff_ffff;
 
 export interface Readable {
   readonly content: string;
+  /** What else the record says (a handoff's fields and payload, a result's outputs), part by part. */
+  readonly body?: readonly string[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly concepts?: readonly string[] | undefined;
 }
@@ -21,6 +26,8 @@ export interface Analysis {
   readonly packed: Uint32Array;
   /** Each term with the class of its weight (bm25.ts) in front, for the index. */
   readonly tokens: readonly string[];
+  /** Passages and terms of the content: bodies do not change what a usual passage is. */
+  readonly passages: number;
   readonly length: number;
   readonly isQuestion: boolean;
   readonly tellsTime: boolean;
@@ -28,16 +35,20 @@ export interface Analysis {
 
 export interface Passages {
   readonly labels: Uint32Array;
+  /** Of the content, then of the body. */
   readonly passages: readonly Uint32Array[];
+  readonly body: readonly Uint32Array[];
 }
 
-export function analyse({ content, tags = [], concepts = [] }: Readable): Analysis {
+export function analyse({ content, body = [], tags = [], concepts = [] }: Readable): Analysis {
   const terms = termsOf(content);
   const labels = [...tags, ...concepts].flatMap(termsOf);
   const passages = cut(terms);
+  const more = body.map(termsOf).flatMap((part) => (part.length === 0 ? [] : cut(part)));
   return {
-    packed: pack(labels, passages),
-    tokens: tokensIn(labels, passages),
+    packed: pack(labels, passages, more),
+    tokens: tokensIn(labels, passages, more),
+    passages: passages.length,
     length: terms.length,
     isQuestion: /[?？]\s*$/.test(content),
     tellsTime: TIME.test(content),
@@ -55,7 +66,11 @@ function cut(terms: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, n) => terms.slice(n * size, (n + 1) * size));
 }
 
-function tokensIn(labels: readonly string[], passages: readonly string[][]): string[] {
+function tokensIn(
+  labels: readonly string[],
+  passages: readonly string[][],
+  body: readonly string[][],
+): string[] {
   const best = new Map<string, number>();
   for (const passage of passages) {
     const times = new Map<string, number>();
@@ -66,28 +81,38 @@ function tokensIn(labels: readonly string[], passages: readonly string[][]): str
       if (found > (best.get(term) ?? -1)) best.set(term, found);
     }
   }
+  for (const term of body.flat()) if (!best.has(term)) best.set(term, BODY_CLASS);
   return Array.from(best, ([term, weight]) => `${weight}${term}`);
 }
 
-/** The labels, then each passage, each with its length in front. */
-function pack(labels: readonly string[], passages: readonly string[][]): Uint32Array {
-  const parts = [labels, ...passages];
+/** The labels, then each passage, each with its length in front; those of the body last, marked. */
+function pack(
+  labels: readonly string[],
+  passages: readonly string[][],
+  body: readonly string[][],
+): Uint32Array {
+  const parts = [labels, ...passages, ...body];
   const packed = new Uint32Array(parts.reduce((size, part) => size + 1 + part.length, 0));
   let at = 0;
-  for (const part of parts) {
-    packed[at++] = part.length;
+  for (const [n, part] of parts.entries()) {
+    packed[at++] = part.length + (n > passages.length ? OF_BODY : 0);
     for (const term of part) packed[at++] = hashOf(term);
   }
   return packed;
 }
 
+export const lengthIn = (head: number): number => head & LENGTH;
+export const isOfBody = (head: number): boolean => head > LENGTH;
+
 export function passagesIn(packed: Uint32Array): Passages {
   const parts: Uint32Array[] = [];
+  const body: Uint32Array[] = [];
   for (let at = 0; at < packed.length; ) {
-    const length = packed[at] as number;
-    parts.push(packed.subarray(at + 1, at + 1 + length));
+    const head = packed[at] as number;
+    const length = lengthIn(head);
+    (isOfBody(head) ? body : parts).push(packed.subarray(at + 1, at + 1 + length));
     at += 1 + length;
   }
   const [labels = new Uint32Array(), ...passages] = parts;
-  return { labels, passages };
+  return { labels, passages, body };
 }

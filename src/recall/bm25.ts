@@ -24,6 +24,9 @@ const USUAL_LENGTH = 25;
 const CLASS_BOUNDS = [0.8, 1.1, 1.45];
 /** What a term of each class weighs, about. */
 export const CLASS_WEIGHTS = [0.65, 0.95, 1.27, 1.7] as const;
+/** Said in the body only: a class of its own, so that how rare a word is depends on contents alone. */
+export const BODY_CLASS = CLASS_WEIGHTS.length;
+export const BODY_CLASS_WEIGHT = 0.8;
 
 export function weightClass(times: number, length: number): number {
   const weight = saturation(times, length, USUAL_LENGTH);

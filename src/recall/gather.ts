@@ -7,7 +7,7 @@
  * The second spends what is left of the budget on the lists that weigh most, so that what a frequent
  * word would add to a record that has nothing else is what goes unread.
  */
-import { CLASS_WEIGHTS, rarity } from "./bm25.ts";
+import { BODY_CLASS, BODY_CLASS_WEIGHT, CLASS_WEIGHTS, rarity } from "./bm25.ts";
 import type { Query } from "./query.ts";
 import type { Census, Sources } from "./sources.ts";
 import { Tally } from "./tally.ts";
@@ -23,13 +23,12 @@ const NEAR_CLASS = 2;
 
 /** How much each part of a question tells, in this workspace. */
 export interface Rarities {
-  /** By place in the query's terms. */
+  /** By place in the query's terms: among contents, and among contents and bodies. */
   readonly terms: readonly number[];
+  readonly bodies: readonly number[];
   readonly dates: ReadonlyMap<string, number>;
   /** Only words that are part of an author's name. */
   readonly names: ReadonlyMap<string, number>;
-  /** How many records have the term. */
-  readonly counts: readonly number[];
 }
 
 export interface Gathered {
@@ -39,7 +38,7 @@ export interface Gathered {
   best(want: number): readonly number[];
 }
 
-type Part = { readonly kind: "term" | "date" | "name"; readonly place: number };
+type Part = { readonly kind: "term" | "body" | "date" | "name"; readonly place: number };
 
 interface List {
   readonly token: string;
@@ -93,6 +92,9 @@ function listsOf({ terms, dates, names }: Query): List[] {
         asked < 1 && n < NEAR_CLASS ? [] : list(`${n}${term}`, { kind: "term", place }, weight),
       ),
     ),
+    ...terms.flatMap(({ term, weight: asked }, place) =>
+      asked < 1 ? [] : list(`${BODY_CLASS}${term}`, { kind: "body", place }, BODY_CLASS_WEIGHT),
+    ),
     ...dates.map((date, place) => list(`d${date}`, { kind: "date", place })),
     ...names.map((name, place) => list(`n${name}`, { kind: "name", place })),
   ];
@@ -115,19 +117,20 @@ function lengthOf(
 }
 
 function raritiesOf(query: Query, lists: readonly List[], { records }: Census): Rarities {
-  const sums = { term: new Map(), date: new Map(), name: new Map() } as Record<
-    Part["kind"],
-    Map<number, number>
-  >;
+  const sums: Readonly<Record<Part["kind"], Map<number, number>>> = {
+    ...{ term: new Map(), body: new Map(), date: new Map(), name: new Map() },
+  };
   for (const { part, count: length } of lists) {
     const sum = sums[part.kind];
     sum.set(part.place, (sum.get(part.place) ?? 0) + length);
   }
   const count = (kind: Part["kind"], place: number): number => sums[kind].get(place) ?? 0;
-  const counts = query.terms.map((_, place) => Math.min(count("term", place), records));
+  const rare = (among: number): number => rarity(Math.min(among, records), records);
+  const all = query.terms.map((_, place) => count("term", place) + count("body", place));
   return {
-    counts,
-    terms: counts.map((among) => rarity(among, records)),
+    // What handoffs carry along says nothing about how telling a word is that memories use.
+    terms: all.map((either, place) => rare(count("term", place) || either)),
+    bodies: all.map(rare),
     dates: new Map(
       query.dates.map((date, n) => [date, rarity(Math.min(count("date", n), records), records)]),
     ),
@@ -149,7 +152,11 @@ function weightOf(
 ): number {
   switch (part.kind) {
     case "term":
-      return classWeight * termWeight(part.place, { query, weights, rarities });
+      return classWeight * termWeight(part.place, rarities.terms, { query, weights, rarities });
+    case "body": {
+      const weight = termWeight(part.place, rarities.bodies, { query, weights, rarities });
+      return weights.body * classWeight * weight;
+    }
     case "date":
       return weights.date * (rarities.dates.get(query.dates[part.place] ?? "") ?? 0);
     case "name":
@@ -159,16 +166,18 @@ function weightOf(
   }
 }
 
+/** What a term is worth that is so rare: `rarities.terms` or `rarities.bodies`. */
 export function termWeight(
   place: number,
+  rare: readonly number[],
   { query, weights, rarities }: { query: Query; weights: Weights; rarities: Rarities },
 ): number {
   const term = query.terms[place];
   if (term === undefined) return 0;
   // A rare word says no more than the one it stands for.
-  const rare = Math.min(rarities.terms[place] ?? 0, rarities.terms[term.of] ?? 0);
+  const telling = Math.min(rare[place] ?? 0, rare[term.of] ?? 0);
   const part = term.weight < 1 ? weights.expansion * term.weight : 1;
-  return rare * part * (rarities.names.has(term.word) ? weights.authorsName : 1);
+  return telling * part * (rarities.names.has(term.word) ? weights.authorsName : 1);
 }
 
 async function readMore(

@@ -1,5 +1,5 @@
 /** Matching: what one record says of what was asked, exactly, by its best passage. */
-import { LABEL_TIMES } from "./analyse.ts";
+import { isOfBody, LABEL_TIMES, lengthIn } from "./analyse.ts";
 import { saturation } from "./bm25.ts";
 import { type Gathered, nameWeight, termWeight } from "./gather.ts";
 import { datesOf, type Query } from "./query.ts";
@@ -8,11 +8,15 @@ import type { Weights } from "./weights.ts";
 
 export interface Match {
   readonly record: Found;
-  /** What each term adds, at most, wherever in the record: what its neighbours hear of it. */
+  /** What each term adds, at most, wherever in the record. */
   readonly terms: Float64Array;
+  /** The same of its content alone, which counts for its neighbours too: a body is long. */
+  readonly contentTerms: Float64Array;
   /** Which terms the best passage says. */
   readonly said: readonly number[];
-  readonly passage: number;
+  /** Where that passage is one of the body: what tells it from others. 0: it is of the content. */
+  readonly bodyPassage: number;
+  readonly hasBody: boolean;
   readonly words: number;
   readonly pairs: number;
   readonly author: number;
@@ -22,7 +26,7 @@ export interface Match {
   readonly own: number;
 }
 
-const NOTHING_SAID = { passage: 0, words: 0, pairs: 0, said: [] as readonly number[] };
+const NOTHING_SAID = { at: 0, inBody: false, words: 0, pairs: 0, said: [] as readonly number[] };
 
 export class Matcher {
   readonly #query: Query;
@@ -30,6 +34,7 @@ export class Matcher {
   readonly #gathered: Gathered;
   readonly #places: Places;
   readonly #termWeights: readonly number[];
+  readonly #bodyWeights: readonly number[];
   readonly #average: number;
   readonly #follows: ReadonlySet<number>;
   /** Of the record and the passage that are looked at now. */
@@ -42,9 +47,10 @@ export class Matcher {
     this.#gathered = gathered;
     const { census, rarities } = gathered;
     this.#places = new Places(query.terms.map(({ hash }) => hash));
-    this.#termWeights = query.terms.map((_, place) =>
-      termWeight(place, { query, weights, rarities }),
-    );
+    const weightsBy = (rare: readonly number[]): number[] =>
+      query.terms.map((_, place) => termWeight(place, rare, { query, weights, rarities }));
+    this.#termWeights = weightsBy(rarities.terms);
+    this.#bodyWeights = weightsBy(rarities.bodies).map((weight) => weights.body * weight);
     this.#average = Math.max(1, census.terms / Math.max(1, census.passages));
     this.#follows = new Set(query.pairs.map(([first, second]) => pairKey(first, second)));
     this.#labelTimes = new Float64Array(query.terms.length);
@@ -68,22 +74,32 @@ export class Matcher {
       const place = this.#places.of(packed[at] as number);
       if (place !== -1) this.#labelTimes[place] = (this.#labelTimes[place] as number) + LABEL_TIMES;
     }
-    const terms = new Float64Array(this.#termWeights.length);
+    const contentTerms = new Float64Array(this.#termWeights.length);
+    let terms = contentTerms;
     let best = NOTHING_SAID;
-    for (let at = labelled, passage = 0; at < packed.length; passage++) {
-      const length = packed[at] as number;
-      const pairs = this.#count(packed, at + 1, length);
-      const words = this.#weigh(length, terms);
+    for (let at = labelled; at < packed.length; ) {
+      const head = packed[at] as number;
+      const length = lengthIn(head);
+      const inBody = isOfBody(head);
+      if (inBody && terms === contentTerms) terms = contentTerms.slice();
+      const pairs = this.#count(packed, at + 1, length) * (inBody ? this.#weights.body : 1);
+      // A line of a few words is no better than a sentence that says the same.
+      const usual = inBody ? Math.max(length, this.#average) : length;
+      const words = this.#weigh(usual, inBody ? this.#bodyWeights : this.#termWeights, terms);
       if (words + pairs > best.words + best.pairs) {
-        best = { passage, words, pairs, said: this.#saidNow() };
+        best = { at, inBody, words, pairs, said: this.#saidNow() };
       }
       at += 1 + length;
     }
     // A question is seldom the answer: what it says counts less, to its neighbours as much as ever.
-    const part = record.isQuestion ? this.#weights.question : 1;
+    const { at, inBody, said } = best;
+    const part = record.isQuestion && !inBody ? this.#weights.question : 1;
     const words = best.words * part;
     const pairs = best.pairs * part;
-    return { record, terms, ...best, words, pairs, ...this.#around(record, words + pairs, part) };
+    const bodyPassage = inBody ? passageKey(packed, at) : 0;
+    const around = this.#around(record, words + pairs, part);
+    const hasBody = terms !== contentTerms;
+    return { record, terms, contentTerms, said, bodyPassage, hasBody, words, pairs, ...around };
   }
 
   /** How often a passage says each term; what the pairs in it are worth. */
@@ -110,12 +126,12 @@ export class Matcher {
   }
 
   /** What the terms that were counted are worth together; each at most, in `terms`. */
-  #weigh(length: number, terms: Float64Array): number {
+  #weigh(length: number, weights: readonly number[], terms: Float64Array): number {
     let words = 0;
     for (let place = 0; place < this.#times.length; place++) {
       const n = this.#times[place] as number;
       if (n === 0) continue;
-      const weight = (this.#termWeights[place] as number) * saturation(n, length, this.#average);
+      const weight = (weights[place] as number) * saturation(n, length, this.#average);
       words += weight;
       if (weight > (terms[place] as number)) terms[place] = weight;
     }
@@ -164,6 +180,14 @@ export class Matcher {
     const time = this.#query.asksWhen && record.tellsTime && sum > 0 ? weights.time : 0;
     return { author, date, time, own: sum + time };
   }
+}
+
+/** The same for passages of the same terms. */
+function passageKey(packed: Uint32Array, at: number): number {
+  let key = 0x811c9dc5;
+  const end = at + 1 + lengthIn(packed[at] as number);
+  for (let n = at + 1; n < end; n++) key = Math.imul(key ^ (packed[n] as number), 0x01000193);
+  return (key >>> 0) + 1;
 }
 
 const pairKey = (first: number, second: number): number => first * 4_096 + second;

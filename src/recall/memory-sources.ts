@@ -28,7 +28,7 @@ export interface Indexed {
 
 /** Everything the index holds of a record. */
 export function indexedOf(record: Indexable): Indexed {
-  const { packed, tokens, length, isQuestion, tellsTime } = analyse(record);
+  const { packed, tokens, passages, length, isQuestion, tellsTime } = analyse(record);
   const names = wordsOf(record.agent);
   const { pos, session, when, storedAt, validUntil = 0, importance, confidence } = record;
   return {
@@ -50,15 +50,9 @@ export function indexedOf(record: Indexable): Indexed {
       ...datesOf(when).map((date) => `d${date}`),
       ...new Set(names.map((name) => `n${name}`)),
     ],
-    passages: passagesOf(packed),
+    passages,
     terms: length,
   };
-}
-
-function passagesOf(packed: Uint32Array): number {
-  let count = -1; // The first part are the labels.
-  for (let at = 0; at < packed.length; at += 1 + (packed[at] as number)) count++;
-  return count;
 }
 
 export class MemorySources {

@@ -65,8 +65,8 @@ export interface Ranked {
   /** Where the words beside it, or the connection, come from. */
   readonly nearest: number | undefined;
   readonly connected: { readonly pos: number; readonly kind: string } | undefined;
-  /** Which of its passages is the best. */
-  readonly passage: number;
+  /** Whether its best passage is one of its body (store/body-text.ts), not of its content. */
+  readonly inBody: boolean;
   readonly supersededBy: readonly number[];
   readonly similarity: number | undefined;
 }
@@ -203,7 +203,7 @@ function hear(
     const weight = near[distance] ?? 0;
     return speaker === undefined || isReplaced(speaker)
       ? []
-      : [{ other, weight, terms: speaker.match.terms, gain: 0 }];
+      : [{ other, weight, terms: speaker.match.contentTerms, gain: 0 }];
   });
   const own = here.match.terms;
   const heard: number[] = [];
@@ -280,7 +280,9 @@ async function mean(
     const found = standings.get(pos);
     if (found === undefined || similarity <= 0) continue;
     found.similarity = similarity;
-    found.meaning = weights.meaning * scale * similarity;
+    // A vector of all that a handoff says is near to many questions, and an answer to few.
+    const part = found.match.hasBody ? weights.bodyMeaning : 1;
+    found.meaning = part * weights.meaning * scale * similarity;
   }
 }
 
@@ -379,9 +381,24 @@ function passOn(
 /** Any two texts are a little alike; less than this is no reason to show one. */
 const ALIKE = 0.3;
 
+/** Each handoff of a line repeats what it carries along: one that says it is enough of an answer. */
+const REPEATED = 0.5;
+
+/** Those whose best passage is that of a better one. */
+function repeating(standings: Standings): ReadonlySet<Standing> {
+  const known = new Set<number>();
+  return new Set(
+    [...standings.values()]
+      .filter((each) => each.match.bodyPassage !== 0 && !isReplaced(each))
+      .toSorted((a, b) => b.match.own - a.match.own || b.match.record.pos - a.match.record.pos)
+      .filter(({ match }) => known.size === known.add(match.bodyPassage).size),
+  );
+}
+
 function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
+  const repeated = repeating(standings);
   const ranked = [...standings.values()].flatMap((each): Ranked[] => {
-    const factor = factorOf(each, ranking);
+    const factor = factorOf(each, ranking) * (repeated.has(each) ? REPEATED : 1);
     const sum = byWords(each) + each.graph + each.meaning;
     const isFound = each.match.own + each.near + each.graph > 0;
     if (!isFound && (each.similarity ?? 0) < ALIKE) return [];
@@ -424,7 +441,7 @@ function resultOf(each: Standing, score: number, factor: number): Ranked {
     heard: rest.heard,
     nearest: rest.nearest,
     connected: rest.connected,
-    passage: match.passage,
+    inBody: match.bodyPassage !== 0,
     supersededBy: rest.supersededBy,
     similarity: rest.similarity,
   };

@@ -4,8 +4,11 @@
  */
 import { sha256 } from "../canonical.ts";
 import { type Indexable, type Indexed, indexedOf } from "../recall/memory-sources.ts";
+import { passageOf } from "../recall/passage.ts";
+import type { Query } from "../recall/query.ts";
 import type { Parts, Ranked, Ranking } from "../recall/rank.ts";
 import type { Found, Similar } from "../recall/sources.ts";
+import { bodyLines, bodyParts, hasBody, isEnvelopeRedacted, type WithBody } from "./body-text.ts";
 import { type Facets, facetsOf, sessionOf } from "./filter.ts";
 import type { MemoryRow } from "./rows.ts";
 import {
@@ -94,11 +97,26 @@ export interface ModelState {
   readonly compared?: string;
 }
 
-/** What is embedded of a record: what a team knows; undefined for everything else. */
-export function meaningfulText(row: Pick<MemoryRow, "id" | "branch" | "text">): string | undefined {
-  if (isTraceBranch(row.branch)) return undefined;
-  const record = searchableOf(row);
-  return record && [record.content, ...(record.tags ?? []), ...(record.concepts ?? [])].join("\n");
+/**
+ * The record, if it is embedded: what a team knows is. Not once its envelope was redacted: a vector that
+ * is put after that may have been made before it.
+ */
+export function meaningfulOf(row: RowWithEnvelope): Searchable | undefined {
+  if (isTraceBranch(row.branch) || isEnvelopeRedacted(row.envelope)) return undefined;
+  return searchableOf(row);
+}
+
+/**
+ * What is to be embedded of a record; undefined when nothing is. Up to `made` records have vectors that
+ * an earlier version made, of their content alone: those with a body get new ones.
+ */
+export function unembeddedOf(row: RowWithEnvelope, made: number): Unembedded | undefined {
+  const record = meaningfulOf(row);
+  if (record === undefined) return undefined;
+  if (row.pos <= made && !hasBody(record, row.envelope)) return undefined;
+  const { content, tags = [], concepts = [] } = record;
+  const body = bodyLines(record, row.envelope).map((line) => line.text);
+  return { pos: row.pos, text: [content, ...tags, ...concepts, ...body].join("\n") };
 }
 
 export interface SearchMemories {
@@ -122,7 +140,8 @@ export interface SearchHit {
   readonly parts: Parts;
   readonly said: readonly number[];
   readonly heard: readonly number[];
-  readonly passage: number;
+  /** What of its body answers, where that is more than what its content says. */
+  readonly passage: string | undefined;
   readonly similarity: number | undefined;
   /** The record beside it that says what it does not. */
   readonly nearest: string | undefined;
@@ -158,7 +177,7 @@ export const PLUMBING: ReadonlySet<string> = new Set([
 ]);
 
 /** Everything of a record that matters for finding it. */
-export interface Searchable extends Facets, Scoped {
+export interface Searchable extends Facets, Scoped, Pick<WithBody, "data" | "trail"> {
   readonly createdAt: number;
   readonly run?: string;
   readonly importance?: number;
@@ -190,8 +209,13 @@ export const spaceOf = (branch: string): "known" | "traced" =>
 export const spaceKey = (workspace: number, space: "known" | "traced"): number =>
   workspace * 2 + (space === "traced" ? 1 : 0);
 
-export interface Homed extends MemoryRow {
+/** A record with the text of the envelope it vouches for, where it vouches for one. */
+export interface RowWithEnvelope extends MemoryRow {
   readonly pos: number;
+  readonly envelope?: string | undefined;
+}
+
+export interface Homed extends RowWithEnvelope {
   /** The store's key for its workspace. */
   readonly workspace: number;
 }
@@ -208,12 +232,15 @@ export function indexedRecord(row: Homed): IndexedRecord | undefined {
   if (record === undefined) return undefined;
   const indexable: Indexable = {
     ...record,
+    body: bodyParts(bodyLines(record, row.envelope)),
     pos: row.pos,
     session: sessionKey(row, record),
     when: record.validFrom ?? record.createdAt,
     storedAt: row.storedAt,
   };
-  return { ...indexedOf(indexable), row, record };
+  // Not the envelope: a tail keeps thousands of these.
+  const kept = row.envelope === undefined ? row : { ...row, envelope: undefined };
+  return { ...indexedOf(indexable), row: kept, record };
 }
 
 /**
@@ -311,17 +338,26 @@ export async function nearestSeen(
   return seen.slice(0, limit);
 }
 
+/** Where the rows of hits come from. */
+export interface HitRows {
+  readonly rowAt: (pos: number) => MemoryRow | undefined;
+  /** The text of the envelope that the record there vouches for. */
+  readonly envelopeAt: (pos: number) => string | undefined;
+}
+
 /** What was ranked, with records in place of positions. */
 export function hitsOf(
   ranked: readonly Ranked[],
-  rowAt: (pos: number) => MemoryRow | undefined,
+  query: Query,
+  { rowAt, envelopeAt }: HitRows,
 ): SearchHit[] {
   const idAt = (pos: number | undefined): string | undefined =>
     pos === undefined ? undefined : rowAt(pos)?.id;
   return ranked.flatMap((each): SearchHit[] => {
     const row = rowAt(each.pos);
     if (row === undefined) return [];
-    const { score, parts, said, heard, passage, similarity } = each;
+    const { score, parts, said, heard, similarity } = each;
+    const envelope = each.inBody ? envelopeAt(each.pos) : undefined;
     const connected = idAt(each.connected?.pos);
     return [
       {
@@ -331,7 +367,7 @@ export function hitsOf(
         parts,
         said,
         heard,
-        passage,
+        passage: each.inBody ? passageIn(row, envelope, { query, said }) : undefined,
         similarity,
         nearest: idAt(each.nearest),
         connected:
@@ -340,4 +376,15 @@ export function hitsOf(
       },
     ];
   });
+}
+
+function passageIn(
+  row: MemoryRow,
+  envelope: string | undefined,
+  { query, said }: { readonly query: Query; readonly said: readonly number[] },
+): string | undefined {
+  const record = searchableOf(row);
+  if (record === undefined) return undefined;
+  const terms = said.flatMap((place) => query.terms[place]?.term ?? []);
+  return passageOf(bodyLines(record, envelope), terms);
 }

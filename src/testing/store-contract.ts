@@ -9,6 +9,7 @@
 import { describe } from "vitest";
 import { agents } from "./contract/agents.ts";
 import { archiving } from "./contract/archiving.ts";
+import { bodies } from "./contract/bodies.ts";
 import { breakers } from "./contract/breakers.ts";
 import { broadcasting } from "./contract/broadcasting.ts";
 import { claiming } from "./contract/claiming.ts";
@@ -49,6 +50,7 @@ export function storeContract(name: string, open: OpenStore): void {
     finding(it);
     searching(it);
     vectors(it);
+    bodies(it);
     lines(it);
     inbound(it);
     sending(it);

@@ -102,6 +102,8 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     });
     expect(await hub.payloadType("patch", { ...PATCH })).toEqual(first);
     const sent = await ada.handoff(draft(GOOD));
+    const { createdAt } = sent.envelope.metadata;
+    await until("a later millisecond", () => Date.now() > createdAt);
     expect(await hub.payloadType("patch", PATCH_2)).toMatchObject({ version: 2, schema: PATCH_2 });
     expect(await codeOf(ada.handoff(draft(GOOD, { task: "t-2" })))).toBe("invalid_payload");
     const versions = await hub.payloadTypeVersions("patch");
@@ -110,7 +112,6 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
       { version: 2, schema: PATCH_2, by: undefined },
     ]);
     // The version an envelope was sent with is the last one registered before it was made.
-    const { createdAt } = sent.envelope.metadata;
     expect(versions.findLast(({ at }) => at <= createdAt)?.version).toBe(1);
     expect(await hub.payloadTypes()).toMatchObject([{ name: "patch", version: 2 }]);
   });

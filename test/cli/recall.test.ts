@@ -21,6 +21,13 @@ async function fill(store: TestStore) {
   return { old, now };
 }
 
+async function send(store: TestStore) {
+  await using hub = await store.open();
+  const planner = await hub.agent("planner", {});
+  const payload = { type: "note", data: { remark: "The heliograph needs mirrors." } };
+  return await planner.handoff({ to: "planner", task: "signal", intent: "Signal", payload });
+}
+
 describe("baton recall", () => {
   it("shows ranked hits with author, age, why, and marks what was superseded [MEM-8]", async () => {
     using store = testStore();
@@ -66,6 +73,19 @@ describe("baton recall", () => {
     expect(hits[0]).toMatchObject({ score: expect.any(Number), why: expect.any(Array) });
     const next = await store.baton("recall", "REST", "--limit", "1", "--cursor", cursor, "--json");
     expect(JSON.parse(next.stdout).hits[0].memory.id).not.toBe(hits[0].memory.id);
+  });
+
+  it("shows what of a handoff answers, and its delivery [MEM-19]", async () => {
+    using store = testStore();
+    const sent = await send(store);
+    const { stdout } = await store.baton("recall", "which mirrors?", "--words-only");
+    expect(stdout).toContain("payload: remark: The heliograph needs mirrors.");
+    expect(stdout).toContain(`handoff ${sent.id}`);
+    const answer = await store.baton("recall", "which mirrors?", "--words-only", "--json");
+    expect(JSON.parse(answer.stdout).hits[0]).toMatchObject({
+      passage: "payload: remark: The heliograph needs mirrors.",
+      handoff: { envelope: sent.envelope.id, deliveries: [sent.id] },
+    });
   });
 
   it("says so when nothing answers, and refuses a question without a word", async () => {

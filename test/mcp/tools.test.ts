@@ -36,6 +36,31 @@ function fieldsOf(schema: Schema, path: string): [string, Schema][] {
   ]);
 }
 
+describe("recall", () => {
+  it("shows what of a handoff answers, and the id to read it by [MEM-19]", async () => {
+    const { ada, ben } = await team();
+    const sent = await call(ada, "hand_off", {
+      to: "ben",
+      task: "signal",
+      intent: "Signal",
+      payload: { type: "note", data: { remark: "The heliograph needs mirrors." } },
+    });
+    const recalled = await call(ben, "recall", { question: "Which mirrors?" });
+    const { handoff, envelope } = sent;
+    expect(recalled["hits"]).toMatchObject([
+      {
+        type: "handoff",
+        passage: "payload: remark: The heliograph needs mirrors.",
+        handoffs: [handoff],
+        envelope,
+      },
+    ]);
+    expect(recalled.text).toContain("Says: «payload: remark: The heliograph needs mirrors.»");
+    expect(recalled.text).toContain(`Handoff: ${handoff}`);
+    expect((await call(ben, "read", { ids: [handoff] })).text).toContain("heliograph");
+  });
+});
+
 describe("the list of tools", () => {
   it("holds these eleven tools [OPS-7]", () => {
     const names = TOOLS.map(({ name }) => name);

@@ -135,7 +135,7 @@ describe("vectors with pgvector", () => {
 
   it("the vector of a redacted record is gone from every table [MEM-18]", async () => {
     const [key] = (await server.ask("select key from $schema.workspaces", []))[0] as [number];
-    await server.inOneGo(() => dropMeaning(server.ask, key, "mem-9"));
+    await server.inOneGo(() => dropMeaning(server.ask, key, { kind: "memory", id: "mem-9" }));
     for (const model of ["plain", "indexed"]) {
       expect((await nearestTo(model, vectors[8] as Float32Array)).found).not.toContain(9);
     }

@@ -111,6 +111,35 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await count("found")).toBe(600);
   });
 
+  it("is made anew by hubs that only read, with what handoffs say [MEM-19]", async () => {
+    const payload = { type: "note", data: { remark: "heliograph" } };
+    const { place } = await scene.send({ says: { payload } });
+    await remember(300);
+    await filled(301);
+    await schema.query(
+      `update ${schema.schema}.indexed set version = ${INDEX_VERSION - 1};
+       delete from ${schema.schema}.found where workspace > 0`,
+    );
+    const store = await another();
+    expect(await found(store, "heliograph")).toEqual([place.id]);
+    await until("all is indexed again", async () => (await count("found")) === 301);
+    expect(await found(store, "heliograph")).toEqual([place.id]);
+  });
+
+  it("has vectors made again of handoffs that an earlier version embedded [MEM-19]", async () => {
+    const { store, workspace } = scene;
+    await remember(2);
+    await scene.send({ says: { payload: { type: "note", data: { remark: "heliograph" } } } });
+    const slice = { workspace, model: "m", limit: 10 };
+    const { upTo } = await store.findUnembedded(slice);
+    await store.putVectors({ workspace, model: "m", dimensions: 2, vectors: [], upTo });
+    expect((await store.findUnembedded(slice)).records).toEqual([]);
+    await schema.query(`update ${schema.schema}.models set renewed = 0`);
+    const again = await store.findUnembedded(slice);
+    expect(again.records.map(({ text }) => text.includes("heliograph"))).toEqual([true]);
+    expect(again).toMatchObject({ done: 0, upTo });
+  });
+
   it("holds nothing of what was redacted, nor does any process [MEM-18]", async () => {
     const ids = await remember(300, "the password is xyzzy");
     await filled(300);

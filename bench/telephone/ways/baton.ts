@@ -5,7 +5,14 @@
  * done that it was given, as they are. No agent writes a rule, a note or the intent a second time: the
  * hub carries them. An agent starts from its view; a question is recalled from what was said.
  */
-import { type Agent, type Hub, type Memory, openHub, type Work } from "../../../src/index.ts";
+import {
+  type Agent,
+  type Hit,
+  type Hub,
+  type Memory,
+  openHub,
+  type Work,
+} from "../../../src/index.ts";
 import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/index.ts";
 import { type Note, salienceOf } from "../agents.ts";
 import { type Key, LONGEST, type Task, tells } from "../tasks.ts";
@@ -56,7 +63,7 @@ const BRIEF_TOKENS = 600;
 const NOTED: readonly string[] = ["decision", "fact", "lesson"];
 
 /** The first that fit, as one text. */
-function page(memories: readonly Memory[], tokens: number): string {
+function page(memories: readonly Pick<Memory, "content">[], tokens: number): string {
   const texts: string[] = [];
   let left = tokens;
   for (const { content } of memories) {
@@ -67,6 +74,11 @@ function page(memories: readonly Memory[], tokens: number): string {
   }
   return texts.join("\n");
 }
+
+/** What an agent is shown of a hit: its content, and what of a handoff answers. */
+const shownOf = ({ memory, passage }: Hit): Pick<Memory, "content"> => ({
+  content: passage === undefined ? memory.content : `${memory.content}\n${passage}`,
+});
 
 class BatonLine implements Line {
   readonly #hub: Hub;
@@ -167,8 +179,13 @@ class BatonLine implements Line {
   async search(question: string): Promise<readonly string[]> {
     const query = { task: this.#task.name, limit: 60 };
     const { hits } = await (this.#reader as Agent).recall(question, query);
-    const found = hits.map(({ memory }) => memory);
-    return [page(found, READ_TOKENS)];
+    return [page(hits.map(shownOf), READ_TOKENS)];
+  }
+
+  /** The ten hits of one question. */
+  async recall(question: string): Promise<readonly string[]> {
+    const { hits } = await (this.#reader as Agent).recall(question);
+    return hits.map((hit) => shownOf(hit).content);
   }
 
   /** Of whoever began the line, oldest first. */

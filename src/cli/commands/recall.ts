@@ -130,6 +130,12 @@ function sayHit(hit: Hit, number: string): void {
   const words = [...hit.said, ...hit.heard];
   const text = memory.redacted === undefined ? memory.content : "(redacted)";
   say(`    ${excerpt(text, words, width * LINES)}`);
+  if (hit.passage !== undefined) say(`    ${excerpt(hit.passage, words, width * LINES)}`);
+  const [delivery, ...others] = hit.handoff?.deliveries ?? [];
+  if (delivery !== undefined) {
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    say(dim(`    handoff ${delivery}${more}`));
+  }
   say(dim(`    ${printable(hit.why.join("; "))}`));
 }
 

@@ -12,6 +12,7 @@ import {
   WAYS,
 } from "../../memory/blast-radius.ts";
 import type { Spot } from "../../memory/finding.ts";
+import type { HitHandoff } from "../../memory/hit-handoff.ts";
 import type { Known, KnownOffer } from "../../memory/known.ts";
 import type { Pinned } from "../../memory/pins.ts";
 import type { Quarantined, QuarantinedMemory } from "../../memory/quarantine.ts";
@@ -219,6 +220,13 @@ export const TracedForm = z
 
 const Weight = z.number();
 
+const HitHandoffForm = z
+  .strictObject({
+    envelope: Text.optional().meta({ description: "The envelope, of a memory that sends one" }),
+    deliveries: Texts.meta({ description: "Those it sends, then those it settles or decides" }),
+  } satisfies Fields<HitHandoff>)
+  .meta({ id: "HitHandoff", description: "The handoff that a memory sends or is about." });
+
 const HitForm = z
   .strictObject({
     memory: MemoryForm,
@@ -240,6 +248,10 @@ const HitForm = z
     why: Texts,
     said: Texts.meta({ description: "Words of the question that it says" }),
     heard: Texts.meta({ description: "Words of the question that are said right beside it" }),
+    passage: Text.optional().meta({
+      description: "The part of the handoff or result that answers; absent: its content does",
+    }),
+    handoff: HitHandoffForm.optional(),
     supersededBy: Texts,
   } satisfies Fields<Hit>)
   .meta({ id: "Hit", description: "A memory that answers, and why it does." });

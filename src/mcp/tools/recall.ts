@@ -1,12 +1,15 @@
 /** `recall`: what is known about a question, best first. */
 import * as z from "zod";
 import { atLevel } from "../../context/detail.ts";
+import { quoted } from "../../context/fence.ts";
 import type { Hit } from "../../memory/recall.ts";
 import { fitted, meterOf } from "../fit.ts";
 import { memoryText } from "../text.ts";
 import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
 
 const MOST_HITS = 50;
+/** One publication can have a thousand. */
+const MOST_HANDOFFS = 5;
 
 export const recall = tool({
   name: "recall",
@@ -39,6 +42,15 @@ export const recall = tool({
         agent: z.string(),
         task: z.string().optional(),
         score: z.number(),
+        passage: z
+          .string()
+          .optional()
+          .describe("The part of the handoff or result that answers, where its content does not."),
+        handoffs: z
+          .array(z.string())
+          .optional()
+          .describe("The handoffs it sends or settles: read them by these ids."),
+        envelope: z.string().optional().describe("What it sends."),
       }),
     ),
     omitted: z.array(z.string()).describe("Hits that did not fit, by their ids: read them."),
@@ -65,12 +77,15 @@ export const recall = tool({
       text,
       hits: hits
         .filter(({ memory }) => isShown.has(memory.id))
-        .map(({ memory: { id, type, agent: by, task }, score }) => ({
+        .map(({ memory: { id, type, agent: by, task }, score, passage, handoff }) => ({
           id,
           type,
           agent: by,
           ...(task === undefined ? {} : { task }),
           score,
+          ...(passage === undefined ? {} : { passage }),
+          ...(handoff && { handoffs: handoff.deliveries.slice(0, MOST_HANDOFFS) }),
+          ...(handoff?.envelope && { envelope: handoff.envelope }),
         })),
       omitted: [...omitted],
       ...(cursor === undefined ? {} : { cursor }),
@@ -78,7 +93,20 @@ export const recall = tool({
   },
 });
 
-function hitText({ memory, why }: Hit, much: "concise" | "detailed"): string {
-  if (much === "detailed") return memoryText(memory, memory.content, [`Why: ${why.join("; ")}`]);
-  return memoryText(memory, memory.redacted === undefined ? atLevel(memory, "summary") : "");
+function hitText(hit: Hit, much: "concise" | "detailed"): string {
+  const { memory, why } = hit;
+  const found = foundNotes(hit);
+  if (much === "detailed") {
+    return memoryText(memory, memory.content, [...found, `Why: ${why.join("; ")}`]);
+  }
+  return memoryText(memory, memory.redacted === undefined ? atLevel(memory, "summary") : "", found);
+}
+
+/** What of a handoff answers, and the id to read the rest by. */
+function foundNotes({ passage, handoff }: Hit): string[] {
+  const [id] = handoff?.deliveries ?? [];
+  return [
+    ...(passage === undefined ? [] : [`Says: ${quoted(passage)}`]),
+    ...(id === undefined ? [] : [`Handoff: ${id}`]),
+  ];
 }

@@ -15,11 +15,12 @@ import { foundColumns } from "../found-row.ts";
 import type { MemoryRow } from "../rows.ts";
 import { type Homed, type IndexedRecord, indexedRecord, spaceOf } from "../search.ts";
 import type { Row, Statement } from "./connection.ts";
+import { withEnvelopes } from "./envelope-texts.ts";
 import { keysOf, POSITION_BYTES, packPositions, type Space } from "./search-tokens.ts";
 import type { Statements } from "./statements.ts";
 
 /** Changes when what is put into the index changes: it is then made anew. */
-export const INDEX_VERSION = 2;
+export const INDEX_VERSION = 3;
 /**
  * Records per transaction. The more there are, the fewer lists are written twice: 1,600 records/s with
  * slices of 200, 2,800 with 1,000.
@@ -57,6 +58,11 @@ export class Indexer {
     const backlog = (this.#backlog.get(workspace) ?? WORTH_FILLING) + records;
     this.#backlog.set(workspace, backlog);
     if (backlog >= WORTH_FILLING) this.#filling ??= this.#fillAll();
+  }
+
+  /** After a search that had to scan so many records: an index of an earlier version is made anew. */
+  scanned(workspace: string, records: number): void {
+    if (records >= WORTH_FILLING) this.committed(workspace, records);
   }
 
   async close(): Promise<void> {
@@ -119,7 +125,9 @@ export class Indexer {
     const [key] = (await act(sql.workspaceKey))[0] as [number];
     const rows = await act(sql.memoriesAfter, indexed, SLICE);
     if (rows.length === 0) return 0;
-    const memories = rows.map((row): Homed => ({ ...memoryOf(row), workspace: key }));
+    const read = (ids: readonly string[]) => act(sql.envelopeTexts, ids);
+    const sealed = await withEnvelopes(rows.map(memoryOf), read);
+    const memories = sealed.map((row): Homed => ({ ...row, workspace: key }));
     await this.#addFacets(act, memories);
     await this.#addRecords(act, await takenApart(memories));
     await act(sql.moveIndex, INDEX_VERSION, memories.at(-1)?.pos);

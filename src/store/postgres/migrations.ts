@@ -6,7 +6,15 @@ import type pg from "pg";
 import { BatonError } from "../../errors.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
-import { BALLAST, DECISIONS, INDEX_TABLES, RANKED_SEARCH, REFERENCES, TABLES } from "./schema.ts";
+import {
+  BALLAST,
+  DECISIONS,
+  INDEX_TABLES,
+  RANKED_SEARCH,
+  REFERENCES,
+  RENEWED_VECTORS,
+  TABLES,
+} from "./schema.ts";
 
 /** What is stored. Functions and their types are code: they are made anew after every step. */
 interface Migration {
@@ -29,6 +37,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: "references are edges too", sql: REFERENCES },
   { version: 4, name: "ranked search, vectors", sql: RANKED_SEARCH },
   { version: 5, name: "claims share a reservation", sql: "" }, // Only a function has changed.
+  { version: 6, name: "vectors of handoffs and results", sql: RENEWED_VECTORS },
 ];
 
 const NEWEST = MIGRATIONS.length;

@@ -211,8 +211,12 @@ class PostgresStore implements Store {
     return recentMemories(this.#reader, operation);
   };
 
-  search: Store["search"] = (operation) =>
-    this.#atOneMoment((reader) => this.#searcher.search(reader, operation));
+  search: Store["search"] = async (operation) => {
+    const searched = await this.#atOneMoment((reader) => this.#searcher.search(reader, operation));
+    const { records, indexed } = searched.index;
+    this.#indexer.scanned(operation.workspace, records - indexed);
+    return searched;
+  };
 
   findUnembedded: Store["findUnembedded"] = (operation) =>
     this.#atOneMoment((reader) => findUnembedded(reader, operation));

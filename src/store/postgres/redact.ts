@@ -120,12 +120,13 @@ async function erase({ ask, workspace, now }: Here, erasure: Erasure): Promise<v
       await ask("update memories set text = $3 where workspace = $1 and id = $2", [
         ...[workspace, erasure.id, erasure.text],
       ]);
-      await dropMeaning(ask, workspace, erasure.id);
+      await dropMeaning(ask, workspace, erasure);
       return;
     case "envelope":
       await ask("update envelopes set text = $3 where workspace = $1 and id = $2", [
         ...[workspace, erasure.id, erasure.text],
       ]);
+      await dropMeaning(ask, workspace, erasure);
       return;
     case "attempt":
       await ask(`update attempts set reason = $4 where ${ATTEMPT}`, [

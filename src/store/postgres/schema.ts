@@ -377,3 +377,11 @@ export const BALLAST = `
   alter table deliveries alter column workspace set (n_distinct = 1);
   analyze memories, relations, envelopes, deliveries;
 `;
+
+/**
+ * Up to `renewed` vectors are made of all that records say. From there to `done` they are made of their
+ * contents: those of handoffs and results are made again.
+ */
+export const RENEWED_VECTORS = `
+  alter table models add column renewed bigint not null default 0;
+`;

@@ -4,7 +4,7 @@
  * are read deeper. Either way each record is checked again.
  */
 import { LABEL_TIMES, passagesIn } from "../../recall/analyse.ts";
-import { weightClass } from "../../recall/bm25.ts";
+import { BODY_CLASS, weightClass } from "../../recall/bm25.ts";
 import { datesOf } from "../../recall/query.ts";
 import type { Found, PostingRequest } from "../../recall/sources.ts";
 import { hashOf } from "../../recall/terms.ts";
@@ -139,15 +139,16 @@ export class Few {
   }
 }
 
-/** The class of a term's weight in its best passage; -1 when it is not said. */
+/** The class of a term's weight in the best passage of the content; -1 when it is not said at all. */
 function classOf(packed: Uint32Array, hash: number): number {
   if (!packed.includes(hash)) return -1;
-  const { labels, passages } = passagesIn(packed);
+  const { labels, passages, body } = passagesIn(packed);
   const timesIn = (terms: Uint32Array): number =>
     terms.reduce((times, term) => (term === hash ? times + 1 : times), 0);
   const asLabel = timesIn(labels) * LABEL_TIMES;
-  return passages.reduce((best, passage) => {
+  const found = passages.reduce((best, passage) => {
     const times = timesIn(passage) + asLabel;
     return times === 0 ? best : Math.max(best, weightClass(times, passage.length));
   }, -1);
+  return found === -1 && body.some((passage) => passage.includes(hash)) ? BODY_CLASS : found;
 }

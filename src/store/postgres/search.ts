@@ -7,10 +7,10 @@
  * 2,600 records a second and takes 710 bytes of each.
  */
 import { type Ranked, rank } from "../../recall/rank.ts";
-import { memoryOf } from "../codecs.ts";
-import type { MemoryRow } from "../rows.ts";
+import { memoryOf, type PositionedMemory } from "../codecs.ts";
 import { type Homed, hitsOf, type Searched, type SearchMemories } from "../search.ts";
 import { type Kept, Tail } from "../tail.ts";
+import { withEnvelopes } from "./envelope-texts.ts";
 import type { Reader } from "./find.ts";
 import { INDEX_VERSION } from "./indexer.ts";
 import { PostgresSources } from "./search-sources.ts";
@@ -62,8 +62,12 @@ export class Searcher {
     });
     const page = ranked.slice(0, limit);
     const rows = await rowsOf(reader, workspace, page);
+    const envelopes = await envelopesOf(reader, workspace, { page, rows });
     return {
-      hits: hitsOf(page, (pos) => rows.get(pos)),
+      hits: hitsOf(page, operation.ranking.query, {
+        rowAt: (pos) => rows.get(pos),
+        envelopeAt: (pos) => envelopes.get(pos),
+      }),
       more: ranked.length > limit,
       upTo,
       index: { records, indexed },
@@ -115,7 +119,9 @@ async function readOn(
   tail.begin({ watermark: indexed, last: records, redactions: made });
   for (;;) {
     const rows = await read(sql.memoriesBeyond, [workspace, tail.after, records, SLICE]);
-    tail.add(rows.map((row): Homed => ({ ...memoryOf(row), workspace: key })));
+    const texts = (ids: readonly string[]) => read(sql.envelopeTexts, [workspace, ids]);
+    const sealed = await withEnvelopes(rows.map(memoryOf), texts);
+    tail.add(sealed.map((row): Homed => ({ ...row, workspace: key })));
     if (rows.length < SLICE) return tail.kept;
   }
 }
@@ -125,7 +131,7 @@ async function rowsOf(
   { sql, read }: Reader,
   workspace: string,
   page: readonly Ranked[],
-): Promise<Map<number, MemoryRow>> {
+): Promise<Map<number, PositionedMemory>> {
   const named = page.flatMap(({ pos, nearest, connected, supersededBy }) => [
     ...[pos, ...supersededBy],
     ...(nearest === undefined ? [] : [nearest]),
@@ -134,4 +140,15 @@ async function rowsOf(
   if (named.length === 0) return new Map();
   const rows = await read(sql.memoriesAt, [workspace, [...new Set(named)]]);
   return new Map(rows.map(memoryOf).map((memory) => [memory.pos, memory]));
+}
+
+/** The envelopes whose text a hit quotes, by position. */
+async function envelopesOf(
+  { sql, read }: Reader,
+  workspace: string,
+  of: { readonly page: readonly Ranked[]; readonly rows: ReadonlyMap<number, PositionedMemory> },
+): Promise<ReadonlyMap<number, string | undefined>> {
+  const quoted = of.page.flatMap(({ inBody, pos }) => (inBody ? (of.rows.get(pos) ?? []) : []));
+  const sealed = await withEnvelopes(quoted, (ids) => read(sql.envelopeTexts, [workspace, ids]));
+  return new Map(sealed.map(({ pos, envelope }) => [pos, envelope]));
 }

@@ -12,12 +12,13 @@ import {
   type FindUnembedded,
   type Meant,
   type ModelState,
-  meaningfulText,
+  meaningfulOf,
   type PutVectors,
   type Searched,
-  type Unembedded,
   type UnembeddedSlice,
+  unembeddedOf,
 } from "../search.ts";
+import { withEnvelopes } from "./envelope-texts.ts";
 import type { Reader } from "./find.ts";
 import type { SignatureCache } from "./vectors-cache.ts";
 import { extensionSchema, HnswTable, type Kind, kindFor, MOST_DIMENSIONS } from "./vectors-hnsw.ts";
@@ -28,6 +29,8 @@ const ALL_OF = 1_000;
 interface Model {
   readonly key: number;
   readonly dimensions: number;
+  /** Up to here there are vectors, and up to here they are made of all that records say. */
+  readonly made: number;
   readonly done: number;
   readonly revision: number;
   readonly kind: Kind;
@@ -40,8 +43,11 @@ async function modelOf(
 ): Promise<Model | undefined> {
   const [row] = await read(sql.model, [workspace, name]);
   if (row === undefined) return undefined;
-  const [key, dimensions, done, revision, kind] = row as [number, number, number, number, Kind];
-  return { key, dimensions, done, revision, kind };
+  const [key, dimensions, made, done, revision, kind] = row as [
+    ...[key: number, dimensions: number, made: number, done: number, revision: number],
+    kind: Kind,
+  ];
+  return { key, dimensions, made, done, revision, kind };
 }
 
 /** The model's index, as long as the extension and the table are there. */
@@ -65,14 +71,12 @@ export async function findUnembedded(
   { workspace, model, limit }: FindUnembedded,
 ): Promise<UnembeddedSlice> {
   const { sql, read } = reader;
-  const done = (await modelOf(reader, workspace, model))?.done ?? 0;
+  const { made, done } = (await modelOf(reader, workspace, model)) ?? { made: 0, done: 0 };
   const rows = (await read(sql.memoriesAfter, [workspace, done, limit])).map(memoryOf);
+  const sealed = await withEnvelopes(rows, (ids) => read(sql.envelopeTexts, [workspace, ids]));
   const [state] = await read(sql.searchState, [workspace, 0]);
   return {
-    records: rows.flatMap((row): Unembedded[] => {
-      const text = meaningfulText(row);
-      return text === undefined ? [] : [{ pos: row.pos, text }];
-    }),
+    records: sealed.flatMap((row) => unembeddedOf(row, made) ?? []),
     upTo: rows.at(-1)?.pos ?? done,
     more: rows.length === limit,
     done,
@@ -108,12 +112,10 @@ async function ofMeaningful(
   { workspace, vectors }: PutVectors,
 ): Promise<PutVectors["vectors"]> {
   const rows = await read(sql.memoriesAt, [workspace, vectors.map(({ pos }) => pos)]);
-  const there = new Set(
-    rows
-      .map(memoryOf)
-      .filter((row) => meaningfulText(row) !== undefined)
-      .map(({ pos }) => pos),
+  const sealed = await withEnvelopes(rows.map(memoryOf), (ids) =>
+    read(sql.envelopeTexts, [workspace, ids]),
   );
+  const there = new Set(sealed.flatMap((row) => (meaningfulOf(row) ? row.pos : [])));
   return vectors.filter(({ pos }) => there.has(pos));
 }
 

@@ -1,14 +1,21 @@
 /** Vectors in memory, by workspace and model. */
 
-import type { MemoryRow } from "../rows.ts";
+import type { EnvelopeRow, MemoryRow } from "../rows.ts";
 import {
   type FindUnembedded,
   type ModelState,
-  meaningfulText,
+  meaningfulOf,
   type PutVectors,
-  type Unembedded,
+  type RowWithEnvelope,
   type UnembeddedSlice,
+  unembeddedOf,
 } from "../search.ts";
+
+/** What a workspace holds, oldest first. */
+interface Written {
+  readonly memories: readonly MemoryRow[];
+  readonly envelopes: readonly EnvelopeRow[];
+}
 
 interface Model {
   readonly dimensions: number;
@@ -23,14 +30,12 @@ export class Models {
     return this.#models.get(workspace)?.get(model)?.vectors;
   }
 
-  unembedded(memories: readonly MemoryRow[], operation: FindUnembedded): UnembeddedSlice {
+  unembedded(written: Written, operation: FindUnembedded): UnembeddedSlice {
+    const { memories } = written;
     const done = this.#models.get(operation.workspace)?.get(operation.model)?.done ?? 0;
     const slice = memories.slice(done, done + operation.limit);
     return {
-      records: slice.flatMap((row, n): Unembedded[] => {
-        const text = meaningfulText(row);
-        return text === undefined ? [] : [{ pos: done + n + 1, text }];
-      }),
+      records: slice.flatMap((_, n) => unembeddedOf(rowAt(written, done + n + 1), 0) ?? []),
       upTo: done + slice.length,
       more: slice.length === operation.limit,
       done,
@@ -38,7 +43,7 @@ export class Models {
     };
   }
 
-  put(memories: readonly MemoryRow[], operation: PutVectors): void {
+  put(written: Written, operation: PutVectors): void {
     const { workspace, model, dimensions, upTo } = operation;
     const here = this.#models.get(workspace) ?? new Map<string, Model>();
     this.#models.set(workspace, here);
@@ -46,9 +51,10 @@ export class Models {
     here.set(model, known);
     known.done = Math.max(known.done, upTo);
     for (const { pos, vector } of operation.vectors) {
-      const row = memories[pos - 1];
+      if (written.memories[pos - 1] === undefined) continue;
+      const row = rowAt(written, pos);
       // A record that was redacted meanwhile has no meaning any more.
-      if (row !== undefined && meaningfulText(row) !== undefined) known.vectors.set(row.id, vector);
+      if (meaningfulOf(row) !== undefined) known.vectors.set(row.id, vector);
     }
   }
 
@@ -75,4 +81,10 @@ export class Models {
   drop(workspace: string, model: string): void {
     this.#models.get(workspace)?.delete(model);
   }
+}
+
+function rowAt({ memories, envelopes }: Written, pos: number): RowWithEnvelope {
+  const row = memories[pos - 1] as MemoryRow;
+  const envelope = envelopes.find(({ memory }) => memory === row.id)?.text;
+  return { ...row, pos, envelope };
 }

@@ -418,16 +418,16 @@ class ReferenceStore implements Store {
 
   search: Store["search"] = async (operation) => {
     const { workspace, meant } = operation;
-    const { memories, relations } = await this.#read(workspace, (all) => all);
+    const { memories, relations, envelopes } = await this.#read(workspace, (all) => all);
     const vectors = meant && this.#models.vectors(workspace, meant.model);
-    return search({ memories, relations, vectors }, operation);
+    return search({ memories, relations, envelopes, vectors }, operation);
   };
 
   findUnembedded: Store["findUnembedded"] = (operation) =>
-    this.#read(operation.workspace, (all) => this.#models.unembedded(all.memories, operation));
+    this.#read(operation.workspace, (all) => this.#models.unembedded(all, operation));
 
   putVectors: Store["putVectors"] = (operation) =>
-    this.#read(operation.workspace, (all) => this.#models.put(all.memories, operation));
+    this.#read(operation.workspace, (all) => this.#models.put(all, operation));
 
   listModels: Store["listModels"] = (workspace) =>
     this.#read(workspace, (all) => this.#models.list(workspace, all.memories.length));
@@ -531,7 +531,11 @@ class ReferenceStore implements Store {
       if (refused !== undefined) return refused;
       const changed = eraseIn(write.shelf, operation, write.now);
       if (changed !== undefined) return write.takeBack({ kind: "changed", erasure: changed });
-      const gone = operation.erasures.flatMap((each) => (each.kind === "memory" ? each.id : []));
+      const gone = operation.erasures.flatMap((each) => {
+        if (each.kind === "memory") return each.id;
+        if (each.kind !== "envelope") return [];
+        return write.shelf.envelopes.find(({ id }) => id === each.id)?.memory ?? [];
+      });
       this.#models.forget(operation.workspace, gone);
       return { kind: "redacted", place: write.append(branch, memory) };
     });

@@ -4,7 +4,7 @@ import { MemorySources } from "../../recall/memory-sources.ts";
 import { rank } from "../../recall/rank.ts";
 import type { Found, FoundEdge, Replaced, Similar, Sources } from "../../recall/sources.ts";
 import { holdsFor } from "../filter.ts";
-import type { MemoryRow, RelationEdge } from "../rows.ts";
+import type { EnvelopeRow, MemoryRow, RelationEdge } from "../rows.ts";
 import {
   fits,
   type Homed,
@@ -22,6 +22,7 @@ export interface Library {
   /** Oldest first; the place of each is its position. */
   readonly memories: readonly MemoryRow[];
   readonly relations: readonly RelationEdge[];
+  readonly envelopes: readonly EnvelopeRow[];
   /** The vectors of the model that is asked for, by memory. */
   readonly vectors: ReadonlyMap<string, Float32Array> | undefined;
 }
@@ -29,6 +30,7 @@ export interface Library {
 export async function search(library: Library, operation: SearchMemories): Promise<Searched> {
   const { memories, vectors } = library;
   const { limit, shown = [] } = operation;
+  const texts = textsOf(library);
   const upTo = operation.upTo ?? memories.length;
   const ranked = await rank(sourcesOf(library, { ...operation, upTo }), {
     ...operation.ranking,
@@ -36,7 +38,10 @@ export async function search(library: Library, operation: SearchMemories): Promi
     shown: new Set(shown),
   });
   return {
-    hits: hitsOf(ranked.slice(0, limit), (pos) => memories[pos - 1]),
+    hits: hitsOf(ranked.slice(0, limit), operation.ranking.query, {
+      rowAt: (pos) => memories[pos - 1],
+      envelopeAt: (pos) => texts.get(memories[pos - 1]?.id ?? ""),
+    }),
     more: ranked.length > limit,
     upTo,
     index: { records: memories.length, indexed: memories.length },
@@ -44,15 +49,21 @@ export async function search(library: Library, operation: SearchMemories): Promi
   };
 }
 
+/** The texts of envelopes by the memories that vouch for them. */
+const textsOf = ({ envelopes }: Library): ReadonlyMap<string, string> =>
+  new Map(envelopes.map(({ memory, text }) => [memory, text]));
+
 function sourcesOf(library: Library, operation: SearchMemories): Sources {
   const { sight, filter, upTo = 0 } = operation;
+  const texts = textsOf(library);
   const known = new MemorySources();
   const visible = new Map<number, Found>();
   const positions = new Map<string, number>();
   for (const [n, row] of library.memories.entries()) {
     const pos = n + 1;
     positions.set(row.id, pos);
-    const indexed = indexedRecord({ ...row, pos, workspace: 0 } satisfies Homed);
+    const homed: Homed = { ...row, pos, workspace: 0, envelope: texts.get(row.id) };
+    const indexed = indexedRecord(homed);
     if (indexed === undefined || (!sight.traces && spaceOf(row.branch) === "traced")) continue;
     known.add(indexed);
     if (pos <= upTo && isShown(indexed, operation)) visible.set(pos, indexed.found);

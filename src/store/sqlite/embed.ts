@@ -4,11 +4,12 @@ import { memoryOf } from "../codecs.ts";
 import {
   type FindUnembedded,
   type ModelState,
-  meaningfulText,
+  meaningfulOf,
   type PutVectors,
-  type Unembedded,
   type UnembeddedSlice,
+  unembeddedOf,
 } from "../search.ts";
+import { homedRowOf } from "./index-file.ts";
 import { count, single } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
@@ -18,18 +19,17 @@ export function findUnembedded(
   workspace: number,
   { model, limit }: FindUnembedded,
 ): UnembeddedSlice {
-  const [, done = 0] = (sql.model.get(workspace, model) ?? []) as unknown as number[];
-  const records: Unembedded[] = [];
-  const rows = sql.memoriesAfter.all(done, limit);
-  for (const raw of rows) {
-    const row = memoryOf(raw);
-    const here = (raw as unknown as unknown[]).at(-1) === workspace;
-    const text = here ? meaningfulText(row) : undefined;
-    if (text !== undefined) records.push({ pos: row.pos, text });
-  }
-  const last = rows.at(-1);
-  const upTo = last === undefined ? done : memoryOf(last).pos;
-  return { records, upTo, more: rows.length === limit, done, total: count(sql.lastPosition.get()) };
+  const known = (sql.model.get(workspace, model) ?? []) as unknown as number[];
+  const [, made = 0, done = 0] = known;
+  const rows = sql.memoriesAfter.all(done, limit).map(homedRowOf);
+  const own = rows.filter((row) => row.workspace === workspace);
+  return {
+    records: own.flatMap((row) => unembeddedOf(row, made) ?? []),
+    upTo: rows.at(-1)?.pos ?? done,
+    more: rows.length === limit,
+    done,
+    total: count(sql.lastPosition.get()),
+  };
 }
 
 export function putVectors(tx: Transaction, operation: PutVectors): void {
@@ -40,7 +40,8 @@ export function putVectors(tx: Transaction, operation: PutVectors): void {
   for (const { pos, vector, signature } of operation.vectors) {
     // A record that was pruned or redacted meanwhile has no meaning any more.
     const row = sql.memoryAt.get(pos);
-    if (row === undefined || meaningfulText(memoryOf(row)) === undefined) continue;
+    const envelope = single<string>(sql.envelopeTextAt.get(pos));
+    if (row === undefined || !meaningfulOf({ ...memoryOf(row), envelope })) continue;
     sql.putVector.run(key, pos, quantised(vector));
     sql.putSignature.run(key, pos, Buffer.from(signature.buffer.slice(0)));
   }

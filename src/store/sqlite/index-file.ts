@@ -21,7 +21,7 @@ import { tokensOf } from "./index-tokens.ts";
 import { redactionsIn, setRedactions } from "./redactions.ts";
 
 /** Changes when what is put into the index changes: an older index is then made anew. */
-const INDEX_VERSION = 3;
+const INDEX_VERSION = 4;
 
 /** How long the housekeeper's thread waits for another process that fills the same index. */
 const WAIT_MS = 2_000;
@@ -77,9 +77,10 @@ export interface Watermark {
   readonly link: string;
 }
 
-/** A record with its workspace in the column after its own. */
+/** A record with its envelope's text and its workspace in the columns after its own. */
 export function homedRowOf(row: unknown): Homed {
-  return { ...memoryOf(row), workspace: (row as unknown[]).at(-1) as number };
+  const [envelope, workspace] = (row as unknown[]).slice(-2) as [string | null, number];
+  return { ...memoryOf(row), envelope: envelope ?? undefined, workspace };
 }
 
 export const indexPath = (file: string): string => `${file}.index`;

@@ -341,6 +341,15 @@ const MIGRATIONS: readonly Migration[] = [
       ) strict, without rowid;
     `,
   },
+  {
+    version: 6,
+    name: "vectors of handoffs and results",
+    sql: `
+      -- Up to here vectors are made of all that records say. From here to pos they are made of their
+      -- contents: those of handoffs and results are made again.
+      alter table models add column renewed integer not null default 0;
+    `,
+  },
 ];
 
 const NEWEST = MIGRATIONS.length;

@@ -12,7 +12,7 @@ import { findAgent } from "./agents.ts";
 import { append, refuseRecord, refuseTaken } from "./append.ts";
 import { findEntry, writeEntry } from "./entries.ts";
 import { redactionsIn, setRedactions } from "./redactions.ts";
-import { single } from "./scalar.ts";
+import { count, single } from "./scalar.ts";
 import type { Transaction } from "./transaction.ts";
 
 export function redactBodies(
@@ -60,11 +60,15 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
   switch (erasure.kind) {
     case "memory":
       sql.eraseMemory.run(erasure.text, workspace, erasure.id);
-      sql.dropMeaning.run(tx.position(workspace, erasure.id) ?? 0, workspace);
-      sql.dropSignature.run(tx.position(workspace, erasure.id) ?? 0, workspace);
+      forgetMeaning(tx, workspace, tx.position(workspace, erasure.id) ?? 0);
       return;
     case "envelope":
-      sql.eraseEnvelope.run(erasure.text, workspace, erasure.id);
+      // It has the position of the record that vouches for it.
+      forgetMeaning(
+        tx,
+        workspace,
+        count(sql.eraseEnvelope.get(erasure.text, workspace, erasure.id)),
+      );
       return;
     case "attempt":
       sql.eraseAttempt.run(erasure.reason, workspace, erasure.delivery, erasure.attempt);
@@ -78,6 +82,12 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
     default:
       assertNever(erasure);
   }
+}
+
+/** A vector is made from the text, and can tell of it. */
+function forgetMeaning({ sql }: Transaction, workspace: number, pos: number): void {
+  sql.dropMeaning.run(pos, workspace);
+  sql.dropSignature.run(pos, workspace);
 }
 
 function eraseProfile(

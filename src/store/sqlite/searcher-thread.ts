@@ -15,7 +15,7 @@ import { homedRowOf, IndexFile } from "./index-file.ts";
 import { IndexReader } from "./index-reader.ts";
 import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
 import { redactionsIn } from "./redactions.ts";
-import { count } from "./scalar.ts";
+import { count, single } from "./scalar.ts";
 import { SqliteSources } from "./search-sources.ts";
 import { prepareStatements } from "./statements.ts";
 import { SignatureCache, Vectors } from "./vectors.ts";
@@ -125,8 +125,9 @@ async function searchWith(operation: SearchMemories): Promise<Searched> {
       const raw = sql.memoryAt.get(pos);
       return raw === undefined ? undefined : memoryOf(raw);
     };
+    const envelopeAt = (pos: number) => single<string>(sql.envelopeTextAt.get(pos));
     return {
-      hits: hitsOf(page, rowAt),
+      hits: hitsOf(page, operation.ranking.query, { rowAt, envelopeAt }),
       more: ranked.length > limit,
       upTo,
       index: { records, indexed },

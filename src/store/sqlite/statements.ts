@@ -73,7 +73,9 @@ const SQL = {
   chainLength: "select seq from chains where key = ?",
   markFrom: `select pos, seq, stored_at from memories where chain = ? and seq >= ? and seq <= ?
     order by seq limit 1`,
-  memoriesAfter: `select ${MEMORY_COLUMNS}, m.workspace from ${MEMORIES}
+  /** Each with the envelope it vouches for: its text is searched like the record's own. */
+  memoriesAfter: `select ${MEMORY_COLUMNS}, e.text, m.workspace
+    from ${MEMORIES} left join envelopes e on e.pos = m.pos
     where m.pos > ? order by m.pos limit (? + 0)`,
   lastPosition: "select coalesce(max(pos), 0) from memories",
   linkAt: "select link from memories where pos = ?",
@@ -97,6 +99,7 @@ const SQL = {
   envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? and e.id = ?`,
   envelopeAt: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.pos = ?`,
   isEnvelope: "select 1 from envelopes where pos = ?",
+  envelopeTextAt: "select text from envelopes where pos = ?",
   envelopeExists: "select 1 from envelopes where workspace = ? and id = ?",
   envelopes: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? order by e.pos`,
   countEnvelopes: "select count(*) from envelopes where workspace = ?",
@@ -221,7 +224,7 @@ const SQL = {
   attemptReason: `select reason from attempts
     where workspace = ? and delivery = ? and attempt = ? order by key limit 1`,
   eraseMemory: "update memories set text = ? where workspace = ? and id = ?",
-  eraseEnvelope: "update envelopes set text = ? where workspace = ? and id = ?",
+  eraseEnvelope: "update envelopes set text = ? where workspace = ? and id = ? returning pos",
   eraseAttempt: `update attempts set reason = ?
     where workspace = ? and delivery = ? and attempt = ?`,
   eraseProfile: `update agents set profile = ?, revision = ?, digest = ?
@@ -256,11 +259,14 @@ const SQL = {
   timeFrom: "select pos, stored_at from memories where pos >= ? order by pos limit 1",
 
   // Meaning
-  model: "select key, pos, dimensions from models where workspace = ? and name = ?",
-  models: `select name, dimensions, pos, (select count(*) from vectors v where v.model = m.key)
+  model: "select key, pos, renewed from models where workspace = ? and name = ?",
+  modelState: "select pos, renewed from models where key = ?",
+  models: `select name, dimensions, renewed, (select count(*) from vectors v where v.model = m.key)
     from models m where workspace = ? order by name`,
-  putModel: `insert into models (workspace, name, dimensions, pos) values (?, ?, ?, ?)
-    on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos)
+  putModel: `insert into models (workspace, name, dimensions, pos, renewed)
+    values (?1, ?2, ?3, ?4, ?4)
+    on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos),
+      renewed = max(renewed, excluded.renewed)
     returning key`,
   putVector: `insert into vectors (model, pos, vector) values (?, ?, ?)
     on conflict do update set vector = excluded.vector`,

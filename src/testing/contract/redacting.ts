@@ -265,7 +265,7 @@ async function threeRecords(scene: Scene): Promise<[MemoryRow, MemoryRow, Memory
 }
 
 /** Redacts with a record that vouches for it, as the hub does. */
-async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "id">) => Erasure[]) {
+export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "id">) => Erasure[]) {
   const record = scene.ids.mint("memory");
   const mark = { at: scene.now, by: "ada", reason: "leaked", record };
   const erasures = make(mark);

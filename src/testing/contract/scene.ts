@@ -5,7 +5,7 @@
  */
 import { expect, it } from "vitest";
 import type { Clock } from "../../clock.ts";
-import { DraftSchema, type Envelope, receiverOf } from "../../envelope/schema.ts";
+import { type Draft, DraftSchema, type Envelope, receiverOf } from "../../envelope/schema.ts";
 import { seal } from "../../envelope/seal.ts";
 import { SHIPPED } from "../../envelope/versions.ts";
 import type { Ids } from "../../ids.ts";
@@ -105,6 +105,10 @@ export interface Handover extends Partial<Omit<NewDelivery, "id" | "receiver" | 
   readonly settles?: Claimed;
   /** Envelopes this one continues from; the first is the one that tells pieces of work apart. */
   readonly parents?: readonly string[];
+  /** Fields of its envelope. */
+  readonly says?: Partial<Draft>;
+  /** Who may see its record. */
+  readonly scope?: MemoryInput["scope"];
   readonly where?: Partial<Where>;
 }
 
@@ -389,11 +393,12 @@ export class Scene {
     readonly task: string;
     readonly parents: readonly string[];
     readonly deadline?: number;
+    readonly says?: Partial<Draft>;
     readonly where: Where;
   }): Sealed {
     const { from, task, parents, deadline = 0, where } = about;
     this.#branches.add(where.branch);
-    const draft = DraftSchema.parse({ to: about.to, task, intent: `do ${task}` });
+    const draft = DraftSchema.parse({ to: about.to, task, intent: `do ${task}`, ...about.says });
     const { envelope, text, digest } = seal(draft, {
       id: this.ids.mint("envelope"),
       workspace: where.workspace,
@@ -417,9 +422,10 @@ export class Scene {
   #handoffRecord(sealed: Sealed, handover: Handover, trail: TrailStep[]): NewMemory {
     const { sender: agent, task } = sealed.envelope;
     const relations = (handover.refs ?? []).map((to) => ({ kind: "summarizes" as const, to }));
+    const scope = handover.scope && { scope: handover.scope };
     return this.#write(
       { agent, instance: `${agent}-1` },
-      { type: "handoff", task, content: `${agent} hands over`, relations },
+      { type: "handoff", task, content: `${agent} hands over`, relations, ...scope },
       { envelope: sealed.hallmark, trail },
     );
   }
