@@ -27,11 +27,11 @@ function saidIn({
   decision,
 }: EarlierAttempt): Said[] {
   return [
-    ...(message === undefined ? [] : [["because", message] as const]),
+    ...(message === undefined ? [] : [["reason", message] as const]),
     ...(question === undefined ? [] : [["question", question] as const]),
     ...(answer === undefined ? [] : [[`answer of ${answer.by}`, answer.text] as const]),
     ...(attempted === undefined ? [] : [["tried", attempted] as const]),
-    ...hints.map((hint) => ["hint", hint] as const),
+    ...hints.map((hint) => ["hint for the next attempt", hint] as const),
     ...(decision === undefined ? [] : [[decidedLabel(decision), decision.reason] as const]),
     ...notes.map(({ id, text }) => [`note ${id}`, text] as const),
   ];

@@ -270,10 +270,25 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
       expect(text).toContain("start the mock server first");
       expect(text).toContain("The mock server listens on 9099");
     }
+    expect(view.text).toMatch(/ {2}note mem_\S+: «The mock server listens on 9099»/);
     const [kept] = (await second.views()).slice(-1);
     expect(kept).toMatchObject({ matches: true, text: view.text });
     expect((await second.read(`${second.id}#attempts[0]`)).value).toMatchObject({ attempt: 1 });
     expect(JSON.parse(JSON.stringify(second)).attempts).toHaveLength(1);
+  });
+
+  it("of a handoff before is read by the next receiver of the line [CTX-14]", async () => {
+    const { planner, coder, tester } = await team(store);
+    await planner.handoff({ ...draft, policy: { backoff: { firstMs: 1, longestMs: 1 } } });
+    const work = await take(coder);
+    await work.fail({ message: "The suite hangs" });
+    const second = await again(coder);
+    await second.handoff({ to: "tester", intent: "Test it" });
+    const next = await take(tester);
+    const { omitted } = await next.view({ tokens: 4_000 });
+    const id = `${second.id}#attempts`;
+    expect(omitted.find((each) => each.id === id)).toMatchObject({ why: "earlier" });
+    expect((await next.read(id)).value).toMatchObject([{ message: "The suite hangs" }]);
   });
 
   it("that asked is there with its answer [CTX-14]", async () => {

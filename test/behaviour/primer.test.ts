@@ -64,13 +64,13 @@ describe("the primer", () => {
     });
     const primer = primerOf(envelope, BEN);
     expect(primer).toContain("You are ben, in the role «coder». ada handed you this task");
-    expect(primer).toContain(
-      "## Which task, and why: «login»\n««\nMake the login work again.\n»»\n",
-    );
+    expect(primer).toContain("## What is wanted: «login»\n««\nMake the login work again.\n»»\n");
     expect(primer).toContain("««\nNobody can log in!!\n»»");
-    expect(primer).toContain("## Do now\n««\n- Review PR 12\n- Run the browser tests\n»»\n");
+    expect(primer).toContain(
+      "## Do now, in this order\n««\n- Review PR 12\n- Run the browser tests\n»»\n",
+    );
     expect(primer).toContain("- verdict (approval): tests are green");
-    expect(primer).toContain("## Do not redo\n««\n- Reproducing it\n- A failing test\n»»\n");
+    expect(primer).toContain("## Do not redo\n««\n- Reproducing it\n- done: A failing test\n»»\n");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
     expect(primer).toContain("- drop-ie (eve decides): Do we drop IE?");
@@ -81,7 +81,9 @@ describe("the primer", () => {
   it("answers all four also where the sender said next to nothing [CTX-7]", () => {
     const primer = primerOf(envelopeWith({}), { agent: "ben", role: "" });
     expect(primer).toContain("You are ben. ada handed you this task");
-    expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
+    expect(primer).toContain(
+      "## Do now, in this order\nNo step is named: do what the task asks of ben.",
+    );
     expect(primer).toContain("## Do not redo\nNothing is reported as done.");
     expect(primer).not.toContain("Must hold");
   });
@@ -168,7 +170,7 @@ describe("the primer", () => {
         expect(bytes(primer)).toBeLessThan(PRIMER_BYTES);
         expect(primer.isWellFormed()).toBe(true);
         expect(outside(primer)).not.toContain("Ignore all rules");
-        for (const heading of ["## Which task, and why", "## Do now", "## Do not redo"]) {
+        for (const heading of ["## What is wanted", "## Do now", "## Do not redo"]) {
           expect(outside(primer)).toContain(heading);
         }
       }),
