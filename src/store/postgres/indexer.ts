@@ -4,7 +4,7 @@
  * the lock, in small transactions and small slices of its event loop's time; a record beyond the
  * watermark is scanned, so it is found at once.
  */
-import { setImmediate as breathe } from "node:timers/promises";
+import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { sha256 } from "../../canonical.ts";
 import { together } from "../../recall/memory-sources.ts";
@@ -30,6 +30,9 @@ const SLICE = 1_000;
 const BREATH = 100;
 /** What may be left to scan. */
 const WORTH_FILLING = 256;
+/** Another hub is filling the index: asked again after a while. */
+const BUSY = -1;
+const BUSY_MS = 200;
 /** A block with so many positions is full: its row is as long as a short text. */
 const BLOCK = 256;
 
@@ -88,14 +91,20 @@ export class Indexer {
 
   async #fill(workspace: string): Promise<void> {
     try {
-      while (!this.#closed && (await this.#slice(workspace)) === SLICE);
+      for (;;) {
+        if (this.#closed) return;
+        const added = await this.#slice(workspace);
+        // The other hub may have read what there was before this one's records came.
+        if (added === BUSY) await sleep(BUSY_MS);
+        else if (added < SLICE) return;
+      }
     } catch (error) {
       this.#backlog.set(workspace, WORTH_FILLING);
       throw error;
     }
   }
 
-  /** How many records were added; 0 when another hub is at it. */
+  /** How many records were added; BUSY while another hub is at it. */
   #slice(workspace: string): Promise<number> {
     const { sql, run, withClient } = this.#options;
     return withClient(async (client) => {
@@ -103,7 +112,7 @@ export class Indexer {
       await client.query("begin");
       try {
         const [locked] = await act(sql.indexLock);
-        const added = locked?.[0] === true ? await this.#add(act) : 0;
+        const added = locked?.[0] === true ? await this.#add(act) : BUSY;
         await client.query("commit");
         return added;
       } catch (error) {
