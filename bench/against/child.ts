@@ -1,4 +1,4 @@
-/** One of the two sides: opens the hub of the sources it is told, and runs a workload whenever it is asked to. */
+/** One of the two sides: opens the hub of the given sources and runs a workload on each message. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inScratch } from "../kit.ts";

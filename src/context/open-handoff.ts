@@ -25,7 +25,7 @@ export interface OpenHandoff extends Claimed {
   readonly warnings: readonly Warning[];
 }
 
-/** Returns one more than is shown, so that a reader can be told that there are more. */
+/** Returns one more than is shown, so that the text can say that there are more. */
 export async function openHandoffs(
   workspace: Workspace,
   receiver: Inboxes,
@@ -77,7 +77,7 @@ const WARNINGS_SHOWN = 3;
 const warningLine = ({ memory, by }: Warning): string =>
   `  Do not build on ${memory}: quarantined by ${by}.`;
 
-/** With what binds whoever has it: musts, what must not be redone, open decisions. */
+/** With what binds its holder: musts, what must not be redone, open decisions. */
 export const handoffBindings = (open: OpenHandoff): string =>
   withBody(open, (envelope) => bindingsOf(envelope, open.progress));
 

@@ -71,7 +71,7 @@ export async function readAsked(
   return { ...memory, level, ...(await textAt(workspace, memory, level, sent)) };
 }
 
-/** A part of a handoff, with the record of its handoff: readable by whoever may read that. */
+/** A part of a handoff, with the record of its handoff; readable by agents that may read that record. */
 async function readPart(
   workspace: Workspace,
   id: string,

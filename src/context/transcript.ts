@@ -43,7 +43,7 @@ const NAME_WITHIN = 80;
 
 /**
  * Whether a person begins a turn somewhere. Every handoff is checked when it is sent, and most texts are
- * told from a conversation by this alone: 4 KB take 1 µs, and 20 line by line.
+ * distinguished from a conversation by this alone: 4 KB take 1 µs, and 20 line by line.
  */
 function hasTurnOfAPerson(text: string): boolean {
   PERSON.lastIndex = 0;

@@ -1,5 +1,5 @@
 /**
- * Earlier attempts at a delivery, for whoever has it next: who had it, how it ended, what was tried, hints
+ * Earlier attempts at a delivery, for its next holder: who had it, how it ended, what was tried, hints
  * and notes; questions with their answers; decisions about failures with their reasons.
  */
 import { clip } from "../clip.ts";

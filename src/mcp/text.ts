@@ -88,7 +88,7 @@ export function secretLines(secrets: readonly SecretAt[] = []): string[] {
   return [`Taken out before it was stored: ${all}. Say where a secret is kept, never the secret.`];
 }
 
-/** What the lint found in a handoff, each with what to write instead. Paths can have names that somebody chose. */
+/** What the lint found in a handoff, each with what to write instead. Paths can contain names that users chose. */
 export const findingLines = (findings: readonly Finding[]): string[] =>
   findings.map(({ level, rule, message, hint }) => `${level} ${rule}: ${quoted(message)} ${hint}`);
 

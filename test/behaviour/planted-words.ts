@@ -47,12 +47,12 @@ export class Words {
     return word;
   }
 
-  /** No later receiver has to be told it. */
+  /** Later receivers no longer need it. */
   end(word: string): void {
     this.#ended.add(word);
   }
 
-  /** Those that have to reach whoever has the work now. */
+  /** The words that have to reach the current holder. */
   get live(): readonly (readonly [word: string, field: Field])[] {
     return [...this.#fields].filter(([word]) => !this.#ended.has(word));
   }

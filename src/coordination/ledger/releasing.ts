@@ -98,7 +98,7 @@ async function requireRight(
   throw notPermitted(item, path, entitled, roles);
 }
 
-/** Progress may be released by every agent that has had the task: whoever finds out that it no longer holds. */
+/** Every agent that has had the task may release progress, because any of them can find out that it no longer holds. */
 function entitledTo(item: Item): string | undefined {
   switch (item.kind) {
     case "constraint":
