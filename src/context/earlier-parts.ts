@@ -15,6 +15,7 @@ import {
   releaseText,
 } from "./item-text.ts";
 import type { Part, PartKind } from "./parts.ts";
+import { dayOf } from "./render.ts";
 import { namesAmong } from "./short-ids.ts";
 
 /** The lists of an envelope that later receivers are shown, each item as a part. */
@@ -53,21 +54,31 @@ export function earlierParts(envelope: Envelope, line: EarlierLine): Part[] {
     id: item.id,
     section: "earlier",
     label: item.label,
-    text: blockOf(item, envelope.task),
+    text: blockOf(item, nowOf(envelope)),
     kind: item.list,
-    relevance: 1 - i / items.length,
+    relevance: 1 - (PROGRESS.includes(item.list) ? LASTING : 1) * (i / items.length),
   }));
 }
 
-/** One item as it was shown, from the envelope it stands in. */
+/** What a view is of, for what need not be said again of each item. */
+interface Now {
+  readonly task: string;
+  readonly day: string;
+}
+
+const nowOf = ({ task, metadata }: Envelope): Now => ({ task, day: dayOf(metadata.createdAt) });
+
+/** One item as it was shown in the view of an envelope, from the envelope it stands in. */
 export function earlierBlock(
   source: Envelope,
   { id, label }: Pick<Item, "id" | "label">,
-  { task, line }: { readonly task: string; readonly line: EarlierLine },
+  { envelope, line }: { readonly envelope: Envelope; readonly line: EarlierLine },
 ): string | undefined {
   const [, list, at] = /#(\w+)\[(\d+)\]$/.exec(id) ?? [];
   const [text] = textsIn(source, list as List, line).slice(Number(at));
-  return text && blockOf({ ...reportedBy(source), id, label, list: list as List, text }, task);
+  return (
+    text && blockOf({ ...reportedBy(source), id, label, list: list as List, text }, nowOf(envelope))
+  );
 }
 
 const reportedBy = ({ from, metadata, task }: Envelope): Reported => ({
@@ -79,12 +90,14 @@ const reportedBy = ({ from, metadata, task }: Envelope): Reported => ({
 function itemsOf(line: EarlierLine): Item[] {
   const { envelopes, progress } = line;
   const nameOf = namesAmong(envelopes.map(({ id }) => id));
-  const labels = new Map(progress.map(({ envelope, path, id }) => [`${envelope}#${path}`, id]));
+  const labels = new Map(
+    progress.map(({ kind, text, on, id }) => [keyOf(kind, progressText(kind, text, on)), id]),
+  );
   const read = envelopes.flatMap((source) =>
     LISTS.flatMap((list) =>
       textsIn(source, list, line).map((text, i): Item => {
         const id = `${source.id}#${list}[${i}]`;
-        const label = labels.get(id) ?? `${nameOf(source.id)}#${list}[${i}]`;
+        const label = labels.get(keyOf(list, text)) ?? `${nameOf(source.id)}#${list}[${i}]`;
         return { ...reportedBy(source), id, label, list, text };
       }),
     ),
@@ -110,13 +123,16 @@ const rankOf = ({ list }: Item): number => RANKS.findIndex((lists) => lists.incl
 
 const PROGRESS: readonly List[] = ["blocked", "doNotRedo", "done"];
 
+/** How much less the oldest progress matters than the newest: a dead end stays one. */
+const LASTING = 0.2;
+
 /** Progress that a ledger was kept for and that is no longer on it was released. */
 function isEnded(
-  { id, list, text }: Item,
+  { list, text }: Item,
   { released }: EarlierLine,
   labels: ReadonlyMap<string, string>,
 ): boolean {
-  if (!PROGRESS.includes(list) || labels.has(id)) return false;
+  if (!PROGRESS.includes(list) || labels.has(keyOf(list, text))) return false;
   return released.some(({ kind, said }) => kind === list && text.includes(quoted(said)));
 }
 
@@ -159,12 +175,19 @@ function textsIn(source: Envelope, list: List, { released }: EarlierLine): strin
   }
 }
 
-function blockOf({ label, by, at, task, text }: Item, on: string): string {
+/** The day is told where it is not the handoff's own, which the head of the view names. */
+function blockOf(item: Item, { task: on, day }: Now): string {
+  const { label, by, at, task } = item;
+  const when = dayOf(at) === day ? "" : `, ${dayOf(at)}`;
   const about = task === on ? "" : `, on ${quoted(task)}`;
-  return `- ${label} by ${by}, ${dayOf(at)}${about}: ${text}\n`;
+  return `- ${label} by ${by}${when}${about}: ${withoutLabel(item)}\n`;
 }
 
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+/** What the label and the author say already is not said again. */
+function withoutLabel({ label, by, list, text }: Item): string {
+  const known = list === "history" ? by : label.startsWith(`${list}-`) ? list : undefined;
+  return known !== undefined && text.startsWith(`${known}: `) ? text.slice(known.length + 2) : text;
+}
 
 /** Without what the envelope says itself; of what was said several times, the newest. */
 function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {

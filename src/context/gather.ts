@@ -39,6 +39,8 @@ const LISTED = 100;
 const RECALLED = 12;
 /** Of intent and next steps: more words make a question no clearer. */
 const QUESTION_LENGTH = 600;
+/** How much less a reference matters that is listed last: senders name first what matters most. */
+const LISTED_LATER = 0.8;
 /** How much less a record matters one connection further away. */
 const PER_STEP = 0.7;
 
@@ -164,10 +166,10 @@ async function referred(team: Workspace, envelope: Envelope): Promise<Referred> 
   const { resolved, gaps } = await resolveReferences(team, refs, wanted);
   const summaries = summariesIn(envelope);
   return {
-    candidates: resolved.map(({ ref, memory, freshness, insteadOf }) => ({
+    candidates: resolved.map(({ ref, memory, freshness, insteadOf }, i, all) => ({
       memory,
       section: ref.id === brief ? "task" : "references",
-      relevance: 1,
+      relevance: 1 - (LISTED_LATER * i) / all.length,
       summary: summaries.get(memory.id),
       level: ref.level,
       insteadOf,

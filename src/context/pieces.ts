@@ -8,11 +8,11 @@ import { earlierParts } from "./earlier-parts.ts";
 import type { Gathered } from "./gather.ts";
 import { type Part, partsOf } from "./parts.ts";
 import type { FullProfile } from "./profiles.ts";
-import { blockOf, blockTokens, levelsOf, type Page } from "./render.ts";
+import { blockOf, blockTokens, dayOf, levelsOf, type Page } from "./render.ts";
 import type { Form, Item } from "./select.ts";
 import { namesAmong } from "./short-ids.ts";
 import type { Tokenizer } from "./tokens.ts";
-import { valueOfMemory, valueOfPart } from "./value.ts";
+import { valueOfMemory, valueOfPart, worthOfLength } from "./value.ts";
 import { type OmittedMemory, SECTIONS } from "./view.ts";
 
 export interface Piece extends Item {
@@ -37,6 +37,7 @@ export interface Pricing {
 export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
   const page: Page = {
     task: pricing.envelope.task,
+    day: dayOf(pricing.envelope.metadata.createdAt),
     nameOf: namesAmong([
       ...gathered.candidates.map(({ memory }) => memory.id),
       ...gathered.gaps.map(({ id }) => id),
@@ -51,6 +52,7 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
     ...gathered.attempts.map((each, i) => attemptPart(each, `${pricing.delivery}#attempts[${i}]`)),
     ...earlier.slice(0, MOST_EARLIER),
   ];
+  const told = saidBy(envelope);
   const pieces = [
     ...priced.map((part) => partPiece(part, pricing)),
     ...earlier.slice(MOST_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
@@ -62,7 +64,9 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
     ...gathered.earlier.envelopes.map((each) =>
       listedPiece(each.id, canonicalLength(each), "earlier"),
     ),
-    ...gathered.candidates.map((candidate) => memoryPiece(candidate, page, pricing)),
+    ...gathered.candidates.map((candidate) =>
+      memoryPiece(candidate, page, { ...pricing, isTold: isTold(candidate, told) }),
+    ),
     ...gathered.replaced.map(replacedPiece),
   ];
   return SECTIONS.flatMap((section) => pieces.filter((piece) => piece.section === section));
@@ -141,20 +145,27 @@ const replacedPiece = (id: string): Piece => ({
   why: "said",
 });
 
-/** What the envelope says word for word needs no second telling. */
-function isSaid({ memory, section }: Candidate, { constraints, decisions }: Envelope): boolean {
-  if (section === "pins" || section === "task") return false;
+/** What the envelope says word for word, for records that say the same. */
+const saidBy = ({ constraints, decisions, done, doNotRedo }: Envelope): Set<string> =>
+  new Set([
+    ...constraints.map(({ rule }) => rule),
+    ...decisions.map(({ question }) => question),
+    ...done,
+    ...doNotRedo,
+  ]);
+
+/** What is told already needs no second telling: what the envelope says, or a record before this one. */
+function isTold({ memory, section }: Candidate, told: Set<string>): boolean {
   const content = memory.content.trim();
-  return (
-    constraints.some(({ rule }) => rule === content) ||
-    decisions.some(({ question }) => question === content)
-  );
+  const known = told.has(content);
+  told.add(content);
+  return known && section !== "pins" && section !== "task";
 }
 
 function memoryPiece(
   candidate: Candidate,
   page: Page,
-  { envelope, profile, tokenizer }: Pricing,
+  { profile, tokenizer, isTold }: Pricing & { readonly isTold: boolean },
 ): Piece {
   const { memory, section, level: atLeast, log } = candidate;
   const textAt = (level: Level): string => blockOf(candidate, level, page);
@@ -166,17 +177,11 @@ function memoryPiece(
   const weighed = valueOfMemory(candidate, profile);
   // A log that nobody named stays out; of one that somebody did, the gist goes.
   const isKeptOut = log === true && candidate.freshness === undefined;
-  const why = isSaid(candidate, envelope)
-    ? "said"
-    : isKeptOut
-      ? "log"
-      : weighed === 0
-        ? "limit"
-        : "budget";
+  const why = isTold ? "said" : isKeptOut ? "log" : weighed === 0 ? "limit" : "budget";
   return {
     id: memory.id,
     section,
-    value: why === "budget" ? weighed : 0,
+    value: why === "budget" ? weighed * worthOfLength(forms.at(-1)?.tokens ?? 0) : 0,
     must: section === "pins",
     forms,
     atLeast,

@@ -19,7 +19,7 @@ import { earlierBlock } from "./earlier-parts.ts";
 import { headOf, partsOf } from "./parts.ts";
 import { textOfPart } from "./pieces.ts";
 import { expanded } from "./ranges.ts";
-import { blockOf, type Page, render } from "./render.ts";
+import { blockOf, dayOf, type Page, render } from "./render.ts";
 import { namesAmong } from "./short-ids.ts";
 import type { CheckedArtifact, Section, ShownMemory, View } from "./view.ts";
 
@@ -53,7 +53,11 @@ export async function rerender(
   const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)].filter((id) =>
     id.startsWith("mem_"),
   );
-  const page: Page = { task: envelope.task, nameOf: namesAmong(considered) };
+  const page: Page = {
+    task: envelope.task,
+    day: dayOf(envelope.metadata.createdAt),
+    nameOf: namesAmong(considered),
+  };
   const summaries = summariesIn(envelope);
   const artifacts = envelope.artifacts.map(({ path }, i) => ({
     path,
@@ -66,7 +70,7 @@ export async function rerender(
         section: part.section,
         text: textOfPart(part, levels.get(part.id) ?? "full"),
       })),
-    ...(await earlierBlocks(workspace, recipe)),
+    ...(await earlierBlocks(workspace, recipe, envelope)),
     ...recipe.shown.map((shown) => ({
       section: shown.section,
       text: shownBlock(shown, records.get(shown.id), {
@@ -85,6 +89,7 @@ export async function rerender(
 async function earlierBlocks(
   workspace: Workspace,
   { earlier, task }: Recipe,
+  envelope: Envelope,
 ): Promise<readonly { readonly section: Section; readonly text: string }[]> {
   if (earlier.length === 0) return [];
   const { released } = await readFamily(workspace, task);
@@ -102,7 +107,7 @@ async function earlierBlocks(
       const text =
         source?.kind === "attempts"
           ? attemptAt(source.attempts, id)
-          : source && earlierBlock(source.envelope, { id, label }, { task, line });
+          : source && earlierBlock(source.envelope, { id, label }, { envelope, line });
       const section = id.startsWith("dlv_") ? ("task" as const) : ("earlier" as const);
       return { section, text: text ?? `- ${label}: taken away since\n` };
     }),

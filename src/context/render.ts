@@ -41,6 +41,8 @@ type Shown = Pick<Candidate, "memory"> & Marks;
 /** What a record is shown within. */
 export interface Page {
   readonly task: string;
+  /** The day of the handoff, which its head names: what was written on it needs no date. */
+  readonly day: string;
   /** What a record is called here. */
   readonly nameOf: (id: string) => string;
 }
@@ -56,10 +58,11 @@ function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
   // What was referred to is stale; this is what holds.
   const stale = freshness === "stale" ? "STALE " : "";
   const instead = insteadOf === undefined ? "" : `, holds instead of ${stale}${insteadOf}`;
-  return `- [${type}] ${page.nameOf(id)} by ${agent}, ${dayOf(createdAt)}${about}${instead}:`;
+  const when = dayOf(createdAt) === page.day ? "" : `, ${dayOf(createdAt)}`;
+  return `- [${type}] ${page.nameOf(id)} by ${agent}${when}${about}${instead}:`;
 }
 
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 function bodyOf({ memory, summary }: Shown, level: Level): string {
   const text = atLevel(memory, level, summary);
@@ -76,7 +79,10 @@ export function blockTokens(tokenizer: Tokenizer, shown: Shown, level: Level, pa
   const { memory, freshness, insteadOf, summary } = shown;
   const about = memory.task === undefined || memory.task === page.task ? "" : "elsewhere";
   const said = summary === undefined || level === "full" ? "" : sha256(summary);
-  const head = [memory.digest, page.nameOf(memory.id), freshness, insteadOf, about].join(" ");
+  const isToday = dayOf(memory.createdAt) === page.day ? "today" : "";
+  const head = [memory.digest, page.nameOf(memory.id), freshness, insteadOf, about, isToday].join(
+    " ",
+  );
   const body = [level, memory.digest, said].join(" ");
   return (
     countBlock(tokenizer, head, () => headerOf(shown, page)) +

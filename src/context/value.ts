@@ -31,3 +31,12 @@ export function valueOfMemory(
 
 const weightOf = (weights: Readonly<Record<string, number>>, name: string): number =>
   Object.hasOwn(weights, name) ? (weights[name] ?? 1) : 1;
+
+/** The length, in tokens, at which a record is worth neither more nor less than its value. */
+const NEUTRAL_TOKENS = 25;
+
+/**
+ * A longer record says more, though not twice as much at twice the length. Without it, choosing by value per
+ * token would prefer a remark to a fact with its reason.
+ */
+export const worthOfLength = (tokens: number): number => Math.sqrt(tokens / NEUTRAL_TOKENS);

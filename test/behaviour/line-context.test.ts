@@ -1,6 +1,7 @@
 /** What one agent says, the next one reads: payloads, earlier handoffs, earlier attempts, questions and decisions. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, HubOptions, Work } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
 import { openFresh, refusal, STORES, type StoreName, take } from "./support.ts";
 
 interface Team {
@@ -129,10 +130,10 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const { text } = view;
     expect(text).toContain("## Earlier on this task");
     for (const said of [
-      "done: «Wrote the plan»",
-      "done: «Wrote the validator»",
+      "«Wrote the plan»",
+      "«Wrote the validator»",
       "do not redo: «Do not measure the cache again»",
-      "blocked: «Staging is down» on «the platform team»",
+      "«Staging is down» on «the platform team»",
       "file «docs/plan.md», «the plan itself»",
       "«Prefer small commits» because of «team habit»",
       "«Compared» decided «JWT» because «mobile needs it»",
@@ -140,8 +141,9 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     ]) {
       expect(text).toContain(said);
     }
-    expect(text).toMatch(/- done-[0-9a-f]{6} by planner, \d{4}-\d\d-\d\d: done: «Wrote the plan»/);
-    expect(text).toMatch(/- [0-9a-f]{6}#history\[0\] by planner/);
+    expect(text).toMatch(/- done-[0-9a-f]{6} by planner(?:, [\d-]{10})?: «Wrote the plan»/);
+    expect(text).toMatch(/- blocked-[0-9a-f]{6} by planner(?:, [\d-]{10})?: «Staging is down»/);
+    expect(text).toMatch(/- [0-9a-f]{6}#history\[0\] by planner(?:, [\d-]{10})?: «Compared»/);
     expect(third.progress.map(({ kind, text: said, by }) => [kind, said, by])).toEqual([
       ["blocked", "Staging is down", "planner"],
       ["doNotRedo", "Do not measure the cache again", "planner"],
@@ -158,6 +160,60 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     }
     const [kept] = (await third.views()).slice(-1);
     expect(kept).toMatchObject({ matches: true, text });
+  });
+
+  it("says the day of what was reported on another day than the handoff's [CTX-13]", async () => {
+    const clock = new VirtualClock();
+    const { planner, coder, tester } = await team(store, { clock });
+    await planner.handoff({ ...draft, done: ["Wrote the plan"] });
+    const day = new Date(clock.now()).toISOString().slice(0, 10);
+    await planner.remember({ type: "fact", content: "Tokens expire hourly", task: "auth" });
+    clock.advance(3 * 24 * 3_600_000);
+    const first = await take(coder);
+    await first.handoff({ to: "tester", intent: "Test it", done: ["Wrote the validator"] });
+    const second = await take(tester);
+    await second.handoff({ to: "coder", intent: "Fix what is left" });
+    const third = await take(coder);
+    const { text } = await third.view({ tokens: 4_000 });
+    expect(text).toContain(` by planner, ${day}: «Wrote the plan»`);
+    expect(text).toContain(" by coder: «Wrote the validator»");
+    expect(text).toContain(` by planner, ${day}: «Tokens expire hourly»`);
+    const [kept] = (await third.views()).slice(-1);
+    expect(kept).toMatchObject({ matches: true, text });
+  });
+
+  it("shows old dead ends before remarks that were made since [CTX-13]", async () => {
+    const { planner, coder, tester } = await team(store);
+    await planner.handoff({ ...draft, doNotRedo: ["A cache per user ran out of memory"] });
+    let work = await take(coder);
+    for (let n = 0; n < 8; n++) {
+      const [from, to] = n % 2 === 0 ? [coder, tester] : [tester, coder];
+      const said = await from.remember({
+        type: "fact",
+        content: `Had another look at part ${n}, which took most of the afternoon`,
+        task: "auth",
+      });
+      await work.handoff({ to: to.id, intent: `Go on with part ${n}`, refs: [said.id] });
+      work = await take(to);
+    }
+    const { text } = await work.view({ tokens: 260 });
+    expect(text).toContain("do not redo: «A cache per user ran out of memory»");
+  });
+
+  it("tells once what several records and the envelope say [CTX-13]", async () => {
+    const { planner, coder } = await team(store);
+    const twice = { type: "fact", content: "Tokens expire hourly", task: "auth" };
+    const said = await planner.remember([
+      twice,
+      twice,
+      { type: "checkpoint", content: "Wrote the plan", task: "auth" },
+    ]);
+    await planner.handoff({ ...draft, done: ["Wrote the plan"], refs: said.map(({ id }) => id) });
+    const { text, omitted } = await (await take(coder)).view({ tokens: 4_000 });
+    expect(text.split("Tokens expire hourly")).toHaveLength(2);
+    expect(text.split("Wrote the plan")).toHaveLength(2);
+    const repeated = omitted.filter(({ why }) => why === "said").map(({ id }) => id);
+    expect(repeated.toSorted()).toEqual([said[1]?.id, said[2]?.id].toSorted());
   });
 
   it("names in the manifest what it has no room for, and each id is read [CTX-13]", async () => {

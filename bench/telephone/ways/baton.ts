@@ -14,7 +14,7 @@ import {
   type Work,
 } from "../../../src/index.ts";
 import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/index.ts";
-import { type Note, salienceOf } from "../agents.ts";
+import type { Note } from "../agents.ts";
 import { type Key, LONGEST, type Task, tells } from "../tasks.ts";
 import { countTokens } from "../tokens.ts";
 import { FRONT_TOKENS, type Given, type Line, READ_TOKENS, type Way } from "../way.ts";
@@ -54,11 +54,10 @@ export function baton(file: string): Way {
 }
 
 /** What has no field of its own goes as a reference, if it stands out at all. */
-const isWorthReferring = ({ text, kind }: Note): boolean =>
-  (kind === "fact" || kind === "finding") && salienceOf(text, 0) > 0.5;
+const isWorthReferring = ({ kind }: Note): boolean => kind === "fact" || kind === "finding";
 
-/** What a question may read of what was said at the beginning; the rest is for notes. */
-const BRIEF_TOKENS = 600;
+/** What a question may read of notes; the rest is for what was said at the beginning. */
+const NOTE_TOKENS = 400;
 
 const NOTED: readonly string[] = ["decision", "fact", "lesson"];
 
@@ -86,6 +85,8 @@ class BatonLine implements Line {
   readonly #clock: VirtualClock;
   #work: Work | undefined;
   #reader: Agent | undefined;
+  /** What stands in front of the reader. */
+  #front = "";
 
   constructor(hub: Hub, task: Task, clock: VirtualClock) {
     this.#hub = hub;
@@ -104,6 +105,7 @@ class BatonLine implements Line {
     if (work === undefined) throw new Error(`nothing waits for ${receiver.id}`);
     const { text } = await work.view();
     this.#work = work;
+    this.#front = text;
     this.#reader = receiver;
     await this.#hub.embed();
     return { text, tokens: countTokens(text) };
@@ -135,7 +137,6 @@ class BatonLine implements Line {
         type: TYPE[kind],
         content: text,
         task,
-        importance: salienceOf(text, 0),
       })),
     );
     return kept.filter((_, n) => isWorthReferring(own[n] as Note)).map(({ id }) => id);
@@ -151,8 +152,8 @@ class BatonLine implements Line {
     const draft = {
       to: receiver.id,
       next: [next],
-      done: [...(before?.done ?? []), ...of("done")],
-      doNotRedo: [...(before?.doNotRedo ?? []), ...of("decision", "failed")],
+      done: of("done"),
+      doNotRedo: of("decision", "failed"),
       constraints: of("must", "rule"),
       refs: [...(before?.refs ?? []).map(({ id }) => id), ...worth],
       budget: { tokens: FRONT_TOKENS },
@@ -164,17 +165,32 @@ class BatonLine implements Line {
     if (sent.kind !== "sent") throw new Error("the work was added to meanwhile");
   }
 
-  /** Two reads: what was said at the beginning, by the question; then what was noted there, in order. */
+  /** Two reads: what was noted at the beginning and is not in front, in order; then what was said there, by the question. */
   async look(question: string): Promise<readonly string[]> {
     const { hits } = await (this.#reader as Agent).recall(question, {
       task: this.#task.name,
       type: "brief",
-      limit: 40,
+      limit: 60,
     });
-    const said = hits.map(({ memory }) => memory);
-    return [page(said, BRIEF_TOKENS), page(await this.#firstNotes(), READ_TOKENS - BRIEF_TOKENS)];
+    const unseen = (await this.#firstNotes()).filter(
+      ({ content }) => !this.#front.includes(content),
+    );
+    const noted = page(unseen, NOTE_TOKENS);
+    const said = page(
+      hits.map(({ memory }) => memory),
+      READ_TOKENS - countTokens(noted),
+    );
+    return noted === "" ? [said] : [noted, said];
   }
 
+  async brief(question: string): Promise<readonly string[]> {
+    const { hits } = await (this.#reader as Agent).recall(question, {
+      task: this.#task.name,
+      type: "brief",
+      limit: 60,
+    });
+    return [page(hits.map(shownOf), READ_TOKENS)];
+  }
   /** One read: all that the team knows of the task, by the question. */
   async search(question: string): Promise<readonly string[]> {
     const query = { task: this.#task.name, limit: 60 };
