@@ -1,9 +1,9 @@
 /**
  * Baton, through its public interface alone, on an SQLite file. The first agent keeps the thread as it
  * came, a record a paragraph. Every agent remembers its notes, and hands on what is new (its step, the
- * notes it thinks matter, the rules it was told are musts) with the references and the list of what is
- * done that it was given, as they are. No agent writes a rule, a note or the intent a second time: the
- * hub carries them. An agent starts from its view; a question is recalled from what was said.
+ * notes it thinks matter, the rules it was told are musts) with the references it was given. No agent
+ * writes a rule, a note, finished work, a dead end or the intent a second time: the hub carries them. An
+ * agent starts from its view; a question is recalled from what was said.
  */
 import {
   type Agent,
@@ -53,7 +53,7 @@ export function baton(file: string): Way {
   };
 }
 
-/** What has no field of its own goes as a reference, if it stands out at all. */
+/** What has no field of its own goes as a reference. */
 const isWorthReferring = ({ kind }: Note): boolean => kind === "fact" || kind === "finding";
 
 /** What a question may read of notes; the rest is for what was said at the beginning. */
@@ -183,14 +183,6 @@ class BatonLine implements Line {
     return noted === "" ? [said] : [noted, said];
   }
 
-  async brief(question: string): Promise<readonly string[]> {
-    const { hits } = await (this.#reader as Agent).recall(question, {
-      task: this.#task.name,
-      type: "brief",
-      limit: 60,
-    });
-    return [page(hits.map(shownOf), READ_TOKENS)];
-  }
   /** One read: all that the team knows of the task, by the question. */
   async search(question: string): Promise<readonly string[]> {
     const query = { task: this.#task.name, limit: 60 };
