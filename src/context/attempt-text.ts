@@ -40,15 +40,16 @@ function saidIn({
 const decidedLabel = ({ by, decision, to }: NonNullable<EarlierAttempt["decision"]>): string =>
   `${by} decided to ${decision}${to === undefined ? "" : ` with ${to}`} because`;
 
-function headOf({ attempt, by, outcome, type }: EarlierAttempt): string {
+function headOf({ attempt, at, by, outcome, type }: EarlierAttempt): string {
   const kind = type === undefined || type === outcome ? "" : ` (${type})`;
-  return `attempt ${attempt}${by === undefined ? "" : ` by ${by}`} ${OUTCOMES[outcome]}${kind}`;
+  const who = by === undefined ? "" : ` by ${by}`;
+  return `attempt ${attempt}${who} ${OUTCOMES[outcome]}${kind}, ${instantOf(at)}`;
 }
 
 /** As a block of a view. */
 export function attemptBlock(attempt: EarlierAttempt): string {
   const lines = saidIn(attempt).map(([label, text]) => `  ${label}: ${quoted(text)}`);
-  return `${[`- ${headOf(attempt)}, ${instantOf(attempt.at)}`, ...lines].join("\n")}\n`;
+  return `${[`- ${headOf(attempt)}`, ...lines].join("\n")}\n`;
 }
 
 /** On one line, for the primer; notes are left to the view. */

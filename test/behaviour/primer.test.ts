@@ -70,7 +70,9 @@ describe("the primer", () => {
       "## Do now, in this order\n««\n- Review PR 12\n- Run the browser tests\n»»\n",
     );
     expect(primer).toContain("- verdict (approval): tests are green");
-    expect(primer).toContain("## Do not redo\n««\n- Reproducing it\n- done: A failing test\n»»\n");
+    expect(primer).toContain("## Do not redo\n««\n- Reproducing it\n»»\n");
+    expect(primer).toContain("## Do not redo: done already\n««\n- A failing test\n»»\n");
+    expect(primer).toContain("When you are done: work.complete()");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
     expect(primer).toContain("- drop-ie (eve decides): Do we drop IE?");
