@@ -28,18 +28,21 @@ const parts: Record<CrowdPart, (hub: Hub) => Promise<void>> = {
   "open-append": openAppend,
 };
 
+/** Nobody is turned away, however slow the machine: waiting ends before that only where nothing moves. */
+const PATIENT = { limits: { busyMs: 500_000 } };
+
 /** How many this process has accepted. */
 let taken = 0;
 
 /** Who races or appends is ready when it has opened; who opens begins with the others. */
-const opened = part.startsWith("open") ? undefined : await openHub(address);
+const opened = part.startsWith("open") ? undefined : await openHub(address, PATIENT);
 say({ kind: "ready" });
 await fileExists(start);
 await Promise.all(Array.from({ length: Number(hubs) }, doPart));
 
 async function doPart(): Promise<void> {
   try {
-    await using hub = opened ?? (await openHub(address));
+    await using hub = opened ?? (await openHub(address, PATIENT));
     await parts[part as CrowdPart](hub);
   } catch (error) {
     say({ kind: "error", message: error instanceof Error ? (error.stack ?? "") : String(error) });

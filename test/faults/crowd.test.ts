@@ -12,7 +12,7 @@ const WRITTEN = CROWD * (1 + APPENDS + HANDOFFS);
 const RACERS = 6;
 const RACED = 60;
 
-describe("a crowd on one SQLite file", { timeout: 120_000 }, () => {
+describe("a crowd on one SQLite file", { timeout: 600_000 }, () => {
   // The same twenty processes open, and then append: starting them takes most of the time.
   const folder = temporaryFolder();
   let said: readonly (readonly CrowdFact[])[];
@@ -21,7 +21,7 @@ describe("a crowd on one SQLite file", { timeout: 120_000 }, () => {
   beforeAll(async () => {
     said = await crowd("open-append", CROWD, inFolder(folder));
     hub = await openHub(`sqlite:${folder.file("hub.db")}`);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(async () => {
     await hub?.close();

@@ -2,6 +2,7 @@
  * The index of ranked search on PostgreSQL is derived: however far it is, whoever fills it and whatever
  * has become of it, an answer is what was acknowledged, and nothing that was taken away.
  */
+import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/canonical.ts";
 import { DEFAULT_LIMITS } from "../../src/limits.ts";
@@ -9,11 +10,12 @@ import { toUnit } from "../../src/meaning/embedder.ts";
 import { signerFor } from "../../src/meaning/signature.ts";
 import { INDEX_VERSION } from "../../src/store/postgres/indexer.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
+import type { MemoryRow } from "../../src/store/rows.ts";
 import { everybodyOn } from "../../src/store/sight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Scene } from "../../src/testing/contract/scene.ts";
 import { saying, searchOf } from "../../src/testing/contract/search.ts";
-import { type TestSchema, testSchema } from "../support/postgres/schema.ts";
+import { postgresUrl, type TestSchema, testSchema } from "../support/postgres/schema.ts";
 import { randomFrom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
@@ -74,6 +76,25 @@ describe("the index of ranked search on PostgreSQL", () => {
       `${least} records are indexed`,
       async () => (await scene.store.indexState()).indexed >= least,
     );
+  };
+
+  /** As another hub that is filling the index holds it. */
+  const holdIndex = async () => {
+    const client = new pg.Client(postgresUrl());
+    await client.connect();
+    const name = `baton index ${schema.schema} ${scene.workspace}`;
+    await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
+    let ended: Promise<void> | undefined;
+    return {
+      isWaitedFor: () =>
+        until("somebody waits for the index", async () => {
+          const [row] = await schema.query(
+            "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted",
+          );
+          return (row?.["n"] as number) > 0;
+        }),
+      [Symbol.asyncDispose]: () => (ended ??= client.end()),
+    };
   };
 
   it("finds all that was acknowledged, by several at once, while it is being filled [MEM-7]", async () => {
@@ -138,6 +159,24 @@ describe("the index of ranked search on PostgreSQL", () => {
     const again = await store.findUnembedded(slice);
     expect(again.records.map(({ text }) => text.includes("heliograph"))).toEqual([true]);
     expect(again).toMatchObject({ done: 0, upTo });
+  });
+
+  it("finds nothing by redacted words that were looked up before anything was indexed [MEM-18]", async () => {
+    await using filling = await holdIndex();
+    const [secret, other] = await remember(2, "xyzzy");
+    expect(await found(scene.store, "xyzzy")).toHaveLength(2);
+    expect(await count("indexed")).toBe(0);
+    const [row] = await scene.store.readMemories(scene.workspace, [secret as string]);
+    const { id, text } = row as MemoryRow;
+    const redacting = scene.store.redactBodies({
+      ...{ workspace: scene.workspace, branch: "main" },
+      memory: scene.record("ada", { content: "taken away", type: "redaction" }),
+      erasures: [{ kind: "memory", id, digest: sha256(text), text: '{"content":""}' }],
+    });
+    await filling.isWaitedFor();
+    await filling[Symbol.asyncDispose]();
+    expect((await redacting).kind).toBe("redacted");
+    expect(await found(scene.store, "xyzzy")).toEqual([other]);
   });
 
   it("holds nothing of what was redacted, nor does any process [MEM-18]", async () => {

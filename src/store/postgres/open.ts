@@ -73,7 +73,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const address = parsePostgresAddress(options.address);
   await persist(
     async () => {
-      const client = new pg.Client(clientConfig(address));
+      const client = new pg.Client({
+        ...clientConfig(address),
+        connectionTimeoutMillis: options.limits.busyMs,
+      });
       client.on("error", () => {}); // Met again by whoever waits for an answer.
       try {
         await client.connect();

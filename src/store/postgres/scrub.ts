@@ -4,6 +4,7 @@
  */
 import type { Ask } from "./export.ts";
 import { sqlState } from "./failures.ts";
+import { INDEX_VERSION } from "./indexer.ts";
 
 /** Those that have texts. The index has none: words are hashes there. */
 const TABLES = ["memories", "envelopes", "attempts", "entries", "agents", "vectors"];
@@ -15,10 +16,16 @@ export async function forgetIndex(ask: Ask, workspace: string): Promise<void> {
   await ask("select pg_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))", [
     workspace,
   ]);
+  // An index of nothing, made now: hubs that hold words of an earlier one see that it is another.
   await ask(
     `delete from $schema.indexed
      where workspace = (select key from $schema.workspaces where name = $1)`,
     [workspace],
+  );
+  await ask(
+    `insert into $schema.indexed (workspace, version, pos)
+     select key, $2, 0 from $schema.workspaces where name = $1`,
+    [workspace, INDEX_VERSION],
   );
 }
 

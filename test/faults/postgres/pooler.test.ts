@@ -39,7 +39,7 @@ async function openPooled(workspace: string) {
   });
   const address = new URL(proxy.through(schema.address));
   address.searchParams.set("pgbouncer", "true");
-  const hub = await openHub(address.href, { workspace });
+  const hub = await openHub(address.href, { workspace, limits: { busyMs: 500_000 } });
   onTestFinished(async () => {
     await hub.close();
     await proxy[Symbol.asyncDispose]();
