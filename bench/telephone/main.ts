@@ -8,15 +8,16 @@ import { parseArgs } from "node:util";
 import { inScratch } from "../kit.ts";
 import { chartOf } from "./chart.ts";
 import { tableOf } from "./report.ts";
-import { run } from "./run.ts";
+import { GENERATORS, type Generator, run } from "./run.ts";
 import { LONGEST } from "./tasks.ts";
 
-const HELP = `npm run bench:telephone [-- --tasks 200] [--hops 12] [--seed 1] [--json FILE] [--chart FILE]
+const HELP = `npm run bench:telephone [-- --tasks 200] [--hops 12] [--seed 1] [--generator first|second] [--json FILE] [--chart FILE]
 
-  --tasks   how many tasks are generated
-  --hops    agents on the longest line, 2 to ${LONGEST}
-  --json    every figure, and every item that Baton lost
-  --chart   the picture of the README (with the full run: docs/telephone.svg)
+  --tasks      how many tasks are generated
+  --hops       agents on the longest line, 2 to ${LONGEST}
+  --generator  who writes the tasks: the second has worlds and sentences of its own
+  --json       every figure, and every item that Baton lost
+  --chart      the picture of the README (with the full run: docs/telephone.svg)
 `;
 
 const { values } = parseArgs({
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     tasks: { type: "string", default: "200" },
     hops: { type: "string", default: String(LONGEST) },
     seed: { type: "string", default: "1" },
+    generator: { type: "string", default: "first" },
     json: { type: "string" },
     chart: { type: "string" },
     help: { type: "boolean", default: false },
@@ -37,6 +39,12 @@ const whole = (name: "tasks" | "hops" | "seed", least: number, most: number): nu
   process.exit(64);
 };
 
+const generator = (): Generator => {
+  if (Object.hasOwn(GENERATORS, values.generator)) return values.generator as Generator;
+  process.stderr.write(`--generator is one of ${Object.keys(GENERATORS).join(", ")}\n${HELP}`);
+  process.exit(64);
+};
+
 if (values.help) {
   process.stdout.write(HELP);
 } else {
@@ -44,6 +52,7 @@ if (values.help) {
     tasks: whole("tasks", 1, 100_000),
     agents: whole("hops", 2, LONGEST),
     seed: whole("seed", 0, 2 ** 31),
+    generator: generator(),
   };
   const began = performance.now();
   const report = await inScratch((folder) => run(folder.file("telephone.db"), options, progress));

@@ -5,6 +5,7 @@ import { KINDS } from "./frame.ts";
 import type { Lost } from "./measure.ts";
 
 export interface Report {
+  readonly generator: string;
   readonly tasks: number;
   readonly items: number;
   readonly seed: number;
@@ -29,7 +30,7 @@ export function tableOf(report: Report): string {
   const { tasks, items, seed, noted, wordsInCommon, figures, goals, reasons, lost } = report;
   const last = figures[0]?.places.at(-1)?.agent ?? 0;
   return [
-    `${tasks} tasks, ${items} items, seed ${seed}; the first agent noted ${noted.toFixed(1)} % of them;`,
+    `${tasks} tasks of the ${report.generator} generator, ${items} items, seed ${seed}; the first agent noted ${noted.toFixed(1)} % of them;`,
     `questions share ${wordsInCommon.toFixed(1)} % of their words with what answers them`,
     ...figures.flatMap(wayTable),
     "",

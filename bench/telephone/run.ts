@@ -2,6 +2,7 @@
 import { figuresOf, goalsOf, reasonsOf, searchFiguresOf } from "./figures.ts";
 import { type Played, play } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { secondTaskOf } from "./second/generator.ts";
 import { type Task, taskOf, tells } from "./tasks.ts";
 import { baton } from "./ways/baton.ts";
 import { jsonMessage } from "./ways/json.ts";
@@ -15,18 +16,24 @@ export interface RunOptions {
   /** On the longest line. */
   readonly agents: number;
   readonly seed: number;
+  readonly generator: Generator;
 }
+
+/** Who writes the tasks: the second one has worlds and sentences of its own. */
+export const GENERATORS = { first: taskOf, second: secondTaskOf } as const;
+
+export type Generator = keyof typeof GENERATORS;
 
 /** Lines on their way at once: while one waits for the disk, another thinks. */
 const AT_ONCE = 3;
 
 export async function run(
   file: string,
-  { tasks: count, agents, seed }: RunOptions,
+  { tasks: count, agents, seed, generator }: RunOptions,
   progress: (text: string) => void = () => {},
 ): Promise<Report> {
   const ways = [promptPassing, summaryPassing, sharedFile, jsonMessage, baton(file)];
-  const tasks = Array.from({ length: count }, (_, n) => taskOf(seed, n));
+  const tasks = Array.from({ length: count }, (_, n) => GENERATORS[generator](seed, n));
   const played: Played[] = [];
   let next = 0;
   await Promise.all(
@@ -45,6 +52,7 @@ export async function run(
     played.flatMap((each) => each.seen),
   );
   return {
+    generator,
     tasks: count,
     items: tasks.reduce((sum, { items }) => sum + items.length, 0),
     seed,

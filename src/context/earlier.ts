@@ -20,7 +20,7 @@ export interface EarlierLine {
   /** Oldest first; of envelopes that may be older than those. */
   readonly progress: readonly LedgerProgress[];
   readonly released: readonly LedgerRelease[];
-  /** The nearest tasks it inherits from. */
+  /** The tasks it inherits from, the eldest first. */
   readonly inherited: readonly string[];
   /** Deliveries of these envelopes that took more than one attempt. */
   readonly retried: readonly string[];
@@ -34,22 +34,22 @@ export const NO_EARLIER: EarlierLine = {
   retried: [],
 };
 
-/** Envelopes that are read of the task itself, and of each of the nearest tasks it inherits from. */
+/** Envelopes that are read of the task itself, and of the tasks it inherits from: each has its share. */
 const OWN_ENVELOPES = 64;
-const INHERITED_ENVELOPES = 32;
-const INHERITED_TASKS = 8;
+const INHERITED_ENVELOPES = 256;
+const FEWEST_OF_A_TASK = 4;
 
 export async function earlierOn(
   team: Workspace,
   looking: Promise<Sight>,
   envelope: Envelope,
 ): Promise<EarlierLine> {
-  const { progress, released, inherited: above } = await readFamily(team, envelope.task);
-  const inherited = above.slice(-INHERITED_TASKS);
+  const { progress, released, inherited } = await readFamily(team, envelope.task);
+  const share = Math.max(FEWEST_OF_A_TASK, Math.floor(INHERITED_ENVELOPES / inherited.length));
   const { store, name } = team;
   const [own, ...others] = await Promise.all([
     store.readLine(name, envelope.task, OWN_ENVELOPES + 1),
-    ...inherited.map((task) => store.readLine(name, task, INHERITED_ENVELOPES)),
+    ...inherited.map((task) => store.readLine(name, task, share)),
   ]);
   const lines = [...others.flat(), ...(own ?? [])];
   const rows = before(

@@ -34,8 +34,10 @@ import type { CheckedArtifact, ViewGap } from "./view.ts";
 const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;
 /** Recent records of the task, unless the sender says. */
 const RECENT = 20;
-/** Older records of the task, and of each of the nearest tasks it inherits from: named in the manifest. */
+/** Older records that are named in the manifest: of the task, and of the tasks it inherits from, each its share. */
 const LISTED = 100;
+const LISTED_INHERITED = 800;
+const FEWEST_OF_A_TASK = 4;
 const RECALLED = 12;
 /** Of intent and next steps: more words make a question no clearer. */
 const QUESTION_LENGTH = 600;
@@ -208,7 +210,9 @@ async function inheritedRecords(
   lining: Promise<EarlierLine>,
 ): Promise<Memory[]> {
   const [sight, { inherited }] = await Promise.all([looking, lining]);
-  const found = await Promise.all(inherited.map((task) => newestOf(team, sight, task, LISTED)));
+  const share = Math.max(FEWEST_OF_A_TASK, Math.floor(LISTED_INHERITED / inherited.length));
+  const most = Math.min(LISTED, share);
+  const found = await Promise.all(inherited.map((task) => newestOf(team, sight, task, most)));
   return found.flat();
 }
 

@@ -21,6 +21,8 @@ const LINES = { sqlite: runs(3), postgres: runs(1), memory: runs(5), http: runs(
 const MOST_HOPS = 12;
 const STRATEGIES = ["full", "summary", "priority", "lazy"] as const;
 const AGENTS = ["planner", "coder", "reviewer", "tester"] as const;
+/** Decides about failures, and receives nothing else. */
+const COORDINATOR = "lead";
 /** Room for everything: then what is lasting is in the text itself. */
 const AMPLE = 400_000;
 
@@ -37,6 +39,7 @@ async function teamOn(store: StoreName, random: Random): Promise<Team> {
   for (const name of AGENTS) {
     agents.set(name, await hub.agent(name, { role: name, model: "gpt-4o" }));
   }
+  agents.set(COORDINATOR, await hub.agent(COORDINATOR, { role: "coordinator" }));
   return { hub, agents, random, words: new Words() };
 }
 
@@ -57,26 +60,87 @@ async function accepted(team: Team, name: string): Promise<Work> {
 
 const POLICY = { attempts: 4, backoff: { firstMs: 1, longestMs: 1 } };
 
-/** Asks back, fails or releases some times before the work is really taken up. */
+/** Asks back, or fails, some times before the work is really taken up, by whom it has gone to then. */
 async function troubled(team: Team, name: string, sender: string): Promise<Work> {
   const { random, words } = team;
   let work = await accepted(team, name);
   for (let times = random.below(3); times > 0; times--) {
     await noted(team, work);
-    if (random.chance(0.5)) {
+    if (random.chance(0.4)) {
       await work.clarify(`What about ${words.of("question")}?`);
       await agentOf(team, sender).answer(work.id, `It is ${words.of("answer")}`);
     } else {
+      const isDecided = random.chance(0.4);
       await work.fail({
         message: `Broke at ${words.of("failure")}`,
         attempted: `tried ${words.of("failure")}`,
         hints: [`look at ${words.of("failure")}`],
+        class: isDecided ? "permanent" : "retryable",
       });
+      if (isDecided) await decided(team, work);
     }
     work = await accepted(team, name);
     await check(team, work);
   }
   return work;
+}
+
+/** The coordinator lets it be tried once more. */
+async function decided(team: Team, work: Work): Promise<void> {
+  const reason = `It is worth it: ${team.words.of("decision")}`;
+  await agentOf(team, COORDINATOR).failures.decide(work.id, { decision: "retry", reason });
+}
+
+/** Fails for the one it was sent to, and goes to the fallback. */
+async function fellBack(team: Team, name: string, fallback: string): Promise<Work> {
+  const { words } = team;
+  const work = await accepted(team, name);
+  await noted(team, work);
+  await work.fail({
+    message: `Gave up at ${words.of("failure")}`,
+    attempted: `tried ${words.of("failure")}`,
+    hints: [`ask about ${words.of("failure")}`],
+  });
+  return accepted(team, fallback);
+}
+
+/** Splits the work in two, and joins what they came to; answers with the work that joins them. */
+async function joined(
+  team: Team,
+  work: Work,
+  { holder, to }: { readonly holder: string; readonly to: string },
+): Promise<Work> {
+  const { random, words } = team;
+  const from = agentOf(team, holder);
+  const { task } = work.envelope;
+  const parts = [];
+  for (const part of ["left", "right"]) {
+    const draft = plantedDraft(random, words);
+    parts.push(
+      await from.handoff({ ...draft, task: `${task}-${part}`, to, parents: [work.envelope.id] }),
+    );
+  }
+  const joins = await from.join(parts, {
+    ...{ ...plantedDraft(random, words), task: `${task}-joined`, to: from.id },
+    parents: [work.envelope.id],
+  });
+  await completed(team, work);
+  for (const _ of parts) {
+    const half = await accepted(team, to);
+    await completed(team, half);
+  }
+  const together = await accepted(team, from.id);
+  expect(together.id).toBe(joins.id);
+  return together;
+}
+
+async function completed({ words }: Team, work: Work): Promise<void> {
+  const { expects } = work.envelope;
+  await work.complete({
+    summary: `Came to ${words.of("result")}`,
+    outputs: Object.fromEntries(expects.map(({ name }) => [name, words.of("result")])),
+    criteria: Object.fromEntries(expects.map(({ name, criteria }) => [name, criteria])),
+  });
 }
 
 async function noted({ random, words }: Team, work: Work): Promise<void> {
@@ -150,24 +214,31 @@ async function runLine(store: StoreName, seed: number): Promise<void> {
   const others = (name: string) => AGENTS.filter((each) => each !== name) as [string, ...string[]];
   let sender = "planner";
   let receiver = random.pick(others(sender));
+  let fallback: string | undefined;
   let task = "line";
   await agentOf(team, sender).handoff({
     ...plantedDraft(random, words),
     ...{ task, to: receiver, policy: POLICY },
   });
   for (let hop = 1 + random.below(MOST_HOPS); hop > 0; hop--) {
-    const work = await troubled(team, receiver, sender);
+    let work =
+      fallback === undefined
+        ? await troubled(team, receiver, sender)
+        : await fellBack(team, receiver, fallback);
+    receiver = fallback ?? receiver;
     await noted(team, work);
     await check(team, work);
-    const draft = { ...plantedDraft(random, words), policy: POLICY };
+    if (random.chance(0.15)) {
+      work = await joined(team, work, { holder: receiver, to: random.pick(others(receiver)) });
+      ({ task } = work.envelope);
+      await check(team, work);
+    }
     const to = random.pick(others(receiver));
+    fallback = random.chance(0.2) ? random.pick(others(to)) : undefined;
+    const policy = fallback === undefined ? POLICY : { attempts: 1, fallback: [fallback] };
+    const draft = { ...plantedDraft(random, words), policy };
     if (random.chance(0.2)) {
-      const { expects } = work.envelope;
-      await work.complete({
-        summary: `Came to ${words.of("result")}`,
-        outputs: Object.fromEntries(expects.map(({ name }) => [name, words.of("result")])),
-        criteria: Object.fromEntries(expects.map(({ name, criteria }) => [name, criteria])),
-      });
+      await completed(team, work);
       await agentOf(team, receiver).handoff({
         ...draft,
         task,
@@ -182,7 +253,11 @@ async function runLine(store: StoreName, seed: number): Promise<void> {
     }
     [sender, receiver] = [receiver, to];
   }
-  await check(team, await accepted(team, receiver));
+  const last =
+    fallback === undefined
+      ? await accepted(team, receiver)
+      : await fellBack(team, receiver, fallback);
+  await check(team, last);
 }
 
 describe.each(STORES)("a line on %s", { timeout: 600_000 }, (store) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { notes, salienceOf, sentencesOf, summarise } from "../../bench/telephone/agents.ts";
 import { play } from "../../bench/telephone/measure.ts";
-import { run, wordsInCommon } from "../../bench/telephone/run.ts";
+import { GENERATORS, run, wordsInCommon } from "../../bench/telephone/run.ts";
 import { taskOf, tells } from "../../bench/telephone/tasks.ts";
 import { countTokens } from "../../bench/telephone/tokens.ts";
 import { READ_TOKENS, READS } from "../../bench/telephone/way.ts";
@@ -15,10 +15,11 @@ import { randomFrom } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const SEED = 7;
-const SMALL = { tasks: 4, agents: 4, seed: SEED };
-const tasks = Array.from({ length: 200 }, (_, n) => taskOf(SEED, n));
+const SMALL = { tasks: 4, agents: 4, seed: SEED, generator: "first" } as const;
 
-describe("tasks of the telephone benchmark", () => {
+describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskBy) => {
+  const tasks = Array.from({ length: 200 }, (_, n) => taskBy(SEED, n));
+
   it("say each planted thing once, and nothing else answers for it", () => {
     const wrong = tasks.flatMap(({ name, thread, items }) => {
       const text = thread.join("\n");
@@ -52,6 +53,8 @@ describe("tasks of the telephone benchmark", () => {
 });
 
 describe("the stand-ins", () => {
+  const tasks = Array.from({ length: 200 }, (_, n) => taskOf(SEED, n));
+
   it("know nothing of Baton: only its way imports it, and only what is public", () => {
     const folder = join(import.meta.dirname, "../../bench/telephone");
     const importing = globSync("**/*.ts", { cwd: folder }).flatMap((file) =>
