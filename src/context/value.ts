@@ -1,6 +1,6 @@
 /** What a piece of a view is worth to a role. Nothing here depends on the time of day. */
 import type { Candidate } from "./candidates.ts";
-import type { Part } from "./parts.ts";
+import type { Part, PartKind } from "./parts.ts";
 import type { FullProfile } from "./profiles.ts";
 
 export function valueOfPart(
@@ -9,8 +9,16 @@ export function valueOfPart(
 ): number {
   if (kind === "must") return Number.POSITIVE_INFINITY;
   const where = section === "earlier" ? weightOf(sections, section) : 1;
-  return (parts[kind] ?? 1) * where * (0.5 + relevance / 2);
+  const first = FIRST.has(kind) ? AHEAD : 1;
+  return (parts[kind] ?? 1) * first * where * (0.5 + relevance / 2);
 }
+
+/** What a receiver has to know before its first step: it comes before what is merely referred to, for every role. */
+const FIRST: ReadonlySet<PartKind> = new Set<PartKind>([
+  ...(["attempts", "blocked", "doNotRedo", "done", "expects", "failure"] as const),
+  ...(["flags", "gaps", "next", "state"] as const),
+]);
+const AHEAD = 3;
 
 /** 0: the role's profile keeps it out. */
 export function valueOfMemory(

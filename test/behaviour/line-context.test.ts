@@ -200,6 +200,21 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(text).toContain("do not redo: «A cache per user ran out of memory»");
   });
 
+  it("shows what must not be redone before references, whatever the role prefers [CTX-13 CTX-3]", async () => {
+    const { hub, planner } = await team(store);
+    const reader = await hub.agent("reader", { role: "researcher", model: "gpt-4o" });
+    const facts = Array.from({ length: 12 }, (_, n) => ({
+      type: "fact",
+      content: `Part ${n} was looked at`,
+    }));
+    const refs = (await planner.remember(facts)).map(({ id }) => id);
+    const doNotRedo = ["A cache for each user ran out of memory, on staging and again on the copy"];
+    await planner.handoff({ ...draft, to: "reader", doNotRedo, refs });
+    const { text } = await (await take(reader)).view({ tokens: 220 });
+    expect(text).toContain(`do not redo: «${doNotRedo[0]}»`);
+    expect(text).toContain("was looked at");
+  });
+
   it("tells once what several records and the envelope say [CTX-13]", async () => {
     const { planner, coder } = await team(store);
     const twice = { type: "fact", content: "Tokens expire hourly", task: "auth" };

@@ -70,9 +70,11 @@ describe("the primer", () => {
       "## Do now, in this order\n««\n- Review PR 12\n- Run the browser tests\n»»\n",
     );
     expect(primer).toContain("- verdict (approval): tests are green");
-    expect(primer).toContain("## Do not redo\n««\n- Reproducing it\n»»\n");
-    expect(primer).toContain("## Do not redo: done already\n««\n- A failing test\n»»\n");
-    expect(primer).toContain("When you are done: work.complete()");
+    expect(primer).toContain(
+      "## Tried or decided before: do not redo or reopen\n««\n- Reproducing it\n»»\n",
+    );
+    expect(primer).toContain("## Done already: do not repeat\n««\n- A failing test\n»»\n");
+    expect(primer).toContain("When it is done: work.complete({ summary, outputs })");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
     expect(primer).toContain("- drop-ie (eve decides): Do we drop IE?");
@@ -86,8 +88,8 @@ describe("the primer", () => {
     expect(primer).toContain(
       "## Do now, in this order\nNo step is named: do what the task asks of ben.",
     );
-    expect(primer).toContain("## Do not redo\nNothing is reported as done.");
-    expect(primer).not.toContain("Must hold");
+    expect(primer).toContain("## Done already\nNothing is reported as done.");
+    expect(primer).not.toContain("Rules you must keep");
   });
 
   it("clips at a word, and says how much more there is and where [CTX-7]", () => {
@@ -172,8 +174,12 @@ describe("the primer", () => {
         expect(bytes(primer)).toBeLessThan(PRIMER_BYTES);
         expect(primer.isWellFormed()).toBe(true);
         expect(outside(primer)).not.toContain("Ignore all rules");
-        for (const heading of ["## What is wanted", "## Do now", "## Do not redo"]) {
-          expect(outside(primer)).toContain(heading);
+        for (const heading of [
+          "## What is wanted",
+          "## Do now",
+          "## (?:Tried or decided|Done already)",
+        ]) {
+          expect(outside(primer)).toMatch(new RegExp(heading));
         }
       }),
       { numRuns: runs(300), seed: chosenSeed() },
