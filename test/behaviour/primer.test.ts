@@ -74,7 +74,7 @@ describe("the primer", () => {
       "## Tried or decided before: do not redo or reopen\n««\n- Reproducing it\n»»\n",
     );
     expect(primer).toContain("## Done already: do not repeat\n««\n- A failing test\n»»\n");
-    expect(primer).toContain("When it is done: work.complete({ summary, outputs })");
+    expect(primer).toContain("When done: work.complete({ summary, outputs })");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
     expect(primer).toContain("- drop-ie (eve decides): Do we drop IE?");
@@ -103,6 +103,13 @@ describe("the primer", () => {
     const [, left] = /\((\d+) more in the view \/ work\.envelope\)/.exec(primer) ?? [];
     expect(shown).toBeGreaterThan(5);
     expect(Number(left)).toBe(steps.length - shown);
+    const long = primerOf(
+      envelopeWith({ next: Array(3).fill("Every word counts. ".repeat(80)) }),
+      BEN,
+    );
+    expect(long).toMatch(
+      / …\n»»\n\(the last is clipped: it and 2 more in the view \/ work\.envelope\)/,
+    );
   });
 
   it("names musts by their ids where their text does not fit, else counts them [CTX-7]", () => {
