@@ -127,7 +127,7 @@ function partsOf(envelope: Envelope, { attempts, progress }: Background): Part[]
     ...(results.length === 0
       ? []
       : [listPart("What it builds on", results.map(resultLine), { weight: 2 })]),
-    ...notToRedo(
+    notToRedo(
       distinct([...doNotRedo, ...earlier("doNotRedo")]),
       distinct([...done.toReversed(), ...earlier("done")]),
     ),
@@ -139,14 +139,24 @@ function partsOf(envelope: Envelope, { attempts, progress }: Background): Part[]
   ];
 }
 
-/** What was tried or settled, and what is done: the second says less about what to keep clear of. */
-function notToRedo(settled: readonly string[], done: readonly string[]): Part[] {
-  if (settled.length + done.length === 0)
-    return [listPart("Done already", [], { weight: 1, none: "Nothing is reported as done." })];
-  return [
-    ...listUnlessEmpty("Tried or decided before: do not redo or reopen", settled, { weight: 3 }),
-    ...listUnlessEmpty("Done already: do not repeat", done, { weight: 2 }),
-  ];
+/** What was tried or decided, and what is done; where there is room for one of them only, it is there. */
+function notToRedo(settled: readonly string[], done: readonly string[]): Part {
+  if (settled.length === 0)
+    return listPart("Done already", done, { weight: 3, none: "Nothing is reported as done." });
+  const before = listPart("Tried or decided: do not redo or reopen", settled, { weight: 3 });
+  if (done.length === 0) return before;
+  const after = listPart("Done already", done, { weight: 2 });
+  return {
+    weight: before.weight + after.weight,
+    render: (room) => {
+      const [first = 0] = shared(
+        room,
+        [before, after].map(({ weight, render }) => ({ weight, want: bytesOf(render(room)) })),
+      );
+      const told = before.render(first);
+      return told + after.render(room - bytesOf(told));
+    },
+  };
 }
 
 const blockedLine = (what: string, on: string | undefined): string =>

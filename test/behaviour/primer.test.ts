@@ -71,9 +71,9 @@ describe("the primer", () => {
     );
     expect(primer).toContain("- verdict (approval): tests are green");
     expect(primer).toContain(
-      "## Tried or decided before: do not redo or reopen\n««\n- Reproducing it\n»»\n",
+      "## Tried or decided: do not redo or reopen\n««\n- Reproducing it\n»»\n",
     );
-    expect(primer).toContain("## Done already: do not repeat\n««\n- A failing test\n»»\n");
+    expect(primer).toContain("## Done already\n««\n- A failing test\n»»\n");
     expect(primer).toContain("When done: work.complete({ summary, outputs })");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
