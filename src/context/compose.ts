@@ -151,7 +151,8 @@ class Page {
     const sections = new Set(this.musts.map(({ section }) => section));
     const headings = [...sections].reduce((sum, section) => sum + this.headings[section], 0);
     const musts = this.musts.reduce((sum, piece) => sum + fullOf(piece), 0);
-    return this.#frame(this.#pieces.length - this.musts.length) + headings + musts;
+    const groups = groupTokens(this.musts);
+    return this.#frame(this.#pieces.length - this.musts.length) + headings + groups + musts;
   }
 
   /** The fullest text that counts no more than there is room. */
@@ -173,12 +174,18 @@ class Page {
   }
 
   #textOf(chosen: Chosen): string {
-    const blocks = this.#pieces.flatMap(({ id, section, textAt }) => {
+    const blocks = this.#pieces.flatMap(({ id, section, group, textAt }) => {
       const form = chosen.get(id);
-      return form === undefined ? [] : [{ section, text: textAt(form.level) }];
+      return form === undefined ? [] : [{ section, group: group?.text, text: textAt(form.level) }];
     });
     return render({ head: this.#head, blocks, omitted: this.#pieces.length - chosen.size });
   }
+}
+
+/** What the lines before groups of these take, each once. */
+function groupTokens(pieces: readonly Piece[]): number {
+  const lines = new Map(pieces.map(({ group }) => [group?.key, group?.tokens ?? 0]));
+  return [...lines.values()].reduce((sum, tokens) => sum + tokens, 0);
 }
 
 const fullOf = ({ forms }: Piece): number => forms.at(-1)?.tokens ?? 0;
@@ -259,8 +266,9 @@ function usesOf(
 ): SectionUse[] {
   const uses = SECTIONS.map((section) => {
     const own = pieces.filter((piece) => piece.section === section);
-    const forms = own.flatMap(({ id }) => chosen.get(id) ?? []);
-    const taken = forms.reduce((sum, form) => sum + form.tokens, 0);
+    const shown = own.filter(({ id }) => chosen.has(id));
+    const forms = shown.flatMap(({ id }) => chosen.get(id) ?? []);
+    const taken = forms.reduce((sum, form) => sum + form.tokens, groupTokens(shown));
     return {
       section,
       tokens: forms.length === 0 ? 0 : taken + headings[section],

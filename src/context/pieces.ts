@@ -8,10 +8,10 @@ import { earlierParts } from "./earlier-parts.ts";
 import type { Gathered } from "./gather.ts";
 import { type Part, partsOf } from "./parts.ts";
 import type { FullProfile } from "./profiles.ts";
-import { blockOf, blockTokens, dayOf, levelsOf, type Page } from "./render.ts";
+import { blockOf, blockTokens, dayOf, groupOf, levelsOf, type Page } from "./render.ts";
 import type { Form, Item } from "./select.ts";
 import { namesAmong } from "./short-ids.ts";
-import type { Tokenizer } from "./tokens.ts";
+import { countBlock, type Tokenizer } from "./tokens.ts";
 import { valueOfMemory, valueOfPart, worthOfLength } from "./value.ts";
 import { type OmittedMemory, SECTIONS } from "./view.ts";
 
@@ -174,6 +174,9 @@ function memoryPiece(
     fits,
     tokens: blockTokens(tokenizer, candidate, level, page),
   }));
+  const line = groupOf(memory, page);
+  const takes = countBlock(tokenizer, line, () => line);
+  const group = { key: `${section} ${line}`, text: line, tokens: takes };
   const weighed = valueOfMemory(candidate, profile);
   // A log that nobody named stays out; of one that somebody did, the gist goes.
   const isKeptOut = log === true && candidate.freshness === undefined;
@@ -181,6 +184,7 @@ function memoryPiece(
   return {
     id: memory.id,
     section,
+    group,
     value: why === "budget" ? weighed * worthOfLength(forms.at(-1)?.tokens ?? 0) : 0,
     must: section === "pins",
     forms,

@@ -19,7 +19,7 @@ import { earlierBlock } from "./earlier-parts.ts";
 import { headOf, partsOf } from "./parts.ts";
 import { textOfPart } from "./pieces.ts";
 import { expanded } from "./ranges.ts";
-import { blockOf, dayOf, type Page, render } from "./render.ts";
+import { type Block, blockOf, dayOf, groupOf, type Page, render } from "./render.ts";
 import { namesAmong } from "./short-ids.ts";
 import type { CheckedArtifact, Section, ShownMemory, View } from "./view.ts";
 
@@ -71,13 +71,12 @@ export async function rerender(
         text: textOfPart(part, levels.get(part.id) ?? "full"),
       })),
     ...(await earlierBlocks(workspace, recipe, envelope)),
-    ...recipe.shown.map((shown) => ({
-      section: shown.section,
-      text: shownBlock(shown, records.get(shown.id), {
+    ...recipe.shown.map((shown) =>
+      shownBlock(shown, records.get(shown.id), {
         summary: isNamed(shown) ? summaries.get(shown.id) : undefined,
         page,
       }),
-    })),
+    ),
   ];
   const head = headOf(envelope, recipe.receiver);
   const text = render({ head, blocks, omitted: omitted.size });
@@ -139,12 +138,14 @@ const isNamed = ({ section }: ShownMemory): boolean =>
   section === "references" || section === "task";
 
 function shownBlock(
-  { id, level, freshness, insteadOf }: ShownMemory,
+  { id, section, level, freshness, insteadOf }: ShownMemory,
   memory: Memory | undefined,
   { summary, page }: { readonly summary: string | undefined; readonly page: Page },
-): string {
-  if (memory === undefined || memory.redacted !== undefined) return `- ${id}: taken away since\n`;
-  return blockOf({ memory, freshness, insteadOf, summary }, level, page);
+): Block {
+  if (memory === undefined || memory.redacted !== undefined)
+    return { section, text: `- ${id}: taken away since\n` };
+  const text = blockOf({ memory, freshness, insteadOf, summary }, level, page);
+  return { section, group: groupOf(memory, page), text };
 }
 
 function differs({ shown }: Recipe, records: ReadonlyMap<string, Memory>): string {

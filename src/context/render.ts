@@ -5,6 +5,7 @@
  */
 import { sha256 } from "../canonical.ts";
 import type { Level } from "../envelope/schema.ts";
+import type { Memory } from "../memory/record.ts";
 import type { Candidate } from "./candidates.ts";
 import { atLevel, LEVEL_LENGTH } from "./detail.ts";
 import { fencedLine, quoted } from "./fence.ts";
@@ -51,15 +52,22 @@ export interface Page {
 export const blockOf = (shown: Shown, level: Level, page: Page): string =>
   `${headerOf(shown, page)}${bodyOf(shown, level)}`;
 
-/** Its author's time is told, which is part of what the digest covers. */
 function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
-  const { id, type, agent, createdAt, task } = memory;
+  const { id, task } = memory;
   const about = task === undefined || task === page.task ? "" : `, on ${quoted(task)}`;
   // What was referred to is stale; this is what holds.
   const stale = freshness === "stale" ? "STALE " : "";
   const instead = insteadOf === undefined ? "" : `, holds instead of ${stale}${insteadOf}`;
-  const when = dayOf(createdAt) === page.day ? "" : `, ${dayOf(createdAt)}`;
-  return `- [${type}] ${page.nameOf(id)} by ${agent}${when}${about}${instead}:`;
+  return `- ${page.nameOf(id)}${about}${instead}:`;
+}
+
+/**
+ * What records of a section have in common is said once, on a line before them: with each of them it would
+ * take as many tokens as many a record. Its author's time is told, which is part of what the digest covers.
+ */
+export function groupOf({ type, agent, createdAt }: Memory, { day }: Page): string {
+  const when = dayOf(createdAt) === day ? "" : `, ${dayOf(createdAt)}`;
+  return `[${type}] by ${agent}${when}:\n`;
 }
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
@@ -79,10 +87,7 @@ export function blockTokens(tokenizer: Tokenizer, shown: Shown, level: Level, pa
   const { memory, freshness, insteadOf, summary } = shown;
   const about = memory.task === undefined || memory.task === page.task ? "" : "elsewhere";
   const said = summary === undefined || level === "full" ? "" : sha256(summary);
-  const isToday = dayOf(memory.createdAt) === page.day ? "today" : "";
-  const head = [memory.digest, page.nameOf(memory.id), freshness, insteadOf, about, isToday].join(
-    " ",
-  );
+  const head = [memory.digest, page.nameOf(memory.id), freshness, insteadOf, about].join(" ");
   const body = [level, memory.digest, said].join(" ");
   return (
     countBlock(tokenizer, head, () => headerOf(shown, page)) +
@@ -109,10 +114,17 @@ export function levelsOf({
   ];
 }
 
+export interface Block {
+  readonly section: Section;
+  /** The line that is before all blocks of its group. */
+  readonly group?: string | undefined;
+  readonly text: string;
+}
+
 export interface Rendering {
   readonly head: string;
-  /** In the order they are shown. */
-  readonly blocks: readonly { readonly section: Section; readonly text: string }[];
+  /** In the order they are shown; a group is where its first block is. */
+  readonly blocks: readonly Block[];
   readonly omitted: number;
 }
 
@@ -120,7 +132,13 @@ export function render({ head, blocks, omitted }: Rendering): string {
   const bySection = Map.groupBy(blocks, ({ section }) => section);
   const sections = SECTIONS.flatMap((section) => {
     const own = bySection.get(section);
-    return own === undefined ? [] : [headingOf(section), ...own.map(({ text }) => text)];
+    return own === undefined ? [] : [headingOf(section), ...grouped(own)];
   });
   return [head, ...sections, footerOf(omitted)].join("");
 }
+
+const grouped = (blocks: readonly Block[]): string[] =>
+  [...Map.groupBy(blocks, ({ group }) => group ?? "")].flatMap(([group, own]) => [
+    group,
+    ...own.map(({ text }) => text),
+  ]);

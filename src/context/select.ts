@@ -21,6 +21,7 @@ export interface Form {
 export interface Item {
   readonly id: string;
   readonly section: Section;
+  readonly group?: Group | undefined;
   /** 0: kept out. */
   readonly value: number;
   readonly must: boolean;
@@ -30,6 +31,14 @@ export interface Item {
   readonly atLeast?: Level | undefined;
   /** Its gist is enough, unless the sender wants more. */
   readonly log?: boolean | undefined;
+}
+
+/** Items of a section whose first line says what they have in common. */
+export interface Group {
+  /** Of the section and the line. */
+  readonly key: string;
+  readonly text: string;
+  readonly tokens: number;
 }
 
 export interface Room {
@@ -82,7 +91,7 @@ function fill(shelf: Shelf, items: readonly Item[], strategy: Strategy): void {
 /** What is shown so far, and the room that is left. */
 class Shelf {
   readonly shown = new Map<string, Form>();
-  readonly #headed = new Set<Section>();
+  readonly #headed = new Set<string>();
   readonly #headings: Room["headings"];
   #left: number;
 
@@ -98,6 +107,7 @@ class Shelf {
   put(item: Item, form: Form): void {
     this.#left -= this.#costOf(item, form);
     this.#headed.add(item.section);
+    if (item.group !== undefined) this.#headed.add(item.group.key);
     this.shown.set(item.id, form);
   }
 
@@ -109,7 +119,9 @@ class Shelf {
 
   #costOf(item: Item, { tokens }: Form): number {
     const heading = this.#headed.has(item.section) ? 0 : this.#headings[item.section];
-    return tokens - (this.shownOf(item)?.tokens ?? 0) + heading;
+    const { group } = item;
+    const line = group === undefined || this.#headed.has(group.key) ? 0 : group.tokens;
+    return tokens - (this.shownOf(item)?.tokens ?? 0) + heading + line;
   }
 }
 

@@ -260,7 +260,7 @@ describe.each(STORES)("a view composed on %s", { timeout: 60_000 }, (store) => {
     );
     const chosen: Record<string, string[]> = {};
     for (const role of ["tester", "reviewer", "coder"]) {
-      const view = await viewed(planner, {}, { role, tokens: 393, strategy: "full" });
+      const view = await viewed(planner, {}, { role, tokens: 375, strategy: "full" });
       const read = await Promise.all(view.shown.map(({ id }) => planner.read(id)));
       chosen[role] = [...new Set(read.map(({ type }) => type))].sort();
     }
@@ -299,7 +299,7 @@ describe.each(STORES)("a view composed on %s", { timeout: 60_000 }, (store) => {
       })),
     );
     const shown = async (role: string) =>
-      ids((await viewed(planner, {}, { role, tokens: 300, strategy: "full" })).shown);
+      ids((await viewed(planner, {}, { role, tokens: 375, strategy: "full" })).shown);
     const tester = await shown("tester");
     expect(await shown("qa")).toEqual(tester);
     expect(await shown("QA")).toEqual(tester);

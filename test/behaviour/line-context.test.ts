@@ -177,7 +177,9 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const { text } = await third.view({ tokens: 4_000 });
     expect(text).toContain(` by planner, ${day}: «Wrote the plan»`);
     expect(text).toContain(" by coder: «Wrote the validator»");
-    expect(text).toContain(` by planner, ${day}: «Tokens expire hourly»`);
+    expect(text).toMatch(
+      new RegExp(`\\[fact\\] by planner, ${day}:\\n- [0-9a-f]{6}: «Tokens expire hourly»`),
+    );
     const [kept] = (await third.views()).slice(-1);
     expect(kept).toMatchObject({ matches: true, text });
   });

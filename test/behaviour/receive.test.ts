@@ -83,7 +83,7 @@ describe.each(STORES)("a view on %s", (store) => {
     const { ada, fact, other: recent, sent, work } = await handed(hub);
     const { text } = await work.view();
     const short = recent.id.slice(-6);
-    expect(text).toContain(`] ${short} by ada, `);
+    expect(text).toMatch(new RegExp(`\\] by ada(?:, [\\d-]{10})?:\\n(?:- .*\\n)*?- ${short}: «`));
     expect(text).not.toContain(recent.id);
     expect((await work.read(short)).id).toBe(recent.id);
     expect((await work.read(fact.id.slice(-6), "summary")).text).toBe("The cookie is not sent.");

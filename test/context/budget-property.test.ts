@@ -120,7 +120,7 @@ function checkManifest(
   const parts = considered.filter((id) => !known.has(id));
   assert.equal(sum(sections.map((use) => use.shown)), parts.length + shown.length + earlier.length);
   for (const id of [...parts.filter((each) => !each.startsWith("env_")), ...shown.map((s) => s.id)])
-    assert.ok(text.includes(id) || text.includes(`] ${id.slice(-6)} by `), `${id} is in the text`);
+    assert.ok(text.includes(id) || text.includes(`- ${id.slice(-6)}`), `${id} is in the text`);
   for (const { id, label } of earlier) assert.ok(text.includes(`- ${label} by `), `${id} is in it`);
   for (const { id, shown: level } of omitted) {
     if (level !== undefined) assert.ok(text.includes(`read ${id}`), `${id} is in it in part`);
