@@ -172,9 +172,7 @@ class BatonLine implements Line {
       type: "brief",
       limit: 60,
     });
-    const unseen = (await this.#firstNotes()).filter(
-      ({ content }) => !this.#front.includes(content),
-    );
+    const unseen = (await this.#firstNotes()).filter(this.#isNew);
     const noted = page(unseen, NOTE_TOKENS);
     const said = page(
       hits.map(({ memory }) => memory),
@@ -183,12 +181,15 @@ class BatonLine implements Line {
     return noted === "" ? [said] : [noted, said];
   }
 
-  /** One read: all that the team knows of the task, by the question. */
+  /** One read: all that the team knows of the task, by the question; what is in front is not read again. */
   async search(question: string): Promise<readonly string[]> {
     const query = { task: this.#task.name, limit: 60 };
     const { hits } = await (this.#reader as Agent).recall(question, query);
-    return [page(hits.map(shownOf), READ_TOKENS)];
+    return [page(hits.map(shownOf).filter(this.#isNew), READ_TOKENS)];
   }
+
+  readonly #isNew = ({ content }: Pick<Memory, "content">): boolean =>
+    !this.#front.includes(content);
 
   /** The ten hits of one question. */
   async recall(question: string): Promise<readonly string[]> {
