@@ -24,7 +24,7 @@ const draft = {
   next: ["Extract validateToken()"],
   constraints: [{ id: "no-fixtures", rule: "Do not touch the test fixtures" }],
   refs: [{ id: audit.id, summary: "Thirty handlers read the token twice." }],
-  budget: { tokens: 240 },
+  budget: { tokens: 210 },
 };
 const { view: seen } = await planner.preview(draft); // sends nothing
 console.log(`${seen.tokens} of ${seen.budget.tokens} tokens, left out: ${seen.omitted.length}`);

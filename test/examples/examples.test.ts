@@ -227,7 +227,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
   it("context: the coder was shown what was previewed, and the rule travelled until it was released", async () => {
     await afterRunning("context", async (hub, { stdout }) => {
       expect(stdout).toMatch(
-        /^\d+ of 240 tokens, left out: 1\n pins as full\n references as summary/,
+        /^\d+ of 210 tokens, left out: 1\n pins as full\n references as summary/,
       );
       expect(stdout).toMatch(
         /You are coder[\s\S]*# «auth»: handed to coder[\s\S]*still: Do not touch/,
@@ -237,7 +237,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
       const [shown] = await hub.view(toCoder?.deliveries[0]?.id ?? "");
       expect(shown?.matches).toBe(true);
       expect(stdout).toContain(shown?.text);
-      expect(shown?.tokens).toBeLessThanOrEqual(240);
+      expect(shown?.tokens).toBeLessThanOrEqual(210);
       expect(toPlanner?.envelope.constraints).toEqual(toCoder?.envelope.constraints);
       expect(await hub.ledger("auth")).toMatchObject({
         constraints: [],
