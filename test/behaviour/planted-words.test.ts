@@ -34,7 +34,9 @@ interface Team {
 }
 
 async function teamOn(store: StoreName, random: Random): Promise<Team> {
-  const hub = await openFresh(store, { limits: { hops: 2 * MOST_HOPS } });
+  // Fallbacks give up one handoff after the other: that is not to stop the line.
+  const limits = { hops: 2 * MOST_HOPS, breakerStrikes: 10 * MOST_HOPS };
+  const hub = await openFresh(store, { limits });
   const agents = new Map<string, Agent>();
   for (const name of AGENTS) {
     agents.set(name, await hub.agent(name, { role: name, model: "gpt-4o" }));

@@ -47,6 +47,13 @@ describe("words", () => {
     }
   });
 
+  it("of an ASCII text are the same with other letters beside it", () => {
+    const property = fc.property(fc.string({ unit: "binary-ascii" }), (text) => {
+      expect(wordsOf(`${text} é`)).toEqual([...wordsOf(text), "e"]);
+    });
+    fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
+  });
+
   it("of any text can be split again and stay the same", () => {
     const property = fc.property(fc.string({ unit: "binary" }), (text) => {
       const words = wordsOf(text);

@@ -3,7 +3,7 @@
  * where there are many dimensions, and signatures where there are too many. On a real PostgreSQL with
  * the real extension, in this process (support/postgres/pglite.ts).
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { toUnit } from "../../src/meaning/embedder.ts";
 import { signerFor } from "../../src/meaning/signature.ts";
 import { queryOf } from "../../src/recall/query.ts";
@@ -31,7 +31,7 @@ const NOW = 1_770_000_000_000;
 describe("vectors with pgvector", () => {
   let server: InProcess;
   let searcher = new Searcher();
-  const random = randomFrom(20);
+  let random = randomFrom(20);
   const vectors = Array.from({ length: RECORDS }, () => someVector(DIMENSIONS));
 
   function someVector(dimensions: number): Float32Array {
@@ -43,7 +43,18 @@ describe("vectors with pgvector", () => {
     await remember(server);
   }, 120_000);
 
+  beforeEach(() => {
+    random = randomFrom(21);
+  });
+
   afterAll(() => server?.[Symbol.asyncDispose]());
+
+  const withExtension = (): Promise<void> => tryExtension(server.reader.read);
+
+  async function withoutExtension(): Promise<void> {
+    await server.ask("drop extension if exists vector cascade", []);
+    searcher = new Searcher();
+  }
 
   async function put(model: string, given: readonly Float32Array[], from = 1): Promise<void> {
     const dimensions = given[0]?.length ?? DIMENSIONS;
@@ -93,25 +104,29 @@ describe("vectors with pgvector", () => {
   };
 
   it("without the extension, signatures are compared, and that is said [MEM-8]", async () => {
+    await withoutExtension();
+    const before = await tables();
     await put("plain", vectors);
     const { compared, found } = await nearestTo("plain", vectors[6] as Float32Array);
     expect(compared).toBe("exact");
     expect(found[0]).toBe(7);
     expect(await comparedBy("plain")).toMatch(/signatures.*no pgvector/);
-    expect(await tables()).toEqual([]);
+    expect(await tables()).toEqual(before);
   });
 
   it("with it, the nearest are found by an HNSW index, and that is said [MEM-8]", async () => {
-    await tryExtension(server.reader.read);
+    await withExtension();
+    const before = await tables();
     await put("indexed", vectors.slice(0, 200));
     await put("indexed", vectors.slice(200), 201);
     expect(await comparedBy("indexed")).toBe("by an HNSW index of pgvector");
-    const [table] = await tables();
+    const [table] = (await tables()).filter((name) => !before.includes(name));
     await server.ask("set enable_seqscan = off", []);
     const plan = await server.ask(
       `explain select pos from $schema.${table} order by vector <=> $1::text::vector limit 10`,
       [`[${someVector(DIMENSIONS)}]`],
     );
+    await server.ask("reset enable_seqscan", []);
     expect(plan.join("\n")).toContain("Index Scan using");
     for (let n = 0; n < 20; n++) {
       const asked = someVector(DIMENSIONS);
@@ -121,30 +136,49 @@ describe("vectors with pgvector", () => {
       // A byte for each number may turn the order of the last ones round.
       expect(missed.length).toBeLessThanOrEqual(1);
     }
-    expect(await comparedBy("plain")).toMatch(/pgvector was not there when the model was begun/);
+  });
+
+  it("a model that was begun without it stays as it is, and that is said [MEM-8]", async () => {
+    await withoutExtension();
+    await put("begun before", vectors);
+    await withExtension();
+    expect(await comparedBy("begun before")).toMatch(
+      /pgvector was not there when the model was begun/,
+    );
   });
 
   it("what a model says again of a record replaces what it said before [MEM-8]", async () => {
+    await withExtension();
+    await put("said again", vectors);
     const turned = (vectors[6] as Float32Array).map((value) => -value);
-    await put("indexed", [turned], 7);
-    expect((await nearestTo("indexed", turned)).found[0]).toBe(7);
-    expect((await nearestTo("indexed", vectors[6] as Float32Array)).found).not.toContain(7);
-    await put("indexed", [vectors[6] as Float32Array], 7);
-    expect((await nearestTo("indexed", vectors[6] as Float32Array)).found[0]).toBe(7);
+    await put("said again", [turned], 7);
+    expect((await nearestTo("said again", turned)).found[0]).toBe(7);
+    expect((await nearestTo("said again", vectors[6] as Float32Array)).found).not.toContain(7);
+    await put("said again", [vectors[6] as Float32Array], 7);
+    expect((await nearestTo("said again", vectors[6] as Float32Array)).found[0]).toBe(7);
   });
 
   it("the vector of a redacted record is gone from every table [MEM-18]", async () => {
+    await withoutExtension();
+    await put("redacted plain", vectors);
+    await withExtension();
+    const before = await tables();
+    await put("redacted indexed", vectors);
+    const added = (await tables()).filter((name) => !before.includes(name));
+    expect(added).toHaveLength(1);
+    const count = async (where: string): Promise<unknown> =>
+      (await server.ask(`select count(*) from $schema.${where} pos = 9`, []))[0]?.[0];
+    const places = [
+      "vectors where workspace > 0 and",
+      ...(await tables()).map((table) => `${table} where`),
+    ];
+    expect(await count(`${added[0]} where`)).toBe(1);
     const [key] = (await server.ask("select key from $schema.workspaces", []))[0] as [number];
     await server.inOneGo(() => dropMeaning(server.ask, key, { kind: "memory", id: "mem-9" }));
-    for (const model of ["plain", "indexed"]) {
+    for (const model of ["redacted plain", "redacted indexed"]) {
       expect((await nearestTo(model, vectors[8] as Float32Array)).found).not.toContain(9);
     }
-    const left = await Promise.all(
-      ["vectors where workspace > 0 and", ...(await tables()).map((table) => `${table} where`)].map(
-        async (where) => (await server.ask(`select count(*) from $schema.${where} pos = 9`, []))[0],
-      ),
-    );
-    expect(left).toEqual([[0], [0]]);
+    for (const place of places) expect(await count(place), place).toBe(0);
   });
 
   it.each([
@@ -155,6 +189,7 @@ describe("vectors with pgvector", () => {
     },
     { dimensions: 4_001, says: /takes 4000 dimensions at most, and these are 4001/, how: "exact" },
   ])("$dimensions dimensions go another way, and that is said [MEM-8]", async (of) => {
+    await withExtension();
     const { dimensions, says, how } = of;
     const model = `of ${dimensions}`;
     const given = Array.from({ length: 20 }, () => someVector(dimensions));
@@ -166,28 +201,34 @@ describe("vectors with pgvector", () => {
   });
 
   it("a vector of nothing is near to nothing, and does no harm [MEM-8]", async () => {
+    await withExtension();
     await put("empty", [new Float32Array(DIMENSIONS), vectors[1] as Float32Array]);
     expect((await nearestTo("empty", vectors[1] as Float32Array)).found).toEqual([2]);
   });
 
   it("a model that is dropped takes its table with it [MEM-8]", async () => {
+    await withExtension();
     const before = await tables();
-    await server.inOneGo((reader) => dropModel(reader, WORKSPACE, "empty"));
-    expect(before.length - (await tables()).length).toBe(1);
+    await put("dropped", vectors);
+    expect((await tables()).length - before.length).toBe(1);
+    await server.inOneGo((reader) => dropModel(reader, WORKSPACE, "dropped"));
+    expect(await tables()).toEqual(before);
     const slice = await findUnembedded(server.reader, {
-      ...{ workspace: WORKSPACE, model: "empty", limit: 5 },
+      ...{ workspace: WORKSPACE, model: "dropped", limit: 5 },
     });
     expect(slice).toMatchObject({ done: 0, total: RECORDS });
     expect(slice.records).toHaveLength(5);
   });
 
   it("when the extension is taken away, signatures take over [MEM-8]", async () => {
-    await server.ask("drop extension vector cascade", []);
-    searcher = new Searcher();
-    const { compared, found } = await nearestTo("indexed", vectors[6] as Float32Array);
+    await withExtension();
+    await put("taken away", vectors);
+    expect((await nearestTo("taken away", vectors[6] as Float32Array)).compared).toBe("hnsw");
+    await withoutExtension();
+    const { compared, found } = await nearestTo("taken away", vectors[6] as Float32Array);
     expect(compared).toBe("exact");
     expect(found[0]).toBe(7);
-    await put("indexed", [vectors[6] as Float32Array], 7);
+    await put("taken away", [vectors[6] as Float32Array], 7);
   });
 });
 

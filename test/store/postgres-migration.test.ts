@@ -13,7 +13,7 @@ import type { DeliveryRow } from "../../src/store/rows.ts";
 import { isHeld } from "../../src/store/rows.ts";
 import { LEASE_MS, Scene } from "../../src/testing/contract/scene.ts";
 import { workspaceRows } from "../support/postgres/rows.ts";
-import { testSchema } from "../support/postgres/schema.ts";
+import { type TestSchema, testSchema } from "../support/postgres/schema.ts";
 
 const FAR = 2 ** 53 - 1;
 /** Tables of version 1 that hold what was written. */
@@ -24,7 +24,7 @@ const TABLES = [
 
 describe("a PostgreSQL store of version 1", () => {
   const newest = testSchema();
-  const old = testSchema();
+  const made: TestSchema[] = [];
   let scene: Scene;
   const deliveries: DeliveryRow[] = [];
 
@@ -36,16 +36,22 @@ describe("a PostgreSQL store of version 1", () => {
       store: await openPostgresStore({ address: newest.address, clock, limits: DEFAULT_LIMITS }),
     }));
     deliveries.push(...(await workOfAllKinds(scene)));
-    await makeVersionOne(old, newest.schema);
   });
 
   afterAll(async () => {
     await scene.end();
-    await newest[Symbol.asyncDispose]();
-    await old[Symbol.asyncDispose]();
+    for (const schema of [newest, ...made]) await schema[Symbol.asyncDispose]();
   });
 
+  async function storeOfVersionOne(): Promise<TestSchema> {
+    const old = testSchema();
+    made.push(old);
+    await makeVersionOne(old, newest.schema);
+    return old;
+  }
+
   it("is what version 1 made: no deadlines, no entries", async () => {
+    const old = await storeOfVersionOne();
     const versions = await old.query(`select version from ${old.schema}.baton_migrations`);
     expect(versions).toEqual([{ version: 1 }]);
     const { deliveries: rows = [] } = await workspaceRows(old, scene.workspace);
@@ -56,6 +62,7 @@ describe("a PostgreSQL store of version 1", () => {
   });
 
   it("may be opened by several at once, holds the same afterwards, and verifies", async () => {
+    const old = await storeOfVersionOne();
     const stores = await Promise.all([1, 2, 3].map(() => open(old.address)));
     for (const store of stores) {
       expect((await store.verify(scene.workspace)).problems).toEqual([]);
@@ -85,6 +92,7 @@ describe("a PostgreSQL store of version 1", () => {
   });
 
   it("goes on where it was: what is held is renewed for its full time, and ends well", async () => {
+    const old = await storeOfVersionOne();
     const store = await open(old.address);
     const held = deliveries.find((row) => row.state === "accepted") as DeliveryRow;
     const { id: delivery, fence, envelope } = held;
@@ -132,7 +140,7 @@ async function workOfAllKinds(scene: Scene): Promise<DeliveryRow[]> {
 }
 
 /** The tables as they were then, with the columns they had, filled from a newer store. */
-async function makeVersionOne(old: ReturnType<typeof testSchema>, newer: string): Promise<void> {
+async function makeVersionOne(old: TestSchema, newer: string): Promise<void> {
   const address = parsePostgresAddress(old.address);
   const client = new pg.Client(address.url);
   await client.connect();
