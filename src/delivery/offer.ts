@@ -7,7 +7,7 @@ import { conflictsAhead } from "../coordination/reservations/reserve.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Public } from "../public.ts";
-import { parseEnvelope } from "../store/parse-envelope.ts";
+import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -119,7 +119,8 @@ export class LocalOffer<T = unknown> {
   /** Takes it. Where the handoff requires a receipt, only with one that fits. */
   async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
     const { receipt } = parseOr(TakingSchema, options, TAKING);
-    if (receipt !== undefined || this.envelope.receipt) await this.#refresh();
+    const { envelope } = this.#claimed;
+    if (receipt !== undefined || needsReceipt(this.#workspace, envelope)) await this.#refresh();
     const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
     return LocalWork.begin<T>(this.#workspace, this.#receiver, accepted, this.#background);
   }

@@ -5,6 +5,7 @@
  * A new intent costs no read: the entry is written as one that should not exist yet, and the store
  * answers with the one there is. An intent this process has met before is looked up first.
  */
+import { Generations } from "../generations.ts";
 import { type FirstHandoff, WORK } from "../memory/work.ts";
 import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -22,23 +23,24 @@ export function workEntry({ name, basedOn }: WorkSlot, first: FirstHandoff): Put
   return { kind: WORK, name, value, basedOn };
 }
 
-/** Pieces of work that a process remembers it has met, the oldest forgotten first. */
-const MOST_KNOWN = 1_000;
-const known = new WeakMap<object, Map<string, unknown>>();
+/** Pieces of work that a process remembers it has met, in each of two generations. */
+const KNOWN = 1_000;
 
-/** `completed`: the handoff that stands for it, once nothing about that changes any more. */
+interface KnownWork {
+  /** The handoff that stands for it, once nothing about that changes any more. */
+  readonly completed: unknown;
+}
+
+const known = new WeakMap<object, Generations<string, KnownWork>>();
+
 export function noteWork<T>({ root }: Workspace, name: string, completed?: T): void {
-  const names = known.get(root) ?? new Map<string, unknown>();
+  const names = known.get(root) ?? new Generations<string, KnownWork>(KNOWN);
   known.set(root, names);
-  names.delete(name);
-  names.set(name, completed);
-  if (names.size <= MOST_KNOWN) return;
-  const [oldest] = names.keys();
-  if (oldest !== undefined) names.delete(oldest);
+  names.set(name, { completed });
 }
 
 export const isKnownWork = ({ root }: Workspace, name: string): boolean =>
-  known.get(root)?.has(name) === true;
+  known.get(root)?.get(name) !== undefined;
 
 export const completedWork = <T>({ root }: Workspace, name: string): T | undefined =>
-  known.get(root)?.get(name) as T | undefined;
+  known.get(root)?.get(name)?.completed as T | undefined;

@@ -77,9 +77,21 @@ const PROVIDERS: readonly Form[] = [
   },
 ];
 
-/** How one of them begins: tried on unbroken runs of letters, digits, `_` and `-` alone. */
+/** How one of them begins: at the beginning of an unbroken run of letters, digits, `_` and `-`, or after a `-` in it. */
 const BEGINNING =
-  /baton_|A[KS]IA|gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat|ft)-|xox[abeoprs]-|xapp-|sk-|gsk_|xai-|pplx-|r8_|[rs]k_(?:live|test)_|whsec_|AIza|GOCSPX-|npm_|pypi-A|dckr_|hf_|do[opr]_v1_|SK[a-f0-9]{32}|shp(?:at|ca|pa|ss)_|lin_|ntn_|dapi|sntry|gl(?:sa|c)_|sbp?_|PMAK-|ATATT3|AGE-SECRET|eyJ/;
+  /baton_|A[KS]IA|gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat|ft)-|xox[abeoprs]-|xapp-|sk-|gsk_|xai-|pplx-|r8_|[rs]k_(?:live|test)_|whsec_|AIza|GOCSPX-|npm_|pypi-A|dckr_|hf_|do[opr]_v1_|SK[a-f0-9]{32}|shp(?:at|ca|pa|ss)_|lin_|ntn_|dapi|sntry|gl(?:sa|c)_|sbp?_|PMAK-|ATATT3|AGE-SECRET|eyJ/y;
+
+/** Whether a key begins in a run. Keys begin where a word does: inside 4 KB of base64 there is nothing to try. */
+function beginsKey(run: string): boolean {
+  for (let at = 0; ; ) {
+    BEGINNING.lastIndex = at;
+    if (BEGINNING.test(run)) return true;
+    const dash = run.indexOf("-", at);
+    if (dash < 0) return false;
+    at = dash + 1;
+  }
+}
+
 /** Those whose beginning ends in a mark that no run has. */
 const BROKEN = ["ya29.", "SG.", "hvs.", "hvb.", "hooks.slack.com/", "AccountKey="] as const;
 
@@ -107,7 +119,7 @@ function mayHoldKey(text: string): boolean {
     }
     let end = last + 1;
     while (end < text.length && OF_RUN[text.charCodeAt(end)] === 1) end++;
-    if (BEGINNING.test(text.slice(from, end))) return true;
+    if (beginsKey(text.slice(from, end))) return true;
     isLong = true;
     from = end + 1;
   }

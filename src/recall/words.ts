@@ -4,7 +4,9 @@
  * indexed and lost afterwards.
  */
 const WORD = /[\p{L}\p{N}]+/gu;
-const ASCII = /^[\x20-\x7e\s]*$/;
+/** Most texts are ASCII, and take a third of the time as such. */
+const ASCII = /^[\0-\x7f]*$/;
+const ASCII_WORD = /[A-Za-z0-9]+/g;
 /** Where a name is put together: validateToken, HTTPServer. */
 const SEAM = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const MIXED = /[a-z0-9][A-Z]|[A-Z][A-Z][a-z]/;
@@ -18,8 +20,12 @@ const LONGEST = 64;
 
 /** Lower-case, without accents, in order of appearance; a put-together name after its parts. */
 export function wordsOf(text: string): string[] {
-  const plain = ASCII.test(text) ? text : text.normalize("NFKD").replace(/\p{M}+/gu, "");
   const found: string[] = [];
+  if (ASCII.test(text)) {
+    for (const word of text.match(ASCII_WORD) ?? []) addWord(found, word);
+    return found;
+  }
+  const plain = text.normalize("NFKD").replace(/\p{M}+/gu, "");
   for (const word of plain.match(WORD) ?? []) {
     if (!UNSPACED.test(word)) addWord(found, word);
     else for (const run of word.match(RUNS) ?? []) addRun(found, run);

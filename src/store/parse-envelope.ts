@@ -44,47 +44,80 @@ export const frameOf = (row: EnvelopeRow): Frame => parseText<Frame>(row);
 /** How a text ends that has the shape hubs work with: nothing in it but the envelope ends so. */
 const OWN_END = new RegExp(`^"version":"${ENVELOPE_MAJOR}\\.\\d+","workspace":"[^"\\\\]*"}$`);
 
+/** Fields that most envelopes leave out, or leave empty. */
+const RARE_FIELDS = [
+  "branch",
+  "expects",
+  "failure",
+  "gaps",
+  "origin",
+  "parents",
+  "queued",
+  "receipt",
+  "touches",
+] as const;
+type RareField = (typeof RARE_FIELDS)[number];
+
+const RARE = new RegExp(`"(${RARE_FIELDS.join("|")})":(?!\\[\\]|false)`, "g");
+const rareFields = new WeakMap<EnvelopeRow, readonly string[]>();
+
 /**
- * False: it says no such thing, and need not be parsed to know that. Only of a text in the shape hubs
- * work with; any other may say the same in other words.
+ * False: the text does not have the field, and need not be parsed to know that. A payload that names it
+ * counts too. All fields are looked for at once, since completing work asks for most of them: 2 µs for
+ * 4 KB, and 14 one by one.
  */
-function mayHave({ text }: EnvelopeRow, piece: string): boolean {
-  return text.includes(piece) || !OWN_END.test(text.slice(text.lastIndexOf('"version":"')));
+function mentions(row: EnvelopeRow, field: RareField): boolean {
+  const known = rareFields.get(row);
+  if (known !== undefined) return known.includes(field);
+  const found: string[] = [];
+  RARE.lastIndex = 0;
+  for (let match = RARE.exec(row.text); match !== null; match = RARE.exec(row.text)) {
+    const [, named = ""] = match;
+    if (!found.includes(named)) found.push(named);
+  }
+  rareFields.set(row, found);
+  return found.includes(field);
+}
+
+/** The same of what hubs of other versions may say in other words: only their own shape rules it out. */
+function mayHave(row: EnvelopeRow, field: RareField): boolean {
+  if (mentions(row, field)) return true;
+  return !OWN_END.test(row.text.slice(row.text.lastIndexOf('"version":"')));
 }
 
 /** What it expects, without parsing it when that is nothing. */
 export function expectedOf(reading: Reading, row: EnvelopeRow): Envelope["expects"] {
-  return mayHave(row, '"expects":[{') ? parseEnvelope(reading, row).expects : [];
+  return mayHave(row, "expects") ? parseEnvelope(reading, row).expects : [];
 }
 
-/** The branch the work is done on. Most handoffs name none: no need to parse. */
+/** The branch the work is done on. */
 export function branchOf(row: EnvelopeRow): string | undefined {
-  return row.text.includes('"branch":') ? frameOf(row).branch : undefined;
+  return mentions(row, "branch") ? frameOf(row).branch : undefined;
 }
 
-/** What its work will touch. Most handoffs do not say: no need to parse. */
+/** What its work will touch. */
 export function touchesOf(row: EnvelopeRow): readonly string[] {
-  return row.text.includes('"touches":') ? (frameOf(row).touches ?? []) : [];
+  return mentions(row, "touches") ? (frameOf(row).touches ?? []) : [];
 }
 
 /** Whether accepting it takes a receipt. */
 export function needsReceipt(reading: Reading, row: EnvelopeRow): boolean {
-  return mayHave(row, '"receipt":true') && parseEnvelope(reading, row).receipt === true;
+  return mayHave(row, "receipt") && parseEnvelope(reading, row).receipt === true;
 }
 
-/** Whether its task is in the queue. Most are not: no need to parse. */
+/** Whether its task is in the queue. */
 export function isQueued(row: EnvelopeRow): boolean {
-  return row.text.includes('"queued":true') && frameOf(row).queued === true;
+  return mentions(row, "queued") && frameOf(row).queued === true;
 }
 
-/** The failure it reports. Most handoffs report none: no need to parse. */
+/** The failure it reports. */
 export function reportedIn(row: EnvelopeRow): Envelope["failure"] {
-  return row.text.includes('"failure":{') ? frameOf(row).failure : undefined;
+  return mentions(row, "failure") ? frameOf(row).failure : undefined;
 }
 
-/** What it refers to and nobody could find. Most handoffs have no gaps: no need to parse. */
+/** What it refers to and nobody could find. */
 export function gapsOf(reading: Reading, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
-  return mayHave(row, '"gaps":[{') ? (parseEnvelope(reading, row).gaps ?? []) : [];
+  return mayHave(row, "gaps") ? (parseEnvelope(reading, row).gaps ?? []) : [];
 }
 
 /** Handoffs before it on its line. Without parsing: the canonical text has no key of that name before it. */
@@ -95,4 +128,4 @@ export function hopOf({ text }: EnvelopeRow): number {
 
 /** Whether earlier handoffs may have reported something: it is a later hop, or has parents or an origin. */
 export const continuesLine = (row: EnvelopeRow): boolean =>
-  hopOf(row) > 0 || row.text.includes('"parents":["') || row.text.includes('"origin":"');
+  hopOf(row) > 0 || mentions(row, "parents") || mentions(row, "origin");

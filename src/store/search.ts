@@ -3,6 +3,7 @@
  * be found, who sees them, what a filter means. The ranking itself is recall/rank.ts.
  */
 import { sha256 } from "../canonical.ts";
+import { Generations } from "../generations.ts";
 import { type Indexable, type Indexed, indexedOf } from "../recall/memory-sources.ts";
 import { passageOf } from "../recall/passage.ts";
 import type { Query } from "../recall/query.ts";
@@ -249,8 +250,15 @@ export function indexedRecord(row: Homed): IndexedRecord | undefined {
  */
 function sessionKey({ workspace, branch }: Homed, record: Searchable): string {
   const name = JSON.stringify([workspace, spaceOf(branch), sessionOf(record)]);
-  return String(Number.parseInt(sha256(name).slice(0, 12), 16));
+  const known = sessionKeys.get(name);
+  if (known !== undefined) return known;
+  const key = String(Number.parseInt(sha256(name).slice(0, 12), 16));
+  sessionKeys.set(name, key);
+  return key;
 }
+
+/** A session writes many records in a row. */
+const sessionKeys = new Generations<string, string>(1_000);
 
 /** Who may see a record, as one word that can be compared: empty for everybody. */
 export function reachOf(record: Scoped): string {

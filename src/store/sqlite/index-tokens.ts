@@ -3,6 +3,7 @@
  * counted in; a facet is a hash that no term can be mistaken for, and is checked on the row again.
  */
 import { sha256 } from "../../canonical.ts";
+import { Generations } from "../../generations.ts";
 import { type Facets, facetsOf, sessionOf } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
 import { facetsIn, type IndexedRecord, type SearchFilter, spaceKey, spaceOf } from "../search.ts";
@@ -19,15 +20,14 @@ export function tokensOf(
   row: MemoryRow & { readonly workspace: number },
   indexed: IndexedRecord | undefined,
 ): string {
-  const facets = facetTokens(row);
+  const facets = facetTokens(row, indexed?.record ?? readable(row));
   if (indexed === undefined) return facets.join(" ");
   const space = spaceKey(row.workspace, spaceOf(row.branch));
   return [...indexed.tokens.map((token) => termToken(space, token)), ...facets].join(" ");
 }
 
 /** Of a record that cannot be read nothing but its branch: the ones after it must still be found. */
-function facetTokens(row: MemoryRow & { readonly workspace: number }): string[] {
-  const facets = readable(row);
+function facetTokens(row: Place, facets: RecordFacets | undefined): string[] {
   if (facets === undefined) return [facet(row, "branch", "")];
   const { type, agent, task, run, tags = [], concepts = [] } = facets;
   return [
@@ -42,7 +42,11 @@ function facetTokens(row: MemoryRow & { readonly workspace: number }): string[] 
   ];
 }
 
-function readable(row: MemoryRow): (Facets & { readonly run?: string }) | undefined {
+interface RecordFacets extends Facets {
+  readonly run?: string;
+}
+
+function readable(row: MemoryRow): RecordFacets | undefined {
   try {
     return facetsOf(row);
   } catch {
@@ -50,8 +54,16 @@ function readable(row: MemoryRow): (Facets & { readonly run?: string }) | undefi
   }
 }
 
+/** Of ten facets that are written, nine were written a moment ago: same branch, type, author, task. */
+const facets = new Generations<string, string>(10_000);
+
 function facet({ workspace, branch }: Place, kind: string, value: string): string {
-  return `zq${sha256(JSON.stringify([workspace, branch, kind, value])).slice(0, 24)}`;
+  const name = JSON.stringify([workspace, branch, kind, value]);
+  const known = facets.get(name);
+  if (known !== undefined) return known;
+  const token = `zq${sha256(name).slice(0, 24)}`;
+  facets.set(name, token);
+  return token;
 }
 
 /** The FTS5 query for a filter's facets on some branches; empty when it has none. */
