@@ -1,5 +1,6 @@
 /** Earlier attempts as a reader sees them: how each ended, what was tried, what might help, what was decided. */
 import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
+import { UNTYPED } from "../delivery/failure.ts";
 import { quoted } from "./fence.ts";
 import { instantOf } from "./item-text.ts";
 
@@ -31,7 +32,7 @@ function saidIn({
     ...(question === undefined ? [] : [["question", question] as const]),
     ...(answer === undefined ? [] : [[`answer of ${answer.by}`, answer.text] as const]),
     ...(attempted === undefined ? [] : [["tried", attempted] as const]),
-    ...hints.map((hint) => ["hint for the next attempt", hint] as const),
+    ...hints.map((hint) => ["advice", hint] as const),
     ...(decision === undefined ? [] : [[decidedLabel(decision), decision.reason] as const]),
     ...notes.map(({ id, text }) => [`note ${id}`, text] as const),
   ];
@@ -41,7 +42,7 @@ const decidedLabel = ({ by, decision, to }: NonNullable<EarlierAttempt["decision
   `${by} decided to ${decision}${to === undefined ? "" : ` with ${to}`} because`;
 
 function headOf({ attempt, at, by, outcome, type }: EarlierAttempt): string {
-  const kind = type === undefined || type === outcome ? "" : ` (${type})`;
+  const kind = type === undefined || type === outcome || type === UNTYPED ? "" : ` (${type})`;
   const who = by === undefined ? "" : ` by ${by}`;
   return `attempt ${attempt}${who} ${OUTCOMES[outcome]}${kind}, ${instantOf(at)}`;
 }
@@ -52,7 +53,7 @@ export function attemptBlock(attempt: EarlierAttempt): string {
   return `${[`- ${headOf(attempt)}`, ...lines].join("\n")}\n`;
 }
 
-/** On one line, for the primer; notes are left to the view. */
+/** On one line; notes but the last are left to the view. */
 export function attemptLine(attempt: EarlierAttempt): string {
   const said = saidIn({ ...attempt, notes: [] }).map(([label, text]) => `${label}: ${text}`);
   const noted = attempt.notes.at(-1);

@@ -33,6 +33,8 @@ interface Said {
 export const SILENT = "silent";
 /** Whoever has it will not do it. */
 export const DECLINED = "declined";
+/** What a failure is called that its holder gave no type. */
+export const UNTYPED = "error";
 /** A task it waits for will never be done. */
 export const DEPENDENCY = "dependency";
 
@@ -74,7 +76,7 @@ function reported({ attempted, class: kind = "retryable", hints = [], message, t
     class: kind,
     hints: [...hints],
     message: message ?? GONE,
-    type: type ?? "error",
+    type: type ?? UNTYPED,
   };
 }
 

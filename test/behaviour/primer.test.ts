@@ -85,9 +85,7 @@ describe("the primer", () => {
   it("answers all four also where the sender said next to nothing [CTX-7]", () => {
     const primer = primerOf(envelopeWith({}), { agent: "ben", role: "" });
     expect(primer).toContain("You are ben. ada handed you this task");
-    expect(primer).toContain(
-      "## Do now, in this order\nNo step is named: do what the task asks of ben.",
-    );
+    expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
     expect(primer).toContain("## Done already\nNothing is reported as done.");
     expect(primer).not.toContain("Rules you must keep");
   });
@@ -98,18 +96,16 @@ describe("the primer", () => {
     const primer = primerOf(envelopeWith({ intent, next: steps }), BEN);
     const [, told = ""] = /««\n(.*) …\n»»/.exec(primer) ?? [];
     expect(intent.startsWith(`${told} `)).toBe(true);
-    expect(primer).toContain("(clipped: all of it in the view / work.envelope)");
+    expect(primer).toContain("(clipped: whole in the view)");
     const shown = steps.filter((step) => primer.includes(`- ${step}\n`)).length;
-    const [, left] = /\((\d+) more in the view \/ work\.envelope\)/.exec(primer) ?? [];
+    const [, left] = /\((\d+) more in the view\)/.exec(primer) ?? [];
     expect(shown).toBeGreaterThan(5);
     expect(Number(left)).toBe(steps.length - shown);
     const long = primerOf(
       envelopeWith({ next: Array(3).fill("Every word counts. ".repeat(80)) }),
       BEN,
     );
-    expect(long).toMatch(
-      / …\n»»\n\(the last is clipped: it and 2 more in the view \/ work\.envelope\)/,
-    );
+    expect(long).toMatch(/ …\n»»\n\(the last is clipped: it and 2 more in the view\)/);
   });
 
   it("names musts by their ids where their text does not fit, else counts them [CTX-7]", () => {
@@ -120,7 +116,7 @@ describe("the primer", () => {
     expect(long).not.toContain("more in the view");
     const many = primerOf(envelopeWith({ constraints: musts(200, "x") }), BEN);
     const named = new Set(many.match(/rule-\d+/g));
-    const [, left] = /\((\d+) more in the view \/ work\.envelope\)/.exec(many) ?? [];
+    const [, left] = /\((\d+) more in the view\)/.exec(many) ?? [];
     expect(named.size + Number(left)).toBe(200);
   });
 

@@ -81,7 +81,7 @@ describe("baton failure", () => {
     await store.baton("failure", "decide", id, "retry", "--reason", "Again", "--as", "carl");
     const again = await store.baton("accept", "--as", "ben");
     expect(again.stdout).toMatch(/before +attempt 1 by ben failed .*User is not defined/);
-    expect(again.stdout).toContain("hint for the next attempt: Check types.ts");
+    expect(again.stdout).toContain("advice: Check types.ts");
     const { handle } = JSON.parse((await store.baton("inbox", "ben", "--json")).stdout).map(
       ({ delivery }: { delivery: { id: string; fence: number } }) => ({
         handle: `${delivery.id}#${delivery.fence}`,
