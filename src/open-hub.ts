@@ -18,8 +18,8 @@ import { openSqliteStore } from "./store/sqlite/open.ts";
 import { defaultFile, fileOf, storeMissing } from "./store-file.ts";
 
 /**
- * `sqlite:path`, `postgres://…` (store/postgres/address.ts tells its parameters), `http(s)://…` for a
- * hub that is served elsewhere, or `memory:` for one that is gone with the process. Without an address:
+ * A file's path or `sqlite:path`, `postgres://…` (store/postgres/address.ts lists its parameters),
+ * `http(s)://…` for a hub that is served elsewhere, or `memory:` for one that ends with the process. Default:
  * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
@@ -66,9 +66,10 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
 /** Shows the scheme only: the rest of an address may hold a password. */
 function unsupported(address: unknown): BatonError {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(String(address))?.[0];
+  const shown = scheme === undefined ? String(address) : `${scheme}…`;
   return new BatonError("store_unsupported", {
-    message: scheme === undefined ? "That is no store's address." : `No store serves "${scheme}…".`,
+    message: `Invalid store address "${shown}".`,
     path: "address",
-    hint: "Use sqlite:<path> for a file, postgres://… for a database, http://… for a hub elsewhere, or memory: for a hub that is gone with the process.",
+    hint: "Use a path (./team.db) or sqlite:<path> for a file, postgres://… for a database, http://… for a hub elsewhere, or memory: for a hub that ends with the process.",
   });
 }

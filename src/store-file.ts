@@ -3,9 +3,18 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { BatonError } from "./errors.ts";
 
+const SQLITE = "sqlite:";
+/** One letter is a drive of Windows, not a scheme. */
+const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
+/** A bare word is more likely a mistake than a file's name: `memory`, `postgres`. */
+const PATH = /[/\\]|\.\w+$/;
+
+/** Returns the file that `sqlite:<path>` or a plain path names; undefined for every other address. */
 export function fileOf(address: unknown): string | undefined {
-  if (typeof address !== "string" || !address.startsWith("sqlite:")) return undefined;
-  const file = address.slice("sqlite:".length);
+  if (typeof address !== "string") return undefined;
+  const isNamed = address.startsWith(SQLITE);
+  if (!isNamed && (SCHEME.test(address) || !PATH.test(address))) return undefined;
+  const file = isNamed ? address.slice(SQLITE.length) : address;
   return file === "" || file.includes("\0") ? undefined : file;
 }
 

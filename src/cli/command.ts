@@ -84,7 +84,7 @@ export const STORE_OPTIONS = {
   store: {
     type: "text",
     value: "<address>",
-    help: "sqlite:<path>, postgres://… or a hub's http(s)://…; else BATON_STORE, else .baton/",
+    help: "a file, postgres://… or a hub's http(s)://…; default: BATON_STORE, else .baton/hub.db",
   },
   workspace: { type: "text", value: "<name>", help: 'the workspace; else "default"' },
 } as const satisfies OptionSpecs;

@@ -247,7 +247,7 @@ describe("an address no store serves", () => {
     "mysql://x",
     "sqlite:",
     "sqlite",
-    "hub.db",
+    "hub",
     "",
     "memory",
   ])("is refused, and no password shown: %s", async (address) => {

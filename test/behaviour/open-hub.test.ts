@@ -125,7 +125,15 @@ describe("a hub with an address", () => {
     expect(await refusal(wrong)).toMatchObject({ code: "invalid_input", path: "workspace" });
   });
 
-  it.each(["mysql://me:secret@host/db", "sqlite:", "hub.db", "redis:x"])(
+  it("takes the path of a file as it is", async () => {
+    const file = join(tempFolder(), "team.db");
+    const one = await open(file);
+    await one.agent("planner", {});
+    const two = await open(`sqlite:${file}`);
+    expect((await two.agents()).map(({ id }) => id)).toEqual(["planner"]);
+  });
+
+  it.each(["mysql://me:secret@host/db", "sqlite:", "hub", "redis:x"])(
     "refuses %s without repeating a password",
     async (address) => {
       const error = await refusal(openHub(address));
