@@ -480,7 +480,7 @@ export const families = [
         id: "CRD-2",
         text: "Task queue: pending, in progress, done, failed; dependencies; claiming a task is claiming its delivery (one mechanism); nobody does the same task twice. A task is done when closed with no open delivery.",
         from: "P",
-        status: "planned",
+        status: "proved",
       },
       {
         id: "CRD-3",
