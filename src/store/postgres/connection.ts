@@ -26,6 +26,28 @@ export function clientConfig(address: PostgresAddress): pg.ClientConfig {
   };
 }
 
+/**
+ * Returns a pool for reading, of at most `max` connections; `waitMs` is how long a caller waits for one. The
+ * server may end a connection at any moment, also in the packet that says it is ready, before its caller
+ * can listen: without a listener from the start, the process would die of it. Whoever uses such a
+ * connection gets the error with its next query.
+ */
+export function poolFor(
+  address: PostgresAddress,
+  { max, waitMs }: { readonly max: number; readonly waitMs: number },
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...clientConfig(address),
+    max,
+    connectionTimeoutMillis: waitMs,
+    allowExitOnIdle: true,
+  });
+  const ignore = (): void => {};
+  pool.on("error", ignore);
+  pool.on("connect", (client) => client.on("error", ignore));
+  return pool;
+}
+
 /** Whether a connection keeps the process alive; the driver can, its types do not say so. */
 export function keepProcess(client: pg.ClientBase, alive: boolean): void {
   const connected = client as pg.ClientBase & { ref(): void; unref(): void };

@@ -37,7 +37,7 @@ import type {
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
 import { type PostgresAddress, parsePostgresAddress } from "./address.ts";
-import { clientConfig, persist, type Row, run, type Statement } from "./connection.ts";
+import { clientConfig, persist, poolFor, type Row, run, type Statement } from "./connection.ts";
 import { type Ask, exportWorkspace } from "./export.ts";
 import { isUnknownHost, storeFailure } from "./failures.ts";
 import { type Reader, recentMemories } from "./find.ts";
@@ -124,13 +124,7 @@ class PostgresStore implements Store {
     this.#sql = statementsIn(address.schema);
     this.#forMs = limits.busyMs;
     this.#now = () => clock?.now() ?? null;
-    this.#pool = new pg.Pool({
-      ...clientConfig(address),
-      max: address.pool,
-      connectionTimeoutMillis: limits.busyMs,
-      allowExitOnIdle: true,
-    });
-    this.#pool.on("error", () => {}); // An idle connection was lost: the next query makes another.
+    this.#pool = poolFor(address, { max: address.pool, waitMs: limits.busyMs });
     this.#reader = { sql: this.#sql, read: (statement, values) => this.#read(statement, values) };
     this.#indexer = new Indexer({
       sql: this.#sql,
@@ -401,8 +395,6 @@ class PostgresStore implements Store {
   async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
     this.#refuseClosed();
     const client = await this.#persist(() => this.#pool.connect());
-    const lost = (): void => {}; // Met again by whoever waits for an answer.
-    client.on("error", lost);
     let failed: Error | undefined;
     try {
       await client.query("begin isolation level repeatable read read only");
@@ -415,7 +407,6 @@ class PostgresStore implements Store {
       throw storeFailure(error, this.name);
     } finally {
       if (failed === undefined) await client.query("rollback");
-      client.off("error", lost);
       client.release(failed);
     }
   }
@@ -552,17 +543,12 @@ class PostgresStore implements Store {
   async #withClient<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let failed: Error | undefined;
-    const lost = (error: Error): void => {
-      failed = error; // Met again by whoever waits for an answer; with nobody to hear it, we die of it.
-    };
-    client.on("error", lost);
     try {
       return await use(client);
     } catch (error) {
       failed = error as Error;
       throw error;
     } finally {
-      client.off("error", lost);
       client.release(failed); // One that failed may be in any state: it is thrown away.
     }
   }

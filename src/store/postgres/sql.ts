@@ -3,11 +3,11 @@
  * its time is over, cut off when it answers with more than it may.
  */
 import type { Duplex } from "node:stream";
-import pg from "pg";
+import type pg from "pg";
 import type { QueryOutcome, RunQuery, SqlValue } from "../query.ts";
 import { sizeOf } from "../sql/size.ts";
 import type { PostgresAddress } from "./address.ts";
-import { clientConfig, persist } from "./connection.ts";
+import { persist, poolFor } from "./connection.ts";
 import { isDisconnected, sqlState } from "./failures.ts";
 import { prepare } from "./sql-text.ts";
 
@@ -35,13 +35,7 @@ export class SqlReader {
   constructor(address: PostgresAddress, forMs: number) {
     this.#address = address;
     this.#forMs = forMs;
-    this.#pool = new pg.Pool({
-      ...clientConfig(address),
-      max: MOST,
-      connectionTimeoutMillis: forMs,
-      allowExitOnIdle: true,
-    });
-    this.#pool.on("error", () => {}); // An idle connection was lost: the next query makes another.
+    this.#pool = poolFor(address, { max: MOST, waitMs: forMs });
   }
 
   async query(query: RunQuery): Promise<QueryOutcome> {
@@ -116,9 +110,7 @@ function cutOffAfter(client: pg.PoolClient, most: number): CutOff {
     arrived += chunk.byteLength;
     if (arrived > most) now("bytes");
   };
-  const lost = (): void => {}; // Met again by whoever waits for the answer.
   stream.on("data", count);
-  client.on("error", lost);
   return {
     now,
     reason() {
@@ -127,7 +119,6 @@ function cutOffAfter(client: pg.PoolClient, most: number): CutOff {
     },
     stop() {
       stream.off("data", count);
-      client.off("error", lost);
     },
   };
 }

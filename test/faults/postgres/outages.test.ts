@@ -159,6 +159,18 @@ describe("connections that are ended", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("in the very packet that says they are ready: others take their place [OPS-10]", async () => {
+    await using proxy = await startProxy(postgresUrl());
+    await using hub = await openHub(proxy.through(schema.address), { workspace: "ready" });
+    await hub.agent("ann", { role: "worker" });
+    const before = proxy.made;
+    proxy.endsNew = 3;
+    const checked = await Promise.all(Array.from({ length: 4 }, () => hub.verify()));
+    expect(checked.flatMap(({ problems }) => problems)).toEqual([]);
+    expect(proxy.endsNew).toBe(0);
+    expect(proxy.made - before).toBeGreaterThan(3);
+  });
+
   it("while the hub closes: what was submitted before still gets its answer [DLV-1]", async () => {
     await using proxy = await startProxy(postgresUrl());
     await using scene = await openScene();

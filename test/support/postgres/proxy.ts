@@ -36,6 +36,8 @@ export interface Proxy extends AsyncDisposable {
   breakAt(text: string, kind: FaultKind, nth?: number): Fault;
   /** While closed, nobody gets through: new connections are dropped at once. */
   open: boolean;
+  /** So many new connections are ended by the server in the packet that says they are ready. */
+  endsNew: number;
   /** Drops every connection there is. */
   dropAll(): void;
   /** Connections that were made through it so far. */
@@ -64,6 +66,7 @@ export async function startProxy(
   let made = 0;
   const proxy = {
     open: true,
+    endsNew: 0,
     get made() {
       return made;
     },
@@ -111,6 +114,10 @@ export async function startProxy(
     }
     made++;
     const line = new Line(hub, connect(Number(port), hostname), springs);
+    if (proxy.endsNew > 0) {
+      proxy.endsNew--;
+      line.endWhenReady();
+    }
     lines.add(line);
     void Promise.all([line.hubClosed, line.finished]).then(() => lines.delete(line));
   });
@@ -130,6 +137,7 @@ class Line {
   /** Of those, the ones that were sent before it broke: they are still answered. */
   #owed = 0;
   #broken: FaultKind | undefined;
+  #endsWhenReady = false;
   readonly #held: Buffer[] = [];
 
   constructor(
@@ -163,6 +171,10 @@ class Line {
   close(): void {
     this.#hub.destroy();
     this.#server.destroy();
+  }
+
+  endWhenReady(): void {
+    this.#endsWhenReady = true;
   }
 
   arrive(): void {
@@ -200,6 +212,10 @@ class Line {
   }
 
   #answer(message: Buffer): void {
+    if (this.#endsWhenReady && message[0] === READY) {
+      this.#hub.end(Buffer.concat([message, ENDED]));
+      return;
+    }
     if (this.#broken === undefined || this.#owed > 0) this.#hub.write(message);
     if (message[0] !== READY) return;
     this.#unanswered--;
@@ -210,6 +226,25 @@ class Line {
 }
 
 const READY = "Z".charCodeAt(0);
+/** What a server says to every connection when it is shut down. */
+const ENDED = errorMessage({
+  S: "FATAL",
+  V: "FATAL",
+  C: "57P01",
+  M: "terminating connection due to administrator command",
+});
+
+function errorMessage(fields: Readonly<Record<string, string>>): Buffer {
+  const body = Buffer.from(
+    `${Object.entries(fields)
+      .map(([type, text]) => `${type}${text}\0`)
+      .join("")}\0`,
+  );
+  const head = Buffer.from("E....");
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
 /** Each of these is answered by one "ready". */
 const SYNC = new Set(["S", "Q"].map((type) => type.charCodeAt(0)));
 
