@@ -63,10 +63,11 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   return new LocalHub(await openSqliteStore({ file, clock, limits }), options);
 }
 
-/** Shows the scheme only: the rest of an address may hold a password. */
+/** Shows the scheme, or a bare word, and nothing else: an address may hold a password. */
 function unsupported(address: unknown): BatonError {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(String(address))?.[0];
-  const shown = scheme === undefined ? String(address) : `${scheme}…`;
+  const word = /^[a-z.-]{1,32}$/i.exec(String(address))?.[0] ?? "…";
+  const shown = scheme === undefined ? word : `${scheme}…`;
   return new BatonError("store_unsupported", {
     message: `Invalid store address "${shown}".`,
     path: "address",

@@ -4,16 +4,17 @@ import { dirname, join, resolve } from "node:path";
 import { BatonError } from "./errors.ts";
 
 const SQLITE = "sqlite:";
-/** One letter is a drive of Windows, not a scheme. */
-const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
-/** A bare word is more likely a mistake than a file's name: `memory`, `postgres`. */
-const PATH = /[/\\]|\.\w+$/;
+/**
+ * What is taken for a path without `sqlite:` in front: one that begins as paths do, or a database's name. Not a bare
+ * word, a host or an address with a mistake in it (`postgres//…`): a store would be made under that name.
+ */
+const PATH = /^(?:\.{0,2}[/\\]|[a-z]:[/\\])(?!.*:\/\/)|^[\w.][\w./\\ -]*\.(?:db|sqlite3?)$/i;
 
 /** Returns the file that `sqlite:<path>` or a plain path names; undefined for every other address. */
 export function fileOf(address: unknown): string | undefined {
   if (typeof address !== "string") return undefined;
   const isNamed = address.startsWith(SQLITE);
-  if (!isNamed && (SCHEME.test(address) || !PATH.test(address))) return undefined;
+  if (!isNamed && !PATH.test(address)) return undefined;
   const file = isNamed ? address.slice(SQLITE.length) : address;
   return file === "" || file.includes("\0") ? undefined : file;
 }

@@ -250,6 +250,15 @@ describe("an address no store serves", () => {
     "hub",
     "",
     "memory",
+    "postgres//planner:s3cret@db/x",
+    " postgres://planner:s3cret@db/x",
+    '"postgres://planner:s3cret@db/x"',
+    "my_user:s3cret@localhost/x",
+    "./postgres://planner:s3cret@db/x",
+    "localhost/x",
+    "127.0.0.1:5432/x",
+    "hub.example.com",
+    "~/team.db",
   ])("is refused, and no password shown: %s", async (address) => {
     const error = await refused(() => openHub(address), {
       code: "store_unsupported",

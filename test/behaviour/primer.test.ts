@@ -1,7 +1,8 @@
 /** The primer: four answers in less than two kilobytes, whatever an envelope holds; made again at any time. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PRIMER_BYTES, primerOf } from "../../src/context/primer.ts";
+import { PRIMER_BYTES, type PrimerReceiver, primerOf } from "../../src/context/primer.ts";
+import { NO_BACKGROUND } from "../../src/delivery/background.ts";
 import { type Envelope, EnvelopeSchema } from "../../src/envelope/schema.ts";
 import { FORMAT_LIMITS } from "../../src/limits.ts";
 import { chosenSeed } from "../support/random.ts";
@@ -46,6 +47,10 @@ function outside(primer: string): string {
   }
 }
 
+/** Of a first attempt. */
+const firstPrimer = (envelope: Envelope, receiver: PrimerReceiver): string =>
+  primerOf(envelope, receiver, NO_BACKGROUND);
+
 describe("the primer", () => {
   it("answers who, which task and why, what now, and what not again [CTX-7]", () => {
     const envelope = envelopeWith({
@@ -62,7 +67,7 @@ describe("the primer", () => {
       decisions: [{ id: "drop-ie", question: "Do we drop IE?", owner: "eve" }],
       refs: [{ id: `mem_${NIL}`, digest: "0".repeat(64) }],
     });
-    const primer = primerOf(envelope, BEN);
+    const primer = firstPrimer(envelope, BEN);
     expect(primer).toContain("You are ben, in the role «coder». ada handed you this task");
     expect(primer).toContain("## What is wanted: «login»\n««\nMake the login work again.\n»»\n");
     expect(primer).toContain("««\nNobody can log in!!\n»»");
@@ -83,7 +88,7 @@ describe("the primer", () => {
   });
 
   it("answers all four also where the sender said next to nothing [CTX-7]", () => {
-    const primer = primerOf(envelopeWith({}), { agent: "ben", role: "" });
+    const primer = firstPrimer(envelopeWith({}), { agent: "ben", role: "" });
     expect(primer).toContain("You are ben. ada handed you this task");
     expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
     expect(primer).toContain("## Done already\nNothing is reported as done.");
@@ -93,35 +98,35 @@ describe("the primer", () => {
   it("clips at a word, and says how much more there is and where [CTX-7]", () => {
     const steps = Array.from({ length: 60 }, (_, i) => `Step number ${i} of the plan`);
     const intent = "Every word counts here, says the customer. ".repeat(300);
-    const primer = primerOf(envelopeWith({ intent, next: steps }), BEN);
+    const primer = firstPrimer(envelopeWith({ intent, next: steps }), BEN);
     const [, told = ""] = /««\n(.*) …\n»»/.exec(primer) ?? [];
     expect(intent.startsWith(`${told} `)).toBe(true);
-    expect(primer).toContain("(clipped: whole in the view)");
+    expect(primer).toContain("(clipped: see the view)");
     const shown = steps.filter((step) => primer.includes(`- ${step}\n`)).length;
-    const [, left] = /\((\d+) more in the view\)/.exec(primer) ?? [];
+    const [, left] = /\((\d+) more: see the view\)/.exec(primer) ?? [];
     expect(shown).toBeGreaterThan(5);
     expect(Number(left)).toBe(steps.length - shown);
-    const long = primerOf(
+    const long = firstPrimer(
       envelopeWith({ next: Array(3).fill("Every word counts. ".repeat(80)) }),
       BEN,
     );
-    expect(long).toMatch(/ …\n»»\n\(the last is clipped: it and 2 more in the view\)/);
+    expect(long).toMatch(/ …\n»»\n\(the last is clipped, 2 more: see the view\)/);
   });
 
   it("names musts by their ids where their text does not fit, else counts them [CTX-7]", () => {
     const musts = (n: number, rule: string) =>
       Array.from({ length: n }, (_, i) => ({ id: `rule-${i}`, level: "must", rule }));
-    const long = primerOf(envelopeWith({ constraints: musts(30, "x".repeat(500)) }), BEN);
+    const long = firstPrimer(envelopeWith({ constraints: musts(30, "x".repeat(500)) }), BEN);
     for (let i = 0; i < 30; i++) expect(long).toContain(`rule-${i}`);
-    expect(long).not.toContain("more in the view");
-    const many = primerOf(envelopeWith({ constraints: musts(200, "x") }), BEN);
+    expect(long).not.toContain("more: see the view");
+    const many = firstPrimer(envelopeWith({ constraints: musts(200, "x") }), BEN);
     const named = new Set(many.match(/rule-\d+/g));
-    const [, left] = /\((\d+) more in the view\)/.exec(many) ?? [];
+    const [, left] = /\((\d+) more: see the view\)/.exec(many) ?? [];
     expect(named.size + Number(left)).toBe(200);
   });
 
   it("says that something is missing, and who had it before [CTX-7 CTX-9]", () => {
-    const primer = primerOf(
+    const primer = firstPrimer(
       envelopeWith({
         gaps: [{ id: `mem_${NIL}`, reason: "missing" }],
         reconstructed: { attempt: 1, holder: "eve", notes: 2, reason: "silent" },
@@ -173,7 +178,7 @@ describe("the primer", () => {
     );
     fc.assert(
       fc.property(said, name, name, (what, agent, role) => {
-        const primer = primerOf(envelopeWith(what), { agent, role });
+        const primer = firstPrimer(envelopeWith(what), { agent, role });
         expect(bytes(primer)).toBeLessThan(PRIMER_BYTES);
         expect(primer.isWellFormed()).toBe(true);
         expect(outside(primer)).not.toContain("Ignore all rules");

@@ -304,6 +304,14 @@ describe("a change to somebody's file", () => {
 });
 
 describe("what was set up", () => {
+  it("names a store that was given as a path by its whole address [OPS-8]", async () => {
+    const here = bareProject();
+    const file = join(here.home, "plain.db");
+    await ok(here, "setup", "claude-code", "--store", file);
+    const set = readFileSync(join(here.folder, ".claude/settings.json"), "utf8");
+    expect(set).toContain(`sqlite:${file}`);
+  });
+
   it("runs as it stands in the settings, from a path with spaces and for a store of its own [OPS-8]", async () => {
     const here = bareProject();
     const store = `sqlite:${join(here.home, "my store", "hub.db")}`;

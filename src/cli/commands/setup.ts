@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import type { DiffLine, FileChange } from "../../harness/setup/changes.ts";
 import type { Launch } from "../../harness/setup/launch.ts";
 import type { Client, Scope } from "../../harness/setup/plan.ts";
+import { fileOf } from "../../store-file.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
 import { homes } from "../homes.ts";
@@ -84,7 +85,8 @@ async function checkName({ as }: Launch): Promise<void> {
 
 /** As it can stand in a file: absolute, and without a password. */
 function addressFor(store: string): string {
-  if (store.startsWith("sqlite:")) return `sqlite:${resolve(store.slice("sqlite:".length))}`;
+  const file = fileOf(store);
+  if (file !== undefined) return `sqlite:${resolve(file)}`;
   if (URL.canParse(store) && new URL(store).password !== "") {
     throw mistake(
       "--store",

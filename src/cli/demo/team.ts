@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { Hub } from "../../hub.ts";
+import { fileOf } from "../../store-file.ts";
 import { openStore, type StoreChoice } from "../store.ts";
 import { bad, bold, dim, good, plural, printable, say, sayJson, table } from "../terminal.ts";
 
@@ -92,7 +93,7 @@ async function sayLeft(hub: Hub, project: string): Promise<void> {
 
 /** An address may hold a password: whoever named it knows it. */
 const shown = (store: string): string =>
-  store.startsWith("sqlite:") ? store : "<the same address>";
+  fileOf(store) === undefined ? "<the same address>" : store;
 
 function sayNext(task: string, { store, workspace }: Place): void {
   if (store === "memory:") return; // Gone with this process.

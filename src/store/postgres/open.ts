@@ -394,10 +394,9 @@ class PostgresStore implements Store {
 
   async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
     this.#refuseClosed();
-    const client = await this.#persist(() => this.#pool.connect());
+    const client = await this.#persist(() => this.#snapshot());
     let failed: Error | undefined;
     try {
-      await client.query("begin isolation level repeatable read read only");
       for await (const row of exportWorkspace(this.#asking(client), workspace)) {
         this.#refuseClosed();
         yield row;
@@ -406,8 +405,24 @@ class PostgresStore implements Store {
       failed = error as Error;
       throw storeFailure(error, this.name);
     } finally {
-      if (failed === undefined) await client.query("rollback");
+      if (failed === undefined) {
+        await client.query("rollback").catch((error: Error) => {
+          failed = error; // Everything was read: only the connection is of no more use.
+        });
+      }
       client.release(failed);
+    }
+  }
+
+  /** A connection that reads as of one moment; whoever has it releases it. */
+  async #snapshot(): Promise<pg.PoolClient> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query("begin isolation level repeatable read read only");
+      return client;
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
     }
   }
 

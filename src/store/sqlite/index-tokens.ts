@@ -55,14 +55,14 @@ function readable(row: MemoryRow): RecordFacets | undefined {
 }
 
 /** Of ten facets that are written, nine were written a moment ago: same branch, type, author, task. */
-const facets = new Generations<string, string>(10_000);
+const knownFacets = new Generations<string, string>(10_000);
 
 function facet({ workspace, branch }: Place, kind: string, value: string): string {
   const name = JSON.stringify([workspace, branch, kind, value]);
-  const known = facets.get(name);
+  const known = knownFacets.get(name);
   if (known !== undefined) return known;
   const token = `zq${sha256(name).slice(0, 24)}`;
-  facets.set(name, token);
+  knownFacets.set(name, token);
   return token;
 }
 

@@ -168,7 +168,7 @@ describe("connections that are ended", () => {
     const checked = await Promise.all(Array.from({ length: 4 }, () => hub.verify()));
     expect(checked.flatMap(({ problems }) => problems)).toEqual([]);
     expect(proxy.endsNew).toBe(0);
-    expect(proxy.made - before).toBeGreaterThan(3);
+    expect(proxy.made - before).toBeGreaterThanOrEqual(3);
   });
 
   it("while the hub closes: what was submitted before still gets its answer [DLV-1]", async () => {
