@@ -221,6 +221,20 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await count("found")).toBe(0);
   });
 
+  it("is waited for by pruning: whoever fills it may have read the steps already [MEM-18]", async () => {
+    await using filling = await holdIndex();
+    await remember(300, "a step with the anchor", "trace/s1");
+    await remember(1);
+    const pruning = scene.store.pruneTrace({
+      ...{ workspace: scene.workspace, branch: "trace/s1", upTo: 300, limit: 1_000 },
+    });
+    await filling.isWaitedFor();
+    expect(await count("memories")).toBe(301);
+    await filling[Symbol.asyncDispose]();
+    expect(await pruning).toMatchObject({ records: 300 });
+    expect(await count("memories")).toBe(1);
+  });
+
   it("finds by meaning what was said anew, among more than are compared one by one [MEM-8]", async () => {
     const { workspace } = scene;
     await remember(1_300);

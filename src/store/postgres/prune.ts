@@ -66,6 +66,8 @@ export async function pruneTrace({ sql, read }: Reader, operation: PruneTrace) {
   // Along a chain positions rise: the newest record of all can only be the last.
   const newest = position === newestPosition ? last : last + 1;
   const end = Math.min(heldBy || newest, newest) - 1;
+  // A hub that has read these steps would put them into the index after they were deleted from it.
+  await read(sql.awaitIndex, [workspace]);
   const [gone] = await read(sql.dropSteps, [workspace, branch, end]);
   const [records, bytes] = gone as [number, number];
   return { records, bytes, heldBy };

@@ -147,6 +147,8 @@ const SQL = {
   memoriesAfter: `select ${MEMORY_COLUMNS} from ${MEMORIES}
     where m.workspace = ${HERE} and m.pos > $2 order by m.pos limit $3`,
   indexLock: `select pg_try_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))`,
+  /** Waits for the hub that is filling the index. */
+  awaitIndex: `select pg_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))`,
   clearFacets: `delete from $schema.facets where workspace = ${HERE}`,
   addFacets: `insert into $schema.facets (workspace, facet, pos)
     select ${HERE}, f, p from unnest($2::bigint[], $3::bigint[]) as u(f, p) on conflict do nothing`,
