@@ -115,7 +115,7 @@ export function reportedIn(row: EnvelopeRow): Envelope["failure"] {
   return mentions(row, "failure") ? frameOf(row).failure : undefined;
 }
 
-/** What it refers to and nobody could find. */
+/** References that could not be resolved when it was sent. */
 export function gapsOf(reading: Reading, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
   return mayHave(row, "gaps") ? (parseEnvelope(reading, row).gaps ?? []) : [];
 }

@@ -221,7 +221,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await count("found")).toBe(0);
   });
 
-  it("is waited for by pruning: whoever fills it may have read the steps already [MEM-18]", async () => {
+  it("is waited for by pruning: the hub that fills it may have read the steps already [MEM-18]", async () => {
     await using filling = await holdIndex();
     await remember(300, "a step with the anchor", "trace/s1");
     await remember(1);

@@ -29,8 +29,8 @@ export function clientConfig(address: PostgresAddress): pg.ClientConfig {
 /**
  * Returns a pool for reading, of at most `max` connections; `waitMs` is how long a caller waits for one. The
  * server may end a connection at any moment, also in the packet that says it is ready, before its caller
- * can listen: without a listener from the start, the process would die of it. Whoever uses such a
- * connection gets the error with its next query.
+ * can listen: without a listener from the start, the process would end with an unhandled error. Using such a
+ * connection fails with its next query.
  */
 export function poolFor(
   address: PostgresAddress,

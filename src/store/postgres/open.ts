@@ -414,7 +414,7 @@ class PostgresStore implements Store {
     }
   }
 
-  /** A connection that reads as of one moment; whoever has it releases it. */
+  /** Returns a connection in a read-only transaction; the caller releases it. */
   async #snapshot(): Promise<pg.PoolClient> {
     const client = await this.#pool.connect();
     try {
