@@ -75,7 +75,8 @@ function checkArguments(
     `baton ${command.name} does not know what to do with "${extra}".`,
     `Write ${usageOf(command)} (text with spaces in quotes).`,
   );
-  throw misspelt(args, siblings) ?? told;
+  // Of a command with two words, the second was recognized.
+  throw (command.name.includes(" ") ? undefined : misspelt(args, siblings)) ?? told;
 }
 
 /** Shorter words are in too many others. */

@@ -104,6 +104,7 @@ describe("a mistake on the command line", () => {
     [["ledger", "relase", "auth", "con-1"], "relase", "Did you mean baton ledger release?"],
     [["ledger", "relase", "auth", "--reason", "x"], "relase", "Did you mean baton ledger release?"],
     [["demo", "tem"], "tem", "Did you mean baton demo team?"],
+    [["handoff", "send", "ben", "Fix it"], "Fix it", "Write baton handoff send [<intent>]"],
   ])("is told with the word that was meant: %s", async (words, place, hint) => {
     const { code, stdout, stderr } = await batonInProcess(words);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
