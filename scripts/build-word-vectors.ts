@@ -1,13 +1,13 @@
 /**
- * `node scripts/run.mjs scripts/build-word-vectors.ts [folder]`: builds src/meaning/words.bin anew.
+ * `node scripts/run.mjs scripts/build-word-vectors.ts [folder]`: builds src/search/embedding/words.bin anew.
  * Needs the npm registry, 3 GB of memory and about ten minutes; the folder keeps what was fetched
- * and computed. What each step is for, and what it was worth, is in src/meaning/PROVENANCE.md.
+ * and computed. What each step is for, and what it was worth, is in src/search/embedding/PROVENANCE.md.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gaussian, nearestSignatures, signerFor } from "../src/meaning/signature.ts";
+import { gaussian, nearestSignatures, signerFor } from "../src/search/embedding/signature.ts";
 import {
   digestedPart,
   emptyWordFile,
@@ -15,7 +15,7 @@ import {
   hashed,
   slotOf,
   writeDigest,
-} from "../src/meaning/word-file.ts";
+} from "../src/search/embedding/word-file.ts";
 import { ROOT } from "./tools.ts";
 import { GLOSSARY } from "./word-vectors/glossary.ts";
 import {
@@ -75,7 +75,7 @@ const NAMES = `james mary robert patricia jennifer michael linda david elizabeth
 const SEED = 20_261_115;
 
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), "baton-words-"));
-const target = join(ROOT, "src", "meaning", "words.bin");
+const target = join(ROOT, "src", "search", "embedding", "words.bin");
 mkdirSync(folder, { recursive: true });
 console.log(`working in ${folder}`);
 const words = await build(folder);

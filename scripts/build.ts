@@ -7,6 +7,7 @@ import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, runSteps, type Step, script, tool } from "./tools.ts";
 
+const PLACE = join("search", "embedding");
 export const WORD_VECTORS = ["words.bin", "PROVENANCE.md"] as const;
 
 export const BUILD: Readonly<Record<string, Step>> = {
@@ -20,7 +21,7 @@ export const BUILD: Readonly<Record<string, Step>> = {
   // The vectors, and whose they are.
   "word vectors": async () => {
     for (const file of WORD_VECTORS) {
-      copyFileSync(join(ROOT, "src", "meaning", file), join(ROOT, "dist", "meaning", file));
+      copyFileSync(join(ROOT, "src", PLACE, file), join(ROOT, "dist", PLACE, file));
     }
     return 0;
   },

@@ -19,8 +19,8 @@ const BESIDE_THE_HUB = [
   "store/sql/process",
   "store/sql/watchdog-thread",
   "store/sqlite/holds-process",
-  "store/sqlite/housekeeper-thread",
-  "store/sqlite/searcher-thread",
+  "store/sqlite/search/housekeeper-thread",
+  "store/sqlite/search/searcher-thread",
 ];
 const ENTRIES = [...PUBLISHED, ...BESIDE_THE_HUB, "cli/demo/doomed-executor"];
 
@@ -32,10 +32,10 @@ const besideTheHub = new Set(BESIDE_THE_HUB.map(sourceOf));
  * starts later. `baton --version` needs the first two, a thread the first and the third.
  */
 const CHUNKS = [
-  { name: "base", test: /[\\/]src[\\/](errors|nearest|version)\.ts$/ },
+  { name: "base", test: /[\\/]src[\\/]base[\\/](errors|nearest|version)\.ts$/ },
   { name: "command", test: /[\\/]src[\\/]cli[\\/](run|dispatch|failure|command|terminal)\.ts$/ },
   { name: importedBesideTheHub, debugName: "sqlite" },
-  { name: "hub", test: /[\\/]src[\\/]open-hub\.ts$/ },
+  { name: "hub", test: /[\\/]src[\\/]open[\\/]open-hub\.ts$/ },
 ];
 
 interface Graph {

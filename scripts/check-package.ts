@@ -35,7 +35,7 @@ try {
     ),
     "every file that is started by its path is in the package": has(startedFiles),
     "the word vectors are in the package": has(() =>
-      WORD_VECTORS.map((file) => `dist/meaning/${file}`),
+      WORD_VECTORS.map((file) => `dist/search/embedding/${file}`),
     ),
     unpack: async () => {
       unpack();

@@ -3,7 +3,7 @@
 import { runSteps, type Step, tool } from "./tools.ts";
 
 export const CHECKS: Readonly<Record<string, Step>> = {
-  "format, lint, import boundaries": tool("biome", "check", "--error-on-warnings", "."),
+  "format, lint": tool("biome", "check", "--error-on-warnings", "."),
   types: tool("tsc", "--noEmit"),
 };
 

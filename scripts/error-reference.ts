@@ -1,9 +1,9 @@
 /** docs/ERRORS.md, from the table of error codes. */
-import { ERROR_CODES } from "../src/errors.ts";
+import { ERROR_CODES } from "../src/base/errors.ts";
 
 const INTRODUCTION = `# Errors
 
-<!-- Written by \`npm run docs\` from src/errors.ts: change it there. -->
+<!-- Written by \`npm run docs\` from src/base/errors.ts: change it there. -->
 
 Three kinds of trouble are kept apart:
 

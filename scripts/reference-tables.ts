@@ -2,6 +2,8 @@
  * The tables inside hand-written pages that must not drift from the code: the envelope's fields,
  * the states' transitions, the limits, the commands. Each stands between two marks of its name.
  */
+
+import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/base/limits.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { wordsOf } from "../src/cli/parse.ts";
 import { RULES } from "../src/context/lint/rules.ts";
@@ -9,7 +11,6 @@ import { exactly } from "../src/context/tokens.ts";
 import { TRANSITIONS, type Transition } from "../src/delivery/transitions.ts";
 import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
 import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
-import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/limits.ts";
 import { listedSchema, type Tool } from "../src/mcp/tool.ts";
 import { TOOLS } from "../src/mcp/tools/tools.ts";
 import { VIEWS } from "../src/store/sql/views.ts";

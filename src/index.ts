@@ -8,8 +8,27 @@ export type {
   TokenState,
   Tokens,
 } from "./access/tokens.ts";
-export type { Agent } from "./agent.ts";
-export type { Clock } from "./clock.ts";
+export type { BackupOptions, BackupReport } from "./archive/backup.ts";
+export type {
+  ExportOptions,
+  ExportProgress,
+  ExportReport,
+  ExportToOptions,
+} from "./archive/export.ts";
+export type { ImportOptions, ImportReport, ImportSource } from "./archive/import.ts";
+export type { DocumentOptions, DocumentReport, TakenEntry } from "./archive/markdown/take.ts";
+export type { KeepingQuery } from "./archive/query.ts";
+export type { Clock } from "./base/clock.ts";
+export {
+  BatonError,
+  ERROR_CODES,
+  type ErrorCode,
+  isBatonError,
+  type Violation,
+} from "./base/errors.ts";
+export type { Ids } from "./base/ids.ts";
+export { generateKey } from "./base/keys.ts";
+export { DEFAULT_LIMITS, FORMAT_LIMITS, type LimitName, type Limits } from "./base/limits.ts";
 export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
 export type { ViewOptions } from "./context/compose.ts";
 export type { FileArtifact } from "./context/files.ts";
@@ -40,62 +59,44 @@ export type {
   ViewGap,
 } from "./context/view.ts";
 export type { Decision, DecisionAnswer } from "./coordination/failures/decision.ts";
-export type { Failures, HubFailures } from "./coordination/failures/failures.ts";
 export type { FailureInfo } from "./coordination/failures/info.ts";
 export type { FailuresQuery, ListedFailure } from "./coordination/failures/list.ts";
 export type { CoordinateFunction, Proposal } from "./coordination/failures/proposals.ts";
 export type { FailureRule, FailureRuleInfo } from "./coordination/failures/rules.ts";
-export type {
-  Ledger,
-  LedgerConstraint,
-  LedgerDecision,
-  LedgerIntent,
-  LedgerProgress,
-  LedgerRelease,
-} from "./coordination/ledger/ledger.ts";
-export type { ReleaseInput } from "./coordination/ledger/releasing.ts";
 export type { ReservationConflict } from "./coordination/reservations/conflicts.ts";
 export type { ReservationsQuery } from "./coordination/reservations/list.ts";
 export type { Reservation, ReservationMode } from "./coordination/reservations/reservation.ts";
 export type { Reserved, ReserveOptions } from "./coordination/reservations/reserve.ts";
-export type { Adopted, AdoptOptions } from "./coordination/shared/adopt.ts";
+export type { Adopted, AdoptOptions } from "./coordination/shared-context/adopt.ts";
 export type {
   ContextChange,
   ContextChanges,
   ContextChangesQuery,
-} from "./coordination/shared/changes.ts";
-export type { Contradiction } from "./coordination/shared/contradictions.ts";
-export { projectFromGit } from "./coordination/shared/git.ts";
+} from "./coordination/shared-context/changes.ts";
+export type { Contradiction } from "./coordination/shared-context/contradictions.ts";
+export { projectFromGit } from "./coordination/shared-context/git.ts";
 export {
   CONTEXT_SECTIONS,
   type ContextInput,
   type ContextItem,
   type ContextSection,
   contextJsonSchema,
-} from "./coordination/shared/items.ts";
+} from "./coordination/shared-context/items.ts";
 export type {
   ContextProposal,
   ProposalSent,
   ProposeOptions,
-} from "./coordination/shared/propose.ts";
+} from "./coordination/shared-context/propose.ts";
 export type {
   ContextOmitted,
   ContextQuery,
   SharedContextText,
-} from "./coordination/shared/read.ts";
-export type {
-  ContextRetireOptions,
-  ContextWriteOptions,
-  DecisionInput,
-  HubContext,
-  SharedContext,
-} from "./coordination/shared/shared-context.ts";
+} from "./coordination/shared-context/read.ts";
 export type { NewTask } from "./coordination/tasks/add.ts";
 export type { Board, BoardQuery } from "./coordination/tasks/board.ts";
 export type { CloseOptions } from "./coordination/tasks/close.ts";
 export type { ClosedQuery, ClosedTasks } from "./coordination/tasks/closed.ts";
 export type { TaskDelivery, TaskInfo } from "./coordination/tasks/info.ts";
-export type { AddedTask, TaskBoard, TaskQueue } from "./coordination/tasks/queue.ts";
 export type { OpenTaskState, TaskState } from "./coordination/tasks/state.ts";
 export type { TaskTree } from "./coordination/tasks/tree.ts";
 export type { Timeline, TimelineQuery } from "./coordination/timeline.ts";
@@ -121,7 +122,6 @@ export type { HandoffRules, HandoffRulesInput } from "./delivery/handoff-rules.t
 export type { InboxOptions } from "./delivery/inbox.ts";
 export type { LineStep } from "./delivery/line.ts";
 export type { Noted } from "./delivery/note.ts";
-export type { Offer } from "./delivery/offer.ts";
 export type { Once } from "./delivery/once.ts";
 export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
 export type {
@@ -134,14 +134,12 @@ export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
 export type { Repeat } from "./delivery/repeats.ts";
 export type { Result } from "./delivery/result.ts";
 export type { Route, RouteInfo } from "./delivery/routes.ts";
-export type { Sent } from "./delivery/sent.ts";
 export type { Failure } from "./delivery/settle.ts";
 export type { Shown } from "./delivery/show.ts";
 export { TRANSITIONS } from "./delivery/transitions.ts";
 export type { ShownView, WorkViewOptions } from "./delivery/views.ts";
 export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
 export type { Warning } from "./delivery/warnings.ts";
-export type { Settling, Work } from "./delivery/work.ts";
 export type { WorkMerge } from "./delivery/work-branch.ts";
 export type { LeaseKind } from "./delivery/worker.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
@@ -161,40 +159,42 @@ export {
 export type { SecretAt } from "./envelope/secrets-within.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export type { Deprecated, Form, MajorStep, Versions } from "./envelope/versions.ts";
-export { BatonError, ERROR_CODES, type ErrorCode, isBatonError, type Violation } from "./errors.ts";
-export { type Hub, type HubOptions, LocalHub, type SessionOptions } from "./hub.ts";
-export type { Ids } from "./ids.ts";
-export type { BackupOptions, BackupReport } from "./keeping/backup.ts";
+export type { Agent } from "./hub/agent.ts";
+export type { Failures, HubFailures } from "./hub/failures.ts";
+export { type Hub, type HubOptions, LocalHub, type SessionOptions } from "./hub/hub.ts";
+export type { Offer } from "./hub/offer.ts";
+export type { Sent } from "./hub/sent.ts";
 export type {
-  ExportOptions,
-  ExportProgress,
-  ExportReport,
-  ExportToOptions,
-} from "./keeping/export.ts";
-export type { ImportOptions, ImportReport, ImportSource } from "./keeping/import.ts";
-export type { DocumentOptions, DocumentReport, TakenEntry } from "./keeping/markdown/take.ts";
-export type { KeepingQuery } from "./keeping/query.ts";
-export { generateKey } from "./keys.ts";
-export { DEFAULT_LIMITS, FORMAT_LIMITS, type LimitName, type Limits } from "./limits.ts";
-export type { Embedder } from "./meaning/embedder.ts";
-export { httpEmbedder } from "./meaning/http-embedder.ts";
-export type { HttpEmbedderOptions } from "./meaning/http-options.ts";
+  ContextRetireOptions,
+  ContextWriteOptions,
+  DecisionInput,
+  HubContext,
+  SharedContext,
+} from "./hub/shared-context.ts";
+export type { AddedTask, TaskBoard, TaskQueue } from "./hub/tasks.ts";
+export type { Settling, Work } from "./hub/work.ts";
+export type {
+  Ledger,
+  LedgerConstraint,
+  LedgerDecision,
+  LedgerIntent,
+  LedgerProgress,
+  LedgerRelease,
+} from "./ledger/ledger.ts";
+export type { ReleaseInput } from "./ledger/releasing.ts";
 export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
 export type { AsOf } from "./memory/as-of.ts";
+export type { BeginOptions, BranchesQuery, BranchInfo } from "./memory/branches/branches.ts";
+export type { BranchDiff, Conflict, DiffQuery, Replacement } from "./memory/branches/compare.ts";
+export type { Merged, MergeOptions } from "./memory/branches/merge.ts";
+export type { Pinned, PinsQuery } from "./memory/pins.ts";
 export type {
   Impact,
   ImpactAgent,
   ImpactDelivery,
   ImpactMemory,
   ImpactQuery,
-} from "./memory/blast-radius.ts";
-export type { BeginOptions, BranchesQuery, BranchInfo } from "./memory/branches.ts";
-export type { BranchDiff, Conflict, DiffQuery, Replacement } from "./memory/compare.ts";
-export type { HitHandoff } from "./memory/hit-handoff.ts";
-export type { Known, KnownOffer } from "./memory/known.ts";
-export type { Merged, MergeOptions } from "./memory/merge.ts";
-export type { Pinned, PinsQuery } from "./memory/pins.ts";
-export type { PrunedSession, PruneOptions, PruneProgress, PruneReport } from "./memory/prune.ts";
+} from "./memory/quarantine/blast-radius.ts";
 export type {
   LiftOptions,
   LiftWhat,
@@ -203,10 +203,13 @@ export type {
   QuarantineOptions,
   QuarantineQuery,
   QuarantineWhat,
-} from "./memory/quarantine.ts";
-export type { QuarantineMark } from "./memory/quarantine-mark.ts";
+} from "./memory/quarantine/quarantine.ts";
+export type { QuarantineMark } from "./memory/quarantine/quarantine-mark.ts";
 export type { RecentMemory, RecentQuery, RelationsQuery } from "./memory/read.ts";
-export type { Hit, Recalled, RecallQuery } from "./memory/recall.ts";
+export type { HitHandoff } from "./memory/recall/hit-handoff.ts";
+export type { Known, KnownOffer } from "./memory/recall/known.ts";
+export type { Hit, Recalled, RecallQuery } from "./memory/recall/recall.ts";
+export type { Remembered, RememberOptions } from "./memory/recall/search-first.ts";
 export {
   MEMORY_TYPES,
   type Memory,
@@ -214,17 +217,25 @@ export {
   RELATION_KINDS,
   type RelationKind,
 } from "./memory/record.ts";
-export type { RedactOptions, RedactReport, RedactTarget } from "./memory/redact.ts";
-export type { RetentionRules } from "./memory/retention.ts";
-export type { Remembered, RememberOptions } from "./memory/search-first.ts";
-export type { Told } from "./memory/secret-policy.ts";
-export type { FoundSecrets, SecretFound, SecretsQuery } from "./memory/secrets-found.ts";
+export type { RedactOptions, RedactReport, RedactTarget } from "./memory/redaction/redact.ts";
+export type { Told } from "./memory/redaction/secret-policy.ts";
+export type { FoundSecrets, SecretFound, SecretsQuery } from "./memory/redaction/secrets-found.ts";
 export type { Embed, SqlAnswer, SqlOptions } from "./memory/sql.ts";
-export { STEP_KINDS, type TraceData, type TraceStep } from "./memory/trace.ts";
-export type { TraceCounts } from "./memory/trace-log.ts";
-export type { TraceInfo, TraceSessionsQuery, TracesQuery } from "./memory/traces.ts";
-export { openHub } from "./open-hub.ts";
-export { type Restored, type RestoreOptions, restore } from "./restore-store.ts";
+export type {
+  PrunedSession,
+  PruneOptions,
+  PruneProgress,
+  PruneReport,
+} from "./memory/traces/prune.ts";
+export type { RetentionRules } from "./memory/traces/retention.ts";
+export { STEP_KINDS, type TraceData, type TraceStep } from "./memory/traces/trace.ts";
+export type { TraceCounts } from "./memory/traces/trace-log.ts";
+export type { TraceInfo, TraceSessionsQuery, TracesQuery } from "./memory/traces/traces.ts";
+export { openHub } from "./open/open-hub.ts";
+export { type Restored, type RestoreOptions, restore } from "./open/restore-store.ts";
+export type { Embedder } from "./search/embedding/embedder.ts";
+export { httpEmbedder } from "./search/embedding/http-embedder.ts";
+export type { HttpEmbedderOptions } from "./search/embedding/http-options.ts";
 export type { QueryAnswer, QueryBounds, QueryOutcome, RunQuery, SqlValue } from "./store/query.ts";
 export type { Redacted, Redaction } from "./store/redaction.ts";
 export type {
@@ -250,4 +261,4 @@ export type {
   RouteFunction,
   SecretMode,
   Summarizer,
-} from "./store/workspace.ts";
+} from "./workspace/workspace.ts";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, sha256 } from "../src/canonical.ts";
+import { canonicalJson, sha256 } from "../src/base/canonical.ts";
 import { BatonError } from "../src/index.ts";
 import { chosenSeed } from "./support/random.ts";
 import { runs } from "./support/runs.ts";

@@ -1,18 +1,18 @@
 /** A workspace on a store whose operations, and whose tokenizer, say how long they took. */
 
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { resolveLimits } from "../../src/base/limits.ts";
 import type { Tokenizer } from "../../src/context/tokens.ts";
 import { dutiesWith } from "../../src/coordination/duties.ts";
 import { systemProcesses } from "../../src/delivery/process.ts";
 import { PayloadTypes } from "../../src/envelope/payload.ts";
 import { SHIPPED } from "../../src/envelope/versions.ts";
-import { randomIds } from "../../src/ids.ts";
-import { resolveLimits } from "../../src/limits.ts";
-import { bundledWords } from "../../src/meaning/word-vectors.ts";
-import { Meaning } from "../../src/memory/meaning.ts";
+import { Meaning } from "../../src/memory/recall/meaning.ts";
+import { bundledWords } from "../../src/search/embedding/word-vectors.ts";
 import { NOBODY, TRUNK } from "../../src/store/sight.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Workspace } from "../../src/store/workspace.ts";
+import type { Workspace } from "../../src/workspace/workspace.ts";
 
 /** Milliseconds and calls, by what they were spent on. */
 export class Times {

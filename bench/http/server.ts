@@ -3,7 +3,7 @@
  * call: here one caller stands for many. Says its port, and ends when it is asked to.
  */
 import { listen } from "../../src/http/listen.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 
 const RATE = { perSecond: 1_000_000, burst: 1_000_000 };
 

@@ -4,7 +4,7 @@
  * two runs have the same records and the same questions.
  */
 import { readFileSync } from "node:fs";
-import { readWordFile } from "../../src/meaning/word-file.ts";
+import { readWordFile } from "../../src/search/embedding/word-file.ts";
 import { randomFrom } from "../../test/support/random.ts";
 
 const TOPICS = 3_000;
@@ -77,7 +77,7 @@ function zipf(size: number, random: () => number): () => number {
 
 /** The words of the bundled table, the most frequent first. */
 function vocabulary(): string[] {
-  const bytes = readFileSync(new URL("../../src/meaning/words.bin", import.meta.url));
+  const bytes = readFileSync(new URL("../../src/search/embedding/words.bin", import.meta.url));
   const { buffer, byteOffset, length } = bytes;
   const { words, starts, text } = readWordFile(buffer.slice(byteOffset, byteOffset + length));
   return Array.from({ length: words }, (_, n) =>

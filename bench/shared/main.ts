@@ -9,17 +9,17 @@
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { resolveLimits } from "../../src/base/limits.ts";
 import {
   type ContextBody,
   MEMORY_TYPE,
   SHARED_TAG,
   saidOf,
-} from "../../src/coordination/shared/items.ts";
-import { entryName, putChange, putWhole } from "../../src/coordination/shared/kept.ts";
-import { randomIds } from "../../src/ids.ts";
+} from "../../src/coordination/shared-context/items.ts";
+import { entryName, putChange, putWhole } from "../../src/coordination/shared-context/kept.ts";
 import { type Agent, type Hub, LocalHub, type Store } from "../../src/index.ts";
-import { resolveLimits } from "../../src/limits.ts";
 import { writeRecord } from "../../src/memory/record.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";

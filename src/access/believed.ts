@@ -5,7 +5,7 @@
  */
 import type { EntryRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { ANY_AGENT, type KeptToken, keptIn, TOKEN } from "./kept-token.ts";
 
 /** At most 2 seconds: stated in docs/SECURITY.md. */

@@ -4,16 +4,16 @@
  * whoever can act as everybody has at least what coordinators have, and is called so.
  */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { checkLimit, FORMAT_LIMITS } from "../base/limits.ts";
 import { storeTime } from "../coordination/reservations/reservation.ts";
-import { changeEntry, entriesOf, writtenValue } from "../delivery/entries.ts";
 import { AgentName } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { checkLimit, FORMAT_LIMITS } from "../limits.ts";
 import { requireAgent, SYSTEM } from "../memory/agents.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
 import { agentDisabled } from "../memory/refusals.ts";
-import { heard } from "../memory/secret-policy.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { changeEntry, entriesOf, writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import {
   ANY_AGENT,
   type KeptToken,

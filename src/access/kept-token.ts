@@ -1,6 +1,7 @@
 /** A token as the workspace keeps it: an entry under its id, with everything but what proves it. */
-import { entryValue } from "../delivery/entries.ts";
+
 import type { EntryRow } from "../store/rows.ts";
+import { entryValue } from "../workspace/entries.ts";
 import type { Access } from "./levels.ts";
 
 /** The kind of the entry. */

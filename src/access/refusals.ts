@@ -1,5 +1,5 @@
 /** How a door says no: the same words at each, and nothing of the token in them. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { Bearer, Refused } from "./authenticate.ts";
 import { ANY_AGENT } from "./kept-token.ts";

@@ -10,9 +10,9 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { ID_PREFIXES } from "../base/ids.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Name } from "../envelope/schema.ts";
-import { ID_PREFIXES } from "../ids.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 
 const BEGINNING = "baton_";
 const VERSION = 1;

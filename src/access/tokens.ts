@@ -1,15 +1,15 @@
 /** The tokens of a workspace: issued, listed, revoked. */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { idPattern } from "../base/ids.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { storeTime } from "../coordination/reservations/reservation.ts";
-import { changeEntry, entriesOf } from "../delivery/entries.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { idPattern } from "../ids.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { heard } from "../memory/secret-policy.ts";
-import type { Public } from "../public.ts";
+import type { Public } from "../hub/public.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
 import type { EntryRow } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { changeEntry, entriesOf } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { disbelieve } from "./believed.ts";
 import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issue.ts";
 import { type KeptToken, keptIn, TOKEN, type TokenInfo, tokenInfo } from "./kept-token.ts";

@@ -1,5 +1,5 @@
 /** What the command line exits with: 0, a code of the error table, or 70 for a bug of ours. */
-import { ERROR_CODES } from "../errors.ts";
+import { ERROR_CODES } from "../base/errors.ts";
 
 export const OK = 0;
 /** `verify` found something that is not as it was written. */

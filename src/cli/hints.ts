@@ -1,5 +1,5 @@
 /** What to do about an error of the library, as somebody at a command line would do it. */
-import type { BatonError, ErrorCode } from "../errors.ts";
+import type { BatonError, ErrorCode } from "../base/errors.ts";
 import { localTime } from "./terminal.ts";
 
 type Details = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** What is wrong with a command line, with the word that may have been meant. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export function mistake(path: string, message: string, hint: string): BatonError {
   return new BatonError("invalid_input", { path, message, hint });

@@ -1,11 +1,11 @@
 /** From words on the command line to a call, or an error that names the word that was meant. */
 import { parseArgs } from "node:util";
-import type { BatonError } from "../errors.ts";
-import { nearestNames } from "../nearest.ts";
-import { requireChoice } from "./choice.ts";
+import type { BatonError } from "../base/errors.ts";
+import { nearestNames } from "../base/nearest.ts";
 import type { Call, Command, OptionSpec, OptionSpecs } from "./command.ts";
 import { didYouMean, mistake } from "./mistake.ts";
-import { readValue } from "./option-value.ts";
+import { requireChoice } from "./options/choice.ts";
+import { readValue } from "./options/option-value.ts";
 
 const HELP = { type: "flag", help: "show this" } as const;
 

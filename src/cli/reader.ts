@@ -1,6 +1,6 @@
 /** Who looks, and from which branch: an agent sees what is private to it, the hub what everybody sees. */
-import type { Agent } from "../agent.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import type { OptionSpecs } from "./command.ts";
 import { mistake } from "./mistake.ts";
 

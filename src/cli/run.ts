@@ -1,5 +1,5 @@
 /** One run of the command line: whatever happens in it becomes output and an exit code. */
-import { batonVersion } from "../version.ts";
+import { batonVersion } from "../base/version.ts";
 import { OK } from "./exit.ts";
 
 export async function run(words: readonly string[]): Promise<number> {
@@ -16,7 +16,7 @@ export async function run(words: readonly string[]): Promise<number> {
     const { dispatch } = await import("./dispatch.ts");
     return await dispatch(words);
   } catch (error) {
-    const { fail } = await import("./failure.ts");
+    const { fail } = await import("./render/failure.ts");
     return fail(error, words.includes("--json"));
   }
 }

@@ -1,5 +1,5 @@
 /** Opening the store a command was told to use. */
-import type { Hub, HubOptions, LocalHub } from "../hub.ts";
+import type { Hub, HubOptions, LocalHub } from "../hub/hub.ts";
 
 export interface StoreChoice {
   readonly store?: string | undefined;
@@ -11,13 +11,13 @@ export async function openStore(
   { store, workspace }: StoreChoice,
   options: HubOptions = {},
 ): Promise<Hub> {
-  const { openHub } = await import("../open-hub.ts"); // Brings the validator along: 100 ms.
+  const { openHub } = await import("../open/open-hub.ts"); // Brings the validator along: 100 ms.
   return openHub(store, { ...options, ...(await optionsOf(workspace)) });
 }
 
 /** Opens it in this process, for a server to stand on. */
 export async function openLocal({ store, workspace }: StoreChoice): Promise<LocalHub> {
-  const { chosenAddress, openLocalHub } = await import("../open-hub.ts");
+  const { chosenAddress, openLocalHub } = await import("../open/open-hub.ts");
   return openLocalHub(chosenAddress(store), await optionsOf(workspace));
 }
 
@@ -42,7 +42,7 @@ function embedderNamed(environment: NodeJS.ProcessEnv): Pick<HubOptions, "embedd
   const model = environment["BATON_EMBEDDER_MODEL"] ?? "";
   return {
     embedder: async () =>
-      (await import("../meaning/http-embedder.ts")).httpEmbedder({
+      (await import("../search/embedding/http-embedder.ts")).httpEmbedder({
         url,
         model,
         ...(apiKey === undefined ? {} : { apiKey }),
@@ -73,6 +73,6 @@ export function openExisting(choice: StoreChoice): Promise<Hub> {
 
 /** The address that `openHub` would choose. */
 export async function addressOf({ store }: StoreChoice): Promise<string> {
-  const { chosenAddress } = await import("../open-hub.ts");
+  const { chosenAddress } = await import("../open/open-hub.ts");
   return chosenAddress(store || undefined);
 }

@@ -2,12 +2,13 @@
  * Accepting over HTTP: the hub does it in one step. A receipt that is made from the envelope is made at
  * this end, so that one is looked at first; nothing is taken where making it fails.
  */
+
+import { isBatonError } from "../base/errors.ts";
 import type { checkedChoice } from "../delivery/accept.ts";
-import type { OfferForm, WorkForm } from "../delivery/forms.ts";
 import type { Receipt } from "../delivery/receipt.ts";
-import { isLoss, type Work } from "../delivery/work.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { isBatonError } from "../errors.ts";
+import type { OfferForm, WorkForm } from "../hub/forms.ts";
+import { isLoss, type Work } from "../hub/work.ts";
 import { acceptFirst, claimNext } from "./claims.ts";
 import { RemoteOffer } from "./offer.ts";
 import type { Station } from "./station.ts";

@@ -3,40 +3,39 @@
  * one call of the wire; what needs this end (receipts, effects, payload types, how far it has read) is
  * done here.
  */
-import type { Agent } from "../agent.ts";
+
+import type { DocumentOptions, DocumentReport } from "../archive/markdown/take.ts";
+import type { KeepingQuery } from "../archive/query.ts";
 import type { CatchUp, CatchUpQuery } from "../context/catch-up.ts";
 import type { ViewOptions } from "../context/compose.ts";
 import type { LintReport } from "../context/lint.ts";
 import type { Preview } from "../context/preview.ts";
 import type { ReadMemory, ReadOptions } from "../context/reading.ts";
-import type { Ledger } from "../coordination/ledger/ledger.ts";
-import type { ReleaseInput } from "../coordination/ledger/releasing.ts";
 import type { ReservationsQuery } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
 import { type AcceptOptions, checkedChoice } from "../delivery/accept.ts";
 import type { Asked } from "../delivery/ask.ts";
 import type { SubscribeOptions } from "../delivery/channels.ts";
 import type { RedriveChanges } from "../delivery/dead.ts";
-import type { DeliveryRow } from "../delivery/forms.ts";
 import { checkedInbox, type InboxOptions } from "../delivery/inbox.ts";
 import type { Noted } from "../delivery/note.ts";
-import type { Offer } from "../delivery/offer.ts";
 import { effectOf, type Once } from "../delivery/once.ts";
 import type { Approval, Edit } from "../delivery/person.ts";
-import type { Sent } from "../delivery/sent.ts";
 import type { Waiting, WaitingQuery } from "../delivery/waiting.ts";
-import type { Work } from "../delivery/work.ts";
 import type { Draft, DraftOf } from "../envelope/schema.ts";
-import type { DocumentOptions, DocumentReport } from "../keeping/markdown/take.ts";
-import type { KeepingQuery } from "../keeping/query.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { DeliveryRow } from "../hub/forms.ts";
+import type { Offer } from "../hub/offer.ts";
+import type { Sent } from "../hub/sent.ts";
+import type { Work } from "../hub/work.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { ReleaseInput } from "../ledger/releasing.ts";
 import type { AgentInfo } from "../memory/agents.ts";
-import type { Impact, ImpactQuery } from "../memory/blast-radius.ts";
-import type { BeginOptions } from "../memory/branches.ts";
-import type { BranchDiff, DiffQuery } from "../memory/compare.ts";
-import type { Known } from "../memory/known.ts";
-import type { Merged, MergeOptions } from "../memory/merge.ts";
+import type { BeginOptions } from "../memory/branches/branches.ts";
+import type { BranchDiff, DiffQuery } from "../memory/branches/compare.ts";
+import type { Merged, MergeOptions } from "../memory/branches/merge.ts";
 import type { Pinned, PinsQuery } from "../memory/pins.ts";
-import type { PruneOptions, PruneReport } from "../memory/prune.ts";
+import type { Impact, ImpactQuery } from "../memory/quarantine/blast-radius.ts";
 import type {
   LiftOptions,
   LiftWhat,
@@ -45,15 +44,17 @@ import type {
   QuarantineOptions,
   QuarantineQuery,
   QuarantineWhat,
-} from "../memory/quarantine.ts";
+} from "../memory/quarantine/quarantine.ts";
 import type { RecentMemory, RecentQuery, RelationsQuery } from "../memory/read.ts";
-import type { Recalled, RecallQuery } from "../memory/recall.ts";
+import type { Known } from "../memory/recall/known.ts";
+import type { Recalled, RecallQuery } from "../memory/recall/recall.ts";
+import type { Remembered, RememberOptions } from "../memory/recall/search-first.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import type { RedactOptions, RedactReport, RedactTarget } from "../memory/redact.ts";
-import type { Remembered, RememberOptions } from "../memory/search-first.ts";
+import type { RedactOptions, RedactReport, RedactTarget } from "../memory/redaction/redact.ts";
 import type { SqlAnswer, SqlOptions } from "../memory/sql.ts";
-import type { TraceStep } from "../memory/trace.ts";
-import type { TracesQuery } from "../memory/traces.ts";
+import type { PruneOptions, PruneReport } from "../memory/traces/prune.ts";
+import type { TraceStep } from "../memory/traces/trace.ts";
+import type { TracesQuery } from "../memory/traces/traces.ts";
 import type { OutputOf } from "../wire/calls.ts";
 import { acceptNext } from "./accept.ts";
 import { besides, requireFields, withoutListener } from "./besides.ts";

@@ -2,7 +2,7 @@
  * Options as a caller gave them, together with what else the call says. What is no object has no fields
  * that could be sent: it is passed on as it is, for the wire to refuse instead of getting lost.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export function besides<Options extends object, Said extends object>(
   options: Options,

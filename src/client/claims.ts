@@ -4,7 +4,7 @@
  * nothing is held by somebody who does not know.
  */
 import { randomUUID } from "node:crypto";
-import type { OfferForm, WorkForm } from "../delivery/forms.ts";
+import type { OfferForm, WorkForm } from "../hub/forms.ts";
 import type { InputOf } from "../wire/calls.ts";
 import { PATIENCE } from "./patience.ts";
 import type { Station } from "./station.ts";

@@ -5,7 +5,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { PATIENCE, pauseAfter } from "./patience.ts";
 import { closed, errorOf, isProblem, networkReason, unreachable } from "./problem.ts";
 import { fetchQuietly } from "./quiet.ts";

@@ -1,10 +1,10 @@
 /** What failed, over HTTP: as a hub shows it, and as an agent decides about it. */
 import type { Decision, DecisionAnswer } from "../coordination/failures/decision.ts";
-import type { Failures, HubFailures } from "../coordination/failures/failures.ts";
 import type { FailuresQuery, ListedFailure } from "../coordination/failures/list.ts";
 import type { FailureRule, FailureRuleInfo } from "../coordination/failures/rules.ts";
-import type { Work } from "../delivery/work.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
+import type { Failures, HubFailures } from "../hub/failures.ts";
+import type { Work } from "../hub/work.ts";
 import { withPayload } from "./payloads.ts";
 import type { Wire } from "./wire.ts";
 import { RemoteWork } from "./work.ts";

@@ -4,14 +4,17 @@
  * at this end.
  */
 import * as z from "zod";
-import type { Agent } from "../agent.ts";
+import type { BackupOptions, BackupReport } from "../archive/backup.ts";
+import type { ExportOptions, ExportReport, ExportToOptions } from "../archive/export.ts";
+import type { ImportOptions, ImportReport, ImportSource } from "../archive/import.ts";
+import type { KeepingQuery } from "../archive/query.ts";
+import { DEFAULT_LIMITS } from "../base/limits.ts";
 import { type FileArtifact, fileArtifact } from "../context/files.ts";
 import type { LintReport } from "../context/lint.ts";
 import type { LintRules } from "../context/lint-rules.ts";
 import type { RoleProfile } from "../context/profiles.ts";
 import type { ReadMemory, ReadOptions } from "../context/reading.ts";
 import type { RoleProfileInfo } from "../context/roles.ts";
-import type { Ledger } from "../coordination/ledger/ledger.ts";
 import type { ReservationsQuery } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
 import type { Timeline, TimelineQuery } from "../coordination/timeline.ts";
@@ -19,7 +22,6 @@ import { checkedWait, type WaitOptions } from "../delivery/answers.ts";
 import type { BreakerInfo } from "../delivery/breaker.ts";
 import type { ChannelInfo, ChannelState } from "../delivery/channels.ts";
 import type { DeadLetter, DeadQuery } from "../delivery/dead.ts";
-import type { DeliveryRow } from "../delivery/forms.ts";
 import type { HandoffRules, HandoffRulesInput } from "../delivery/handoff-rules.ts";
 import type { LineStep } from "../delivery/line.ts";
 import type {
@@ -38,32 +40,30 @@ import { Name } from "../envelope/schema.ts";
 import { schemaText } from "../envelope/schema-check.ts";
 import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { DeliveryRow } from "../hub/forms.ts";
 import {
   checkedSession,
   filesFolder,
   type Hub,
   type HubOptions,
   type SessionOptions,
-} from "../hub.ts";
-import type { BackupOptions, BackupReport } from "../keeping/backup.ts";
-import type { ExportOptions, ExportReport, ExportToOptions } from "../keeping/export.ts";
-import type { ImportOptions, ImportReport, ImportSource } from "../keeping/import.ts";
-import type { KeepingQuery } from "../keeping/query.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
+} from "../hub/hub.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { AgentInfo, AgentProfile } from "../memory/agents.ts";
-import type { Impact, ImpactQuery } from "../memory/blast-radius.ts";
-import type { BranchesQuery, BranchInfo } from "../memory/branches.ts";
-import type { BranchDiff, DiffQuery } from "../memory/compare.ts";
-import type { PruneOptions, PruneReport } from "../memory/prune.ts";
-import type { QuarantinedMemory, QuarantineQuery } from "../memory/quarantine.ts";
+import type { BranchesQuery, BranchInfo } from "../memory/branches/branches.ts";
+import type { BranchDiff, DiffQuery } from "../memory/branches/compare.ts";
+import type { Impact, ImpactQuery } from "../memory/quarantine/blast-radius.ts";
+import type { QuarantinedMemory, QuarantineQuery } from "../memory/quarantine/quarantine.ts";
 import type { RecentMemory, RecentQuery } from "../memory/read.ts";
-import type { Recalled, RecallQuery } from "../memory/recall.ts";
+import type { Recalled, RecallQuery } from "../memory/recall/recall.ts";
 import type { Memory } from "../memory/record.ts";
-import type { RetentionRules } from "../memory/retention.ts";
-import type { FoundSecrets, SecretsQuery } from "../memory/secrets-found.ts";
+import type { FoundSecrets, SecretsQuery } from "../memory/redaction/secrets-found.ts";
 import type { SqlAnswer, SqlOptions } from "../memory/sql.ts";
-import type { TraceCounts } from "../memory/trace-log.ts";
-import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces.ts";
+import type { PruneOptions, PruneReport } from "../memory/traces/prune.ts";
+import type { RetentionRules } from "../memory/traces/retention.ts";
+import type { TraceCounts } from "../memory/traces/trace-log.ts";
+import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces/traces.ts";
 import type { OutputOf } from "../wire/calls.ts";
 import { ownSession } from "../wire/own-session.ts";
 import { RemoteAgent } from "./agent.ts";

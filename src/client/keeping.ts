@@ -1,13 +1,13 @@
 /** A workspace out and in over HTTP: lines as they come, into files of this end and from them. */
 import { createReadStream } from "node:fs";
-import { type BackupOptions, type BackupReport, checkedBackup } from "../keeping/backup.ts";
+import { type BackupOptions, type BackupReport, checkedBackup } from "../archive/backup.ts";
 import {
   type ExportOptions,
   type ExportReport,
   type ExportToOptions,
   relayLines,
   writeExport,
-} from "../keeping/export.ts";
+} from "../archive/export.ts";
 import {
   checkedImport,
   checkedSource,
@@ -15,9 +15,9 @@ import {
   type ImportOptions,
   type ImportReport,
   type ImportSource,
-} from "../keeping/import.ts";
-import type { KeepingQuery } from "../keeping/query.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
+} from "../archive/import.ts";
+import type { KeepingQuery } from "../archive/query.ts";
+import { DEFAULT_LIMITS } from "../base/limits.ts";
 import { queryOf } from "../wire/address.ts";
 import { type Method, STREAMS } from "../wire/routes.ts";
 import { requireFields } from "./besides.ts";

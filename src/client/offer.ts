@@ -1,17 +1,18 @@
 /** An offer that a hub over HTTP has claimed for this receiver, to accept or to leave. */
+
+import { isBatonError } from "../base/errors.ts";
 import { primerOf } from "../context/primer.ts";
-import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import { TAKING, TakingSchema } from "../delivery/accept.ts";
 import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
-import type { DeliveryRow, OfferForm } from "../delivery/forms.ts";
-import type { Offer } from "../delivery/offer.ts";
 import type { Receipt, ReceiptSource } from "../delivery/receipt.ts";
 import type { Warning } from "../delivery/warnings.ts";
-import type { Settling, Work } from "../delivery/work.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { isBatonError } from "../errors.ts";
+import type { DeliveryRow, OfferForm } from "../hub/forms.ts";
+import type { Offer } from "../hub/offer.ts";
+import type { Settling, Work } from "../hub/work.ts";
+import type { LedgerProgress } from "../ledger/ledger.ts";
 import type { Station } from "./station.ts";
 import { RemoteWork } from "./work.ts";
 

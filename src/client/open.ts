@@ -1,8 +1,8 @@
 /** Opening a hub over HTTP: asks it once who it takes the caller for, so that a wrong address is told now. */
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../base/clock.ts";
+import { randomIds } from "../base/ids.ts";
 import { PayloadTypes } from "../envelope/payload.ts";
-import type { HubOptions } from "../hub.ts";
-import { randomIds } from "../ids.ts";
+import type { HubOptions } from "../hub/hub.ts";
 import { HEADERS } from "../wire/routes.ts";
 import { Connection } from "./connection.ts";
 import { RemoteHub } from "./hub.ts";

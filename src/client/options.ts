@@ -1,7 +1,7 @@
 /** What a hub over HTTP is opened with: its address and its options, checked before anything is sent. */
 
-import { BatonError } from "../errors.ts";
-import { filesFolder, type HubOptions, knownMode, silence, workspaceName } from "../hub.ts";
+import { BatonError } from "../base/errors.ts";
+import { filesFolder, type HubOptions, knownMode, silence, workspaceName } from "../hub/hub.ts";
 import { PATIENCE } from "./patience.ts";
 
 /** Told to the hub that is elsewhere, or of use at this end; everything else is decided there. */

@@ -1,5 +1,5 @@
 /** What a hub's answer says that went wrong, as the very error the hub threw; and what is no answer at all. */
-import { BatonError, ERROR_CODES, type ErrorCode, type Violation } from "../errors.ts";
+import { BatonError, ERROR_CODES, type ErrorCode, type Violation } from "../base/errors.ts";
 
 /** The wire form of an error, as far as it can be believed. */
 export interface Problem {

@@ -3,9 +3,9 @@
  * not a number null, and nobody would be told. Everything else is for the hub to check, which refuses it
  * with the same words here as anywhere.
  */
-import { canonicalFaults } from "../canonical.ts";
+import { canonicalFaults } from "../base/canonical.ts";
+import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
 import { checkDraft } from "../delivery/check-draft.ts";
-import { BatonError, type ErrorCode, type Violation } from "../errors.ts";
 import type { CallName } from "../wire/calls.ts";
 
 const UNSAYABLE: readonly string[] = ["circular", "finite", "json", "json_depth", "reserved_key"];

@@ -8,9 +8,9 @@ import {
   patienceWith,
   type WaitOptions,
 } from "../delivery/answers.ts";
-import type { DeliveryRow, SentForm } from "../delivery/forms.ts";
-import { type Sent, severalReceivers } from "../delivery/sent.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
+import type { DeliveryRow, SentForm } from "../hub/forms.ts";
+import { type Sent, severalReceivers } from "../hub/sent.ts";
 import { changesOf, untilSettled } from "./waiting.ts";
 import type { Wire } from "./wire.ts";
 

@@ -2,28 +2,32 @@
  * The shared context over HTTP: the hub's door, which only looks, and an agent's, which remembers how far
  * it has read. That is kept at this end, by the same rules as in the hub's own process.
  */
-import type { Adopted, AdoptOptions } from "../coordination/shared/adopt.ts";
+import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
 import type {
   ContextChange,
   ContextChanges,
   ContextChangesQuery,
-} from "../coordination/shared/changes.ts";
-import { type ProjectItem, projectFromGit } from "../coordination/shared/git.ts";
-import type { ContextInput, ContextItem, ContextSection } from "../coordination/shared/items.ts";
+} from "../coordination/shared-context/changes.ts";
+import { type ProjectItem, projectFromGit } from "../coordination/shared-context/git.ts";
+import type {
+  ContextInput,
+  ContextItem,
+  ContextSection,
+} from "../coordination/shared-context/items.ts";
 import type {
   ContextProposal,
   ProposalSent,
   ProposeOptions,
-} from "../coordination/shared/propose.ts";
-import type { ContextQuery, SharedContextText } from "../coordination/shared/read.ts";
+} from "../coordination/shared-context/propose.ts";
+import type { ContextQuery, SharedContextText } from "../coordination/shared-context/read.ts";
 import type {
   ContextRetireOptions,
   ContextWriteOptions,
   DecisionInput,
   HubContext,
   SharedContext,
-} from "../coordination/shared/shared-context.ts";
-import type { Work } from "../delivery/work.ts";
+} from "../hub/shared-context.ts";
+import type { Work } from "../hub/work.ts";
 import { besides } from "./besides.ts";
 import { errorOf, type Problem } from "./problem.ts";
 import { RemoteSent } from "./sent.ts";

@@ -1,8 +1,9 @@
 /** What everything that one agent has in hand over HTTP shares: who calls, and what is kept at this end. */
+
+import type { Ids } from "../base/ids.ts";
 import type { LeaseKind } from "../delivery/worker.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
-import type { HubOptions } from "../hub.ts";
-import type { Ids } from "../ids.ts";
+import type { HubOptions } from "../hub/hub.ts";
 import type { AgentInfo } from "../memory/agents.ts";
 import type { Hands } from "./hands.ts";
 import type { RemoteTraces, TraceTally } from "./traces.ts";

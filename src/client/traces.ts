@@ -2,11 +2,11 @@
  * What agents trace, on its way to the hub: in order, one call at a time for each session. Every step is
  * answered: stored, or rejected and counted.
  */
-import { BatonError, isBatonError } from "../errors.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
+import { BatonError, isBatonError } from "../base/errors.ts";
+import { DEFAULT_LIMITS } from "../base/limits.ts";
 import type { Memory } from "../memory/record.ts";
-import type { TraceStep } from "../memory/trace.ts";
-import type { TraceCounts } from "../memory/trace-log.ts";
+import type { TraceStep } from "../memory/traces/trace.ts";
+import type { TraceCounts } from "../memory/traces/trace-log.ts";
 import type { Base } from "./station.ts";
 import type { Wire } from "./wire.ts";
 import { withId } from "./with-id.ts";

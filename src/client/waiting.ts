@@ -1,6 +1,6 @@
 /** Waiting over HTTP: the hub holds its answer back for a while, and is asked again until time is up. */
-import type { DeliveryRow } from "../delivery/forms.ts";
-import { isOpen } from "../delivery/forms.ts";
+import type { DeliveryRow } from "../hub/forms.ts";
+import { isOpen } from "../hub/forms.ts";
 import type { CallName, InputOf, OutputOf } from "../wire/calls.ts";
 import { PATIENCE } from "./patience.ts";
 import type { Wire } from "./wire.ts";

@@ -4,7 +4,7 @@
  * something has a key that was made for this call alone: tried again, it is the same call.
  */
 import { randomUUID } from "node:crypto";
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { layOut } from "../wire/address.ts";
 import type { CallName, InputOf, OutputOf } from "../wire/calls.ts";
 import { HEADERS, ROUTES } from "../wire/routes.ts";

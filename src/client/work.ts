@@ -5,23 +5,24 @@
  * do has one call waiting at the hub.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import type { BatonError } from "../base/errors.ts";
 import type { CheckedContext } from "../context/gaps.ts";
 import { primerOf } from "../context/primer.ts";
 import type { ReadMemory } from "../context/reading.ts";
-import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Reserved, ReserveOptions } from "../coordination/reservations/reserve.ts";
 import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
-import type { DeliveryRow, SentForm, WorkForm } from "../delivery/forms.ts";
 import { leaseLost } from "../delivery/lease.ts";
 import type { Noted } from "../delivery/note.ts";
 import { effectOf, type Once } from "../delivery/once.ts";
 import type { Result } from "../delivery/result.ts";
-import type { Sent } from "../delivery/sent.ts";
 import type { Failure } from "../delivery/settle.ts";
 import type { ShownView, WorkViewOptions } from "../delivery/views.ts";
 import type { Warning } from "../delivery/warnings.ts";
+import type { Draft, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
+import type { DeliveryRow, SentForm, WorkForm } from "../hub/forms.ts";
+import type { Sent } from "../hub/sent.ts";
 import {
   alreadySettled,
   BEATS_PER_LEASE,
@@ -29,11 +30,10 @@ import {
   LONGEST_TIMER_MS,
   type Settling,
   type Work,
-} from "../delivery/work.ts";
-import type { Draft, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
-import type { BatonError } from "../errors.ts";
+} from "../hub/work.ts";
+import type { LedgerProgress } from "../ledger/ledger.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import type { TraceStep } from "../memory/trace.ts";
+import type { TraceStep } from "../memory/traces/trace.ts";
 import type { CallName, InputOf, OutputOf, WorkNews } from "../wire/calls.ts";
 import { besides, requireFields } from "./besides.ts";
 import { recordedOnce } from "./once.ts";

@@ -4,16 +4,16 @@
  * never silently gone. Stored text is fenced: it is data, whatever it says.
  */
 import * as z from "zod";
-import { type OfferedLines, offeredLines } from "../coordination/shared/offered.ts";
+import { BatonError } from "../base/errors.ts";
+import { type OfferedLines, offeredLines } from "../coordination/shared-context/offered.ts";
 import type { Inboxes } from "../delivery/waiting.ts";
 import { AgentName, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
 import { AsOfSchema } from "../memory/as-of.ts";
 import { pinnedMemories } from "../memory/pins.ts";
 import { type RecentMemory, recentMemories } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { fenced, quoted } from "./fence.ts";
 import { handoffsAmong } from "./handoff-news.ts";
 import {

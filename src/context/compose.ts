@@ -4,14 +4,14 @@
  * and what must travel is in it, or the call is refused and says by how much.
  */
 import * as z from "zod";
-import { sha256 } from "../canonical.ts";
-import { clip } from "../clip.ts";
+import { sha256 } from "../base/canonical.ts";
+import { clip } from "../base/clip.ts";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { type Envelope, Name, STRATEGIES, type Strategy } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { budgetOf, roomIn } from "./budget.ts";
 import { type Gathered, gather } from "./gather.ts";
 import { headOf } from "./parts.ts";

@@ -3,7 +3,7 @@
  * indented `key: value` lines. Complete: every key and every value is in the text. `outlineOf` names keys
  * and types with the first words of each value, for when the whole does not fit.
  */
-import { clip } from "../clip.ts";
+import { clip } from "../base/clip.ts";
 
 /** Renders a JSON value completely. */
 export function renderData(value: unknown): string {

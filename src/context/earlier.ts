@@ -3,16 +3,13 @@
  * the tasks it inherits from, and the progress on the ledger, however old. Only what the team may see:
  * handoffs that were quarantined or are on another branch are left out.
  */
-import {
-  type LedgerProgress,
-  type LedgerRelease,
-  readFamily,
-} from "../coordination/ledger/ledger.ts";
+
 import type { Envelope } from "../envelope/schema.ts";
+import { type LedgerProgress, type LedgerRelease, readFamily } from "../ledger/ledger.ts";
 import { hopOf, readableEnvelope } from "../store/parse-envelope.ts";
 import type { EnvelopeRow } from "../store/rows.ts";
 import { isSeen, type Sight } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 export interface EarlierLine {
   /** Oldest first. */

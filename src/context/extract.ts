@@ -3,9 +3,9 @@
  * whole is about. Sentences with numbers, negations and names of things count more, since those are
  * what a retelling loses. The same text always gives the same; no word is cut, and none is added.
  */
-import { DENIALS } from "../recall/opposites.ts";
-import { termsOf } from "../recall/terms.ts";
-import { wordsOf } from "../recall/words.ts";
+import { DENIALS } from "../search/opposites.ts";
+import { termsOf } from "../search/terms.ts";
+import { wordsOf } from "../search/words.ts";
 
 const MORE = " …";
 /** Between sentences that do not follow each other. */

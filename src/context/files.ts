@@ -6,9 +6,9 @@
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
+import { BatonError } from "../base/errors.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { CheckedArtifact } from "./view.ts";
 
 type Artifact = Envelope["artifacts"][number];

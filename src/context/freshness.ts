@@ -5,16 +5,16 @@
  * for again each time somebody asks, and never a reason to stop.
  */
 import { setTimeout } from "node:timers/promises";
+import { isBatonError } from "../base/errors.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { isBatonError } from "../errors.ts";
-import { chunksOf } from "../memory/downstream.ts";
 import { holdingOf } from "../memory/holding.ts";
-import { marksOf, type QuarantineMark } from "../memory/quarantine-mark.ts";
+import { chunksOf } from "../memory/quarantine/downstream.ts";
+import { marksOf, type QuarantineMark } from "../memory/quarantine/quarantine-mark.ts";
 import { readOpen } from "../memory/read.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
 import { isQuarantined, type Sight } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { Freshness, ViewGap } from "./view.ts";
 
 type Reference = Envelope["refs"][number];

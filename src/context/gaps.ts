@@ -4,7 +4,7 @@
  * what the receiver makes next.
  */
 import type { Envelope } from "../envelope/schema.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { checkArtifacts } from "./files.ts";
 import { resolveReferences } from "./freshness.ts";
 import type { CheckedArtifact, Freshness, ViewGap } from "./view.ts";

@@ -8,21 +8,21 @@
  * Looks at the store are of fixed number, whatever the store holds: relations are read off the records
  * on the way out, and asked for many at once on the way in.
  */
-import { clip } from "../clip.ts";
-import { offeredMemories } from "../coordination/shared/offered.ts";
+import { clip } from "../base/clip.ts";
+import { offeredMemories } from "../coordination/shared-context/offered.ts";
 import { type EarlierAttempt, earlierAttempts } from "../delivery/earlier-attempts.ts";
 import { afterClosing } from "../delivery/work-branch.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { holdingOf } from "../memory/holding.ts";
 import { pinnedMemories } from "../memory/pins.ts";
-import { recall } from "../memory/recall.ts";
+import { recall } from "../memory/recall/recall.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
 import { edgesOf } from "../store/edges.ts";
 import { PLUMBING } from "../store/search.ts";
 import { isSeen, NOBODY, type Sight } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { type Candidate, distinct, summariesIn } from "./candidates.ts";
 import { type EarlierLine, earlierOn } from "./earlier.ts";
 import { checkArtifacts } from "./files.ts";

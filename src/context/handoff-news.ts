@@ -3,7 +3,7 @@
 import { addressOf } from "../envelope/schema.ts";
 import type { Memory } from "../memory/record.ts";
 import { readableEnvelope } from "../store/parse-envelope.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { fenced, fencedAddress, quoted } from "./fence.ts";
 
 /** The newest handoffs that are looked up; the others are shown by their record. */

@@ -3,14 +3,14 @@
  * `env_…#history[0-11]`, `dlv_…#attempts[0]`; `env_…` alone is the whole envelope.
  */
 
+import { BatonError } from "../base/errors.ts";
+import { idPattern } from "../base/ids.ts";
+import { nearestNames } from "../base/nearest.ts";
 import { earlierAttempts } from "../delivery/earlier-attempts.ts";
 import { deliveryId, unknownDelivery } from "../delivery/unknown-delivery.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
-import { idPattern } from "../ids.ts";
-import { nearestNames } from "../nearest.ts";
 import { readableEnvelope } from "../store/parse-envelope.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 const PART = /^(env_[^#]+)(?:#(\w+)(?:\[(\d+)(?:-(\d+))?\])?)?$/;
 

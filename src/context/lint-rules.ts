@@ -4,15 +4,15 @@
  * finds nothing. Sending reads the entry at most once a second.
  */
 import * as z from "zod";
-import { changeEntry, entryValue } from "../delivery/entries.ts";
 import type { Sender } from "../delivery/plan.ts";
 import type { Repeat } from "../delivery/repeats.ts";
-import { SettingCache } from "../delivery/setting-cache.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
 import { SYSTEM } from "../memory/agents.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { changeEntry, entryValue } from "../workspace/entries.ts";
+import { SettingCache } from "../workspace/setting-cache.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { letterOfDraft } from "./lint/letter.ts";
 import { remarksOn } from "./lint/repeats-handoff.ts";
 import {

@@ -2,7 +2,7 @@
 import type { Repeat } from "../delivery/repeats.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { letterOfEnvelope } from "./lint/letter.ts";
 import type { AllLintRules, Finding } from "./lint/rule.ts";
 import { findingsIn } from "./lint/run.ts";

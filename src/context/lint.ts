@@ -4,7 +4,7 @@
  * send (lint-sent.ts). Only binding rules refuse (lint-rules.ts).
  */
 
-import { readFamily } from "../coordination/ledger/ledger.ts";
+import { BatonError } from "../base/errors.ts";
 import { type Asked, earlierHandoffs, type Repeat } from "../delivery/repeats.ts";
 import { leavingOf, nextReceiver } from "../delivery/routes.ts";
 import {
@@ -16,9 +16,9 @@ import {
   receiverOf,
 } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
+import { readFamily } from "../ledger/ledger.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { letterOfDraft, letterOfEnvelope } from "./lint/letter.ts";
 import type { Finding, Subject } from "./lint/rule.ts";
 import { findingsOf } from "./lint/run.ts";

@@ -2,15 +2,16 @@
  * A handoff that an agent holds or that waits for it, as catch-up shows it: where it stands and what must not
  * be forgotten of it. In full where there is room; else what binds; else by name.
  */
-import { type LedgerProgress, readFamily } from "../coordination/ledger/ledger.ts";
+
 import { type Inboxes, inboxesOf } from "../delivery/waiting.ts";
 import { type Warning, warningsOf } from "../delivery/warnings.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { anyMarked } from "../memory/quarantine-mark.ts";
+import { type LedgerProgress, readFamily } from "../ledger/ledger.ts";
+import { anyMarked } from "../memory/quarantine/quarantine-mark.ts";
 import { readableEnvelope } from "../store/parse-envelope.ts";
 import { OPEN_STATES } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { fenced, quoted } from "./fence.ts";
 
 /** Open handoffs that are shown one by one. */

@@ -3,9 +3,9 @@
  * made yet. For whoever wakes without a handoff: others may be waiting all the same.
  */
 
-import { ledgerOf } from "../coordination/ledger/ledger.ts";
 import { questionsTo } from "../delivery/ask.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { ledgerOf } from "../ledger/ledger.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { fenced, quoted } from "./fence.ts";
 
 /** Each with what it is about, ready to be listed. Without an agent, of the tasks alone. */

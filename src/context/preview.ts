@@ -3,14 +3,15 @@
  * sending or writing anything. For a role it is composed by the role's profile: who will take it is not
  * known yet.
  */
-import { beginningOf } from "../coordination/ledger/brief.ts";
-import { lineFor } from "../coordination/ledger/ledger-line.ts";
+
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { type Plan, planHandoff, type Sender } from "../delivery/plan.ts";
 import { prepare } from "../delivery/prepare.ts";
 import { requireRegistered } from "../delivery/require-registered.ts";
 import { addressOf, type DraftOf, type EnvelopeOf } from "../envelope/schema.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { beginningOf } from "../ledger/brief.ts";
+import { lineFor } from "../ledger/ledger-line.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { composeView, type ViewOptions } from "./compose.ts";
 import { addressedReceiver } from "./receiver.ts";
 import type { View } from "./view.ts";

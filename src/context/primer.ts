@@ -5,9 +5,9 @@
  * or counted, and says where all of it is. Stored text stands between marks, as data.
  */
 
-import type { LedgerProgress } from "../coordination/ledger/ledger.ts";
 import type { Background } from "../delivery/background.ts";
 import { addressOf, type Envelope } from "../envelope/schema.ts";
+import type { LedgerProgress } from "../ledger/ledger.ts";
 import { attemptLine } from "./attempt-text.ts";
 import { fenced, fencedAddress, fencedLine } from "./fence.ts";
 

@@ -4,8 +4,8 @@
  * neutral; 0 keeps something out.
  */
 import * as z from "zod";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Slug, STRATEGIES } from "../envelope/schema.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 import { PARTS } from "./parts.ts";
 import { SECTIONS } from "./view.ts";
 

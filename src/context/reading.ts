@@ -12,7 +12,7 @@ import { holdingOf } from "../memory/holding.ts";
 import { readMemory } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { outlineOf, renderData } from "./data-text.ts";
 import { atLevel } from "./detail.ts";
 import { handoffPart, isHandoffPart } from "./handoff-part.ts";

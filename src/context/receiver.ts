@@ -1,7 +1,7 @@
 /** Whom a view is made for: a registered agent, or whoever will answer for a role. */
 import type { Envelope } from "../envelope/schema.ts";
 import { type AgentInfo, agentInfo, requireAgent } from "../memory/agents.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { ViewReceiver } from "./view.ts";
 
 export function viewReceiverOf({ id, role, model, window }: AgentInfo): ViewReceiver {

@@ -3,15 +3,15 @@
  * and envelopes never change, so the same text can be made again, and no content is stored twice; what
  * was redacted since is missing from it, and the text says so.
  */
-import { sha256 } from "../canonical.ts";
-import { readFamily } from "../coordination/ledger/ledger.ts";
+import { sha256 } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
 import { type EarlierAttempt, earlierAttempts } from "../delivery/earlier-attempts.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
+import { readFamily } from "../ledger/ledger.ts";
 import { readOpen } from "../memory/read.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { parseEnvelope, readableEnvelope } from "../store/parse-envelope.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { attemptBlock } from "./attempt-text.ts";
 import { summariesIn } from "./candidates.ts";
 import { NO_EARLIER } from "./earlier.ts";

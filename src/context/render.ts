@@ -3,7 +3,7 @@
  * slash: no token of the public tokenizers reaches over such a seam, so blocks that were counted alone
  * count the same together. Nothing in it depends on when it is rendered.
  */
-import { sha256 } from "../canonical.ts";
+import { sha256 } from "../base/canonical.ts";
 import type { Level } from "../envelope/schema.ts";
 import type { Memory } from "../memory/record.ts";
 import type { Candidate } from "./candidates.ts";

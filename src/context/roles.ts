@@ -4,12 +4,12 @@
  */
 
 import type * as z from "zod";
-import { changeEntry, entriesOf, entryValue } from "../delivery/entries.ts";
+import { BatonError } from "../base/errors.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { heard } from "../memory/secret-policy.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
+import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import {
   type FullProfile,
   NEUTRAL,

@@ -4,8 +4,8 @@
  * pose as an instruction; what comes back is checked by whoever asked (summary.ts). It never spends more
  * than it was allowed to: over that it refuses, and summaries are taken from the records themselves.
  */
-import { type Clock, systemClock } from "../clock.ts";
-import { BatonError } from "../errors.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { BatonError } from "../base/errors.ts";
 import {
   checkCount,
   countsOf,
@@ -13,9 +13,9 @@ import {
   type ServerKind,
   type ServerOptions,
   serverOf,
-} from "../server-options.ts";
-import { field, request, unusable } from "../server-request.ts";
-import type { Summarizer } from "../store/workspace.ts";
+} from "../base/server-options.ts";
+import { field, request, unusable } from "../base/server-request.ts";
+import type { Summarizer } from "../workspace/workspace.ts";
 import { fenced } from "./fence.ts";
 import { tokenCounter } from "./tokens.ts";
 

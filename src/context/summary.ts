@@ -4,14 +4,15 @@
  * `summary` that summarizes the record, and found again instead of asked for twice. A model that fails,
  * says nothing or too much changes nothing: then it is the record's own sentences, and why is told.
  */
+
+import { BatonError } from "../base/errors.ts";
 import { systemAuthor } from "../delivery/system.ts";
 import { secretsIn } from "../envelope/secrets.ts";
-import { BatonError } from "../errors.ts";
 import { type Memory, type MemoryInput, memoryOf } from "../memory/record.ts";
 import { remember } from "../memory/remember.ts";
 import { sightOf } from "../memory/sight.ts";
 import { isForAll } from "../store/sight.ts";
-import type { Summarizer, Workspace } from "../store/workspace.ts";
+import type { Summarizer, Workspace } from "../workspace/workspace.ts";
 import { extract } from "./extract.ts";
 import { tokenCounter } from "./tokens.ts";
 

@@ -5,7 +5,7 @@
  *
  * Tables are loaded on first use: they take a quarter of a second, and most calls never count.
  */
-import { Generations } from "../generations.ts";
+import { Generations } from "../base/generations.ts";
 
 export const ENCODINGS = ["o200k_base", "cl100k_base", "p50k_base"] as const;
 export type Encoding = (typeof ENCODINGS)[number];

@@ -2,7 +2,7 @@
  * What coordination does about deliveries: the hub gives it to every workspace, so that those who settle
  * deliveries and carry out policies need not know who decides about failures, or what a task waits for.
  */
-import type { Duties } from "../store/workspace.ts";
+import type { Duties } from "../workspace/workspace.ts";
 import { coordinate } from "./failures/coordinate.ts";
 import type { CoordinateFunction } from "./failures/proposals.ts";
 import { isCoordinated, report } from "./failures/report.ts";

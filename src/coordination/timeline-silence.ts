@@ -6,7 +6,7 @@ import { failureOf } from "../delivery/failure.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { AttemptRow, DeliveryRow } from "../store/rows.ts";
 import type { LineEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { SilentKind, TimelineStep } from "./timeline-step.ts";
 
 /** Tries that end by a record of their own are told by that. */

@@ -8,7 +8,7 @@ import { addressOf, type Envelope } from "../envelope/schema.ts";
 import type { Memory } from "../memory/record.ts";
 import { readableEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryStep, EnvelopeRow, TrailStep } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { CLOSED_TAG } from "./tasks/closing.ts";
 
 /** What a record did, by the verb in its trail. */

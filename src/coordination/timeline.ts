@@ -3,16 +3,16 @@
  * chain, and from the tries where nobody wrote anything down. Nothing is kept for it.
  */
 import * as z from "zod";
+import { checkLimit } from "../base/limits.ts";
 import { MemoryId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { checkLimit } from "../limits.ts";
+import { taskName } from "../ledger/release.ts";
 import { recentRecords } from "../memory/read.ts";
 import type { Memory } from "../memory/record.ts";
 import { frameOf } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { LineEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { taskName } from "./ledger/release.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { childrenOf } from "./tasks/edges.ts";
 import { silencesIn } from "./timeline-silence.ts";
 import { stepOf, type TimelineKind, type TimelineStep } from "./timeline-step.ts";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Envelope } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { endOfLine } from "./line-end.ts";
 import { type Ended, endedAs, isEnded } from "./outcome.ts";
 import { changesOf } from "./watch.ts";

@@ -1,16 +1,16 @@
 /** Questions of receivers to their senders, and the answers, which go along with the work. */
-import { clip } from "../clip.ts";
-import { carriedNow } from "../coordination/ledger/recarry.ts";
+import { clip } from "../base/clip.ts";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { carriedNow } from "../ledger/recarry.ts";
 import type { Author } from "../memory/record.ts";
-import { hear, type Told, told } from "../memory/secret-policy.ts";
+import { hear, type Told, told } from "../memory/redaction/secret-policy.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { answerTo } from "./earlier-attempts.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { endedAs } from "./outcome.ts";

@@ -1,8 +1,8 @@
 /** What happened before an agent got a piece of work: earlier attempts, and progress on the task's ledger. */
-import { type LedgerProgress, readFamily } from "../coordination/ledger/ledger.ts";
+import { type LedgerProgress, readFamily } from "../ledger/ledger.ts";
 import { continuesLine } from "../store/parse-envelope.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { type EarlierAttempt, earlierAttempts, wasClaimedBefore } from "./earlier-attempts.ts";
 
 export interface Background {

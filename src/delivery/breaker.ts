@@ -4,12 +4,13 @@
  * the breaker. Kept in the store, so all processes see the same. A completion takes the entry away,
  * inside the operation that completes; declined work and permanent failures do not count.
  */
+
+import { BatonError } from "../base/errors.ts";
 import { Address } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
 import { BREAKER, type EntryRow } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { changeEntry, entriesOf, entryValue } from "./entries.ts";
+import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 interface Strikes {
   /** The deliveries that were given up, the last ones. */

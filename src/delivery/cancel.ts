@@ -3,15 +3,15 @@
  * the report of a failure gives up what failed: that is the decision about it.
  */
 import * as z from "zod";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Author } from "../memory/record.ts";
-import { hear } from "../memory/secret-policy.ts";
+import { hear } from "../memory/redaction/secret-policy.ts";
 import { isQueued, reportedIn } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { awaitsDecision, decisionEntries, FAILURE, tryName } from "./decided.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";

@@ -4,13 +4,13 @@
  * what was published before.
  */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { nearestNames } from "../base/nearest.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { heard } from "../memory/secret-policy.ts";
-import { nearestNames } from "../nearest.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { changeEntry, entriesOf, entryValue } from "./entries.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
+import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 const CHANNEL = "channel";
 const SUBSCRIPTION = "subscription";

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { type LookoutOptions, lookOut } from "./lookout.ts";
 import { releaseNewest } from "./settle.ts";
 import { isUnreadable, readableIn, readableOf } from "./unreadable.ts";

@@ -2,11 +2,11 @@
  * Claiming: the inbox offers what is ready, each delivery to one holder at a time. Whoever claims
  * also carries out what is due in the workspace: no daemon does.
  */
-import { checkLimit } from "../limits.ts";
+import { checkLimit } from "../base/limits.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { NewMemory } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { carryOut } from "./due.ts";
 import { followUp } from "./follow-up.ts";
 import type { Worker } from "./worker.ts";

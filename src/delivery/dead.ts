@@ -1,22 +1,22 @@
 /** Dead letters: what was given up, with every try; tried again, tried with another envelope, dropped. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { checkLimit } from "../base/limits.ts";
 import { refuseBrokenIn } from "../context/lint-rules.ts";
-import { openAgain } from "../coordination/ledger/closed.ts";
-import { carriedNow, carriedWith } from "../coordination/ledger/recarry.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { checkLimit } from "../limits.ts";
+import { openAgain } from "../ledger/closed.ts";
+import { carriedNow, carriedWith } from "../ledger/recarry.ts";
 import { findAddressee } from "../memory/agents.ts";
 import type { Author, MemoryInput } from "../memory/record.ts";
-import { hear } from "../memory/secret-policy.ts";
+import { hear } from "../memory/redaction/secret-policy.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { AttemptRow, DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { GIVEN_UP, openReportOf } from "./decided.ts";
 import { followUp } from "./follow-up.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";

@@ -3,15 +3,15 @@
  * decided. Kept as entries by delivery and try, so that of two who decide one stands.
  */
 
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
 import { type DeliveryRow, type EntryRow, isHeld, isOpen } from "../store/rows.ts";
 import type { Claimed, Lease, PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { entriesOf, entryValue, writtenValue } from "./entries.ts";
+import { entriesOf, entryValue, writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { KEY } from "./key.ts";
 
 /** The kinds of entries: failures that nobody has decided about, and decisions. */

@@ -1,9 +1,9 @@
 /** The records of one delivery: the handoffs that came to it, and who accepted them. */
-import { chunksOf } from "../memory/downstream.ts";
+import { chunksOf } from "../memory/quarantine/downstream.ts";
 import { type AuthoredRecord, type Memory, memoryOf } from "../memory/record.ts";
 import type { TrailStep } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** So many are looked for: more than a publication has receivers. */
 const MOST_FOUND = 10_000;

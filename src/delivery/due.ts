@@ -4,9 +4,9 @@
  * one guarded move, so that of all who look at the same moment one decides.
  */
 import { channel } from "node:diagnostics_channel";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { isBatonError } from "../base/errors.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { isBatonError } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import {
@@ -17,7 +17,7 @@ import {
   parseText,
 } from "../store/rows.ts";
 import type { Claimed, Move } from "../store/store.ts";
-import { trunkOf, type Workspace } from "../store/workspace.ts";
+import { trunkOf, type Workspace } from "../workspace/workspace.ts";
 import { strike } from "./breaker.ts";
 import { failureOf } from "./failure.ts";
 import { followUp } from "./follow-up.ts";

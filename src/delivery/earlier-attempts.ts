@@ -2,17 +2,17 @@
  * Earlier attempts at a delivery, for its next holder: who had it, how it ended, what was tried, hints
  * and notes; questions with their answers; decisions about failures with their reasons.
  */
-import { clip } from "../clip.ts";
+import { clip } from "../base/clip.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { unmarked } from "../memory/quarantine-mark.ts";
+import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
 import { memoryOf } from "../memory/record.ts";
 import { branchOf, parseEnvelope } from "../store/parse-envelope.ts";
 import { type AttemptRow, type DeliveryRow, isHeld } from "../store/rows.ts";
 import { VIEW } from "../store/search.ts";
 import { everybodyOn } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { decisionsOn, type KeptDecision } from "./decided.ts";
 import { acceptancesOf } from "./delivery-records.ts";
 import { failureOf } from "./failure.ts";

@@ -3,7 +3,7 @@
  * because of what comes after; whoever subscribes is: `{ what, error }`.
  */
 import { channel } from "node:diagnostics_channel";
-import { isBatonError } from "../errors.ts";
+import { isBatonError } from "../base/errors.ts";
 
 const unfinished = channel("batonpass:policy:unfinished");
 

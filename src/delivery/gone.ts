@@ -2,7 +2,7 @@
  * Noticing that a holder's process has ended. Whoever waits for work asks now and then; what is
  * found goes with the next claim, which gives the dead one's work back.
  */
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /**
  * Of all that wait in this process, one asks. Shorter than the time between two safety looks, so

@@ -3,10 +3,10 @@
  * whether a payload may have a type that is not registered.
  */
 import * as z from "zod";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Slug } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { changeRegistry, type StoredRegistry, storedRegistry, UNREGISTERED } from "./registry.ts";
 
 export const HandoffRulesSchema = z.strictObject({

@@ -4,7 +4,7 @@ import { AgentName, type DraftOf, Slug } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { isQueued } from "../store/parse-envelope.ts";
 import type { LeaseRefusal } from "../store/store.ts";
-import { trunkOf, type Workspace } from "../store/workspace.ts";
+import { trunkOf, type Workspace } from "../workspace/workspace.ts";
 import { refuseUndecided } from "./decided.ts";
 import { followUp } from "./follow-up.ts";
 import { openJoinsOf } from "./join.ts";

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { LocalOffer, type Offer } from "../hub/offer.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { lookOut } from "./lookout.ts";
-import { LocalOffer, type Offer } from "./offer.ts";
 import type { Worker } from "./worker.ts";
 
 const OptionsSchema = z.strictObject({

@@ -1,14 +1,14 @@
 /** Sending a handoff that waits for others. */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { DeliveryId, type DraftOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { LocalSent, type Sent } from "../hub/sent.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { follow, openJoin } from "./join.ts";
 import type { Sender } from "./plan.ts";
 import { sendHandoff } from "./send.ts";
-import { LocalSent, type Sent } from "./sent.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 
 const JoinSchema = z.strictObject({

@@ -5,13 +5,13 @@
  * it is looked at again after a while.
  */
 
-import { canonicalJson } from "../canonical.ts";
-import { openAgain } from "../coordination/ledger/closed.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { openAgain } from "../ledger/closed.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { openReportOf } from "./decided.ts";
 import { endOfLine } from "./line-end.ts";
 import { moveDeliveries, seen } from "./moves.ts";

@@ -1,16 +1,17 @@
 /** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
+
+import { BatonError } from "../base/errors.ts";
 import type { AllLintRules } from "../context/lint/rule.ts";
 import { type LintSent, lintSent } from "../context/lint-sent.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { SealedEnvelope } from "../envelope/seal.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
-import { BatonError } from "../errors.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import type { DeliveryRow, EntryRow } from "../store/rows.ts";
 import type { PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { entryValue, writtenValue } from "./entries.ts";
+import { entryValue, writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { Path } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
 import type { Repeat } from "./repeats.ts";

@@ -1,5 +1,5 @@
 /** What a caller is told that no longer holds the work it wants to act on. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
 
 export function leaseLost(id: string, now: DeliveryRow | undefined): BatonError {

@@ -2,7 +2,7 @@
 import { memoryOf } from "../memory/record.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /**
  * The delivery itself, or the one it was handed on as, or the one that took its place, and so on;

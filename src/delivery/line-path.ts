@@ -1,5 +1,5 @@
 /** The way a line has gone: a repeat that carries nothing new is a cycle. */
-import { canonicalJson, sha256 } from "../canonical.ts";
+import { canonicalJson, sha256 } from "../base/canonical.ts";
 import { addressOf, type Envelope } from "../envelope/schema.ts";
 
 export type Path = NonNullable<Envelope["path"]>;

@@ -3,7 +3,7 @@ import type { Envelope } from "../envelope/schema.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import type { DeliveryRow } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 export interface LineStep {
   readonly envelope: Envelope;

@@ -1,7 +1,7 @@
 /** Looking out for work: looks, and sleeps between two looks (waiters.ts says until when). */
-import { isBatonError } from "../errors.ts";
+import { isBatonError } from "../base/errors.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { type ClaimRequest, claim } from "./claim.ts";
 import { carryOut } from "./due.ts";
 import { goneProcesses } from "./gone.ts";

@@ -11,7 +11,7 @@ import type {
   TrailStep,
 } from "../store/rows.ts";
 import type { Move, MoveDeliveries } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { receiverError } from "./receivers.ts";
 import { missingParent } from "./send.ts";
 

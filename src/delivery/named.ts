@@ -1,7 +1,8 @@
 /** Records by the short ids they have in the views of a delivery. */
+
+import { BatonError } from "../base/errors.ts";
 import { isShortId, shortIdOf } from "../context/short-ids.ts";
-import { BatonError } from "../errors.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { consideredIn } from "./views.ts";
 
 /** The whole id of a record that a view of this delivery names; any other id is what it is. */

@@ -1,5 +1,5 @@
 /** What a receiver is told that asked for one particular delivery, and did not get it. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import { isForever } from "./policy.ts";
 import { type Inboxes, inboxesOf } from "./waiting.ts";

@@ -3,12 +3,13 @@
  * A note of somebody who lost the work is kept all the same, marked, so that the next holder can
  * tell what was found out by whom; so is one on a branch that was closed meanwhile, where that has gone.
  */
+
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 import { citedIn } from "../memory/cited.ts";
 import { hiddenAmong, refuseInvisible } from "../memory/invisible.ts";
-import { refuseQuarantined } from "../memory/quarantine-mark.ts";
+import { refuseQuarantined } from "../memory/quarantine/quarantine-mark.ts";
 import {
   type Author,
   type Memory,
@@ -17,12 +18,12 @@ import {
   placedMemory,
   writeRecord,
 } from "../memory/record.ts";
+import { hear, type Told, told } from "../memory/redaction/secret-policy.ts";
 import { refusalError } from "../memory/refusals.ts";
 import { sameBefore } from "../memory/remember.ts";
-import { hear, type Told, told } from "../memory/secret-policy.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { afterClosing, forWork } from "./work-branch.ts";
 
 /** Marks what a holder wrote after it had lost the work. */

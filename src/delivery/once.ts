@@ -4,13 +4,13 @@
  * whether it happened, and that is said instead of running it again.
  */
 
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { heard, heardLate } from "../memory/secret-policy.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { entryValue } from "./entries.ts";
+import { heard, heardLate } from "../memory/redaction/secret-policy.ts";
+import { entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 const ONCE = "once";
 

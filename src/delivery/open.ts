@@ -3,19 +3,19 @@
  * those have come to, and their envelopes as parents; until then nobody can claim it.
  */
 
-import { clip } from "../clip.ts";
-import { carriedNow } from "../coordination/ledger/recarry.ts";
+import { clip } from "../base/clip.ts";
+import { isBatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
 import { unknownFields } from "../envelope/unknown.ts";
-import { isBatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { carriedNow } from "../ledger/recarry.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed, PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "./moves.ts";
 import { lapse } from "./policy.ts";
 import { systemAuthor } from "./system.ts";

@@ -8,7 +8,7 @@ import {
   isOpen,
   parseText,
 } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { decisionOn, type KeptDecision } from "./decided.ts";
 import { failureOf, type TriedFailure } from "./failure.ts";
 import { handedOnAs } from "./line-end.ts";

@@ -3,11 +3,11 @@
  * crash in between loses nothing (it is due still, and telling again is the same report), and nothing
  * is parked that nobody hears of.
  */
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Claimed } from "../store/store.ts";
-import type { GivenUp, Workspace } from "../store/workspace.ts";
+import type { GivenUp, Workspace } from "../workspace/workspace.ts";
 import { followUp } from "./follow-up.ts";
 import { tooLong } from "./line-path.ts";
 import { moveDeliveries, seen } from "./moves.ts";

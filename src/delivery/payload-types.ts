@@ -3,16 +3,17 @@
  * of a handoff is checked, never changed; parsing with defaults is for the Standard Schemas of a process
  * (envelope/payload.ts).
  */
+
+import { BatonError } from "../base/errors.ts";
+import { checkLimit, type Limits } from "../base/limits.ts";
+import { nearestNames } from "../base/nearest.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import { Name } from "../envelope/schema.ts";
 import { schemaText } from "../envelope/schema-check.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { checkLimit, type Limits } from "../limits.ts";
 import { requireAgent } from "../memory/agents.ts";
-import { heard } from "../memory/secret-policy.ts";
-import { nearestNames } from "../nearest.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import {
   changeRegistry,
   requireValid,

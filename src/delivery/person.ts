@@ -5,8 +5,10 @@
  */
 
 import * as z from "zod";
-import { canonicalJson } from "../canonical.ts";
-import { clip } from "../clip.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { clip } from "../base/clip.ts";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { EDITED } from "../envelope/own-names.ts";
 import {
   Address,
@@ -16,12 +18,12 @@ import {
   EnvelopeId,
 } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { unmarked } from "../memory/quarantine-mark.ts";
-import { heard } from "../memory/secret-policy.ts";
+import type { Sent } from "../hub/sent.ts";
+import { LocalWork, type Settling, type Work } from "../hub/work.ts";
+import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
 import type { DeliveryRow } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { acceptNext } from "./accept.ts";
 import { carryOut } from "./due.ts";
 import { notAcceptable } from "./not-acceptable.ts";
@@ -30,10 +32,8 @@ import type { Receipt } from "./receipt.ts";
 import { acceptedPayload } from "./require-registered.ts";
 import { checkResult, isText, type Result, requirePlain } from "./result.ts";
 import { handleOf, resumeWork } from "./resume.ts";
-import type { Sent } from "./sent.ts";
 import { deliveryId, unknownDelivery } from "./unknown-delivery.ts";
 import { requireSeen, unseen } from "./unseen.ts";
-import { LocalWork, type Settling, type Work } from "./work.ts";
 import type { Worker } from "./worker.ts";
 
 export interface Approval {

@@ -3,18 +3,19 @@
  * was sent. One that cannot be resolved stops the handoff, unless its sender called it optional: then it
  * travels as a gap, together with those the sender's own work was left with.
  */
+
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { gapReason } from "../context/freshness.ts";
 import type { ViewGap } from "../context/view.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { marksOf, refuseQuarantined } from "../memory/quarantine-mark.ts";
+import { marksOf, refuseQuarantined } from "../memory/quarantine/quarantine-mark.ts";
 import { readOpen } from "../memory/read.ts";
 import { memoryOf } from "../memory/record.ts";
 import { digestOf, redactionOf } from "../store/redaction.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import { isRowOpenTo, NOBODY } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** What a handoff refers to, and what of it nobody could find. */
 export interface PinnedReferences {

@@ -2,18 +2,18 @@
  * Planning a handoff: the draft is checked, its receivers are found, its policy is resolved and what it
  * refers to is pinned. After this nothing about it has to be looked up any more.
  */
-import { canonicalJson, sha256 } from "../canonical.ts";
+import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
-import { openDependencies } from "../coordination/ledger/dependencies.ts";
-import { type Family, newFamily, readFamily } from "../coordination/ledger/ledger.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
-import { BatonError } from "../errors.ts";
+import { openDependencies } from "../ledger/dependencies.ts";
+import { type Family, newFamily, readFamily } from "../ledger/ledger.ts";
 import type { KeptQueue } from "../memory/ledger.ts";
 import type { Author } from "../memory/record.ts";
 import type { Lease, PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { checkDraft } from "./check-draft.ts";
 import { type PinnedReferences, pinReferences } from "./pin-references.ts";
 import { resolvePolicy } from "./policy.ts";

@@ -1,9 +1,9 @@
 /** Preparing a handoff: sealed, with its record and deliveries, as one operation of the store. */
 
-import { burdenOf, keptOf, type Line } from "../coordination/ledger/ledger-line.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { addressOf, type Envelope, type Priority } from "../envelope/schema.ts";
 import { type SealedEnvelope, seal } from "../envelope/seal.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { burdenOf, keptOf, type Line } from "../ledger/ledger-line.ts";
 import { type MemoryInput, writeRecord } from "../memory/record.ts";
 import {
   type DeliveryRow,
@@ -13,9 +13,9 @@ import {
   type TrailStep,
 } from "../store/rows.ts";
 import { type Lease, NOT_MINDED, type PutEntry, type SendHandoff } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { channelTag } from "./channels.ts";
-import { writtenValue } from "./entries.ts";
 import { keyEntry } from "./key.ts";
 import { cycleIn, hopOf, type Path, tooLong } from "./line-path.ts";
 import type { Plan, Sender } from "./plan.ts";

@@ -1,7 +1,7 @@
 /** The primer of a delivery, made again at any time: also long after it was settled. */
 import { primerOf } from "../context/primer.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { backgroundOf } from "./background.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 

@@ -8,7 +8,7 @@
  * there the identity is empty, and leases go by time only.
  */
 import { readFileSync, readlinkSync } from "node:fs";
-import type { Processes } from "../store/workspace.ts";
+import type { Processes } from "../workspace/workspace.ts";
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 /** States of a process that has ended and that its parent has not collected yet. */

@@ -1,9 +1,9 @@
 /** What people say about a decision, and what they are told when others kept changing its ground. */
 import * as z from "zod";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 
 export const Reason = z.string().min(1).max(FORMAT_LIMITS.textLength);
 

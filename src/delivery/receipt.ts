@@ -3,10 +3,10 @@
  * must-constraints are compared exactly; goal and first step must be there.
  */
 import * as z from "zod";
+import { BatonError, type Violation } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError, type Violation } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 

@@ -1,15 +1,15 @@
 /** Whom a handoff goes to: names become inboxes before anything is sealed. */
 
+import { BatonError } from "../base/errors.ts";
+import { checkLimit } from "../base/limits.ts";
+import { nearestNames } from "../base/nearest.ts";
 import type { PolicyInput, SealedPolicy } from "../envelope/schema.ts";
 import { addressOf, type CheckedDraft, type Envelope, receiverOf } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
-import { checkLimit } from "../limits.ts";
 import { findAddressee, unknownAgent } from "../memory/agents.ts";
 import { agentDisabled } from "../memory/refusals.ts";
-import { nearestNames } from "../nearest.ts";
 import { roleInbox } from "../store/rows.ts";
 import type { ReceiverRefusal } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { requireOpen, subscribersOf } from "./channels.ts";
 
 export interface Addressed {

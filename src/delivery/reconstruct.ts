@@ -3,19 +3,19 @@
  * hub drafts an envelope for whoever has the delivery next, marked as reconstructed. What the sender
  * said stays as it was; the hop does not count.
  */
-import { clip } from "../clip.ts";
+import { clip } from "../base/clip.ts";
+import { isBatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { gapReason } from "../context/freshness.ts";
-import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../envelope/seal.ts";
-import { isBatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { marksOf, unmarked } from "../memory/quarantine-mark.ts";
+import { carriedNow } from "../ledger/recarry.ts";
+import { marksOf, unmarked } from "../memory/quarantine/quarantine-mark.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { branchOf, parseEnvelope } from "../store/parse-envelope.ts";
 import { everybodyOn, traceBranch } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** What of a note is told in the history; all of it stands in the record it refers to. */
 const TOLD = 400;

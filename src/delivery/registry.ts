@@ -6,14 +6,14 @@
  * A send reads the entry through a cache: no query per handoff, and a registration in another process is
  * enforced within a second. Compiled schemas are cached by digest.
  */
-import { sha256 } from "../canonical.ts";
+import { sha256 } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
+import { Generations } from "../base/generations.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import { compileSchema, type SchemaCheck } from "../envelope/schema-check.ts";
-import { BatonError } from "../errors.ts";
-import { Generations } from "../generations.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { changeEntry, entryValue } from "./entries.ts";
-import { SettingCache } from "./setting-cache.ts";
+import { changeEntry, entryValue } from "../workspace/entries.ts";
+import { SettingCache } from "../workspace/setting-cache.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 const REGISTRY = { kind: "setting", name: "handoff-rules" } as const;
 const SCHEMA = "payload-schema";

@@ -20,8 +20,8 @@ import {
   roleInbox,
 } from "../store/rows.ts";
 import type { Claimed, LineEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { entryValue } from "./entries.ts";
+import { entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { completedWork, isKnownWork, noteWork, type WorkSlot } from "./work-entry.ts";
 

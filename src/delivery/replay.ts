@@ -3,18 +3,18 @@
  * of the envelope that names the original as its parent; the original and who got it stay as they were.
  */
 
-import { isClosed } from "../coordination/ledger/closed.ts";
-import { carriedNow } from "../coordination/ledger/recarry.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { resealed } from "../envelope/seal.ts";
+import { isClosed } from "../ledger/closed.ts";
+import { carriedNow } from "../ledger/recarry.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import { sightOf } from "../memory/sight.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type EnvelopeRow, type PublishStep, publicationMark } from "../store/rows.ts";
 import { NOT_MINDED } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { channelTag } from "./channels.ts";
-import { writtenValue } from "./entries.ts";
 import { decisionRecord, rowOf } from "./moves.ts";
 import { awaitsTasks } from "./open.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "./policy.ts";

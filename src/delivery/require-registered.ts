@@ -4,6 +4,8 @@
  * nothing to check, and no query.
  */
 import { isDeepStrictEqual } from "node:util";
+import type { BatonError, Violation } from "../base/errors.ts";
+import { nearestNames } from "../base/nearest.ts";
 import {
   COMPLETED,
   CONTEXT_CHANGE,
@@ -14,10 +16,8 @@ import {
 import { invalidPayload, PAYLOAD_DATA, type PayloadValue } from "../envelope/payload.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { rejection } from "../envelope/violations.ts";
-import type { BatonError, Violation } from "../errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
-import { nearestNames } from "../nearest.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { cachedRegistry, type Registry, schemaOf } from "./registry.ts";
 

@@ -3,11 +3,11 @@
  * there, of its type, in its format, not too long, with each of its criteria confirmed.
  */
 import * as z from "zod";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import type { Violation } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { type Envelope, FreeForm, Slug } from "../envelope/schema.ts";
 import { parseOr, rejection } from "../envelope/violations.ts";
-import type { Violation } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);

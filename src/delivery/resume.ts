@@ -2,14 +2,15 @@
  * Going on with accepted work in another process: by a handle that can be passed through a prompt
  * or a command line. It contains the fence, so it stops working when the work is lost.
  */
+
+import { BatonError, isBatonError } from "../base/errors.ts";
+import { idPattern } from "../base/ids.ts";
 import { EnvelopeId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError, isBatonError } from "../errors.ts";
-import { idPattern } from "../ids.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { acceptancesOf } from "./delivery-records.ts";
 import { leaseLost } from "./lease.ts";
 import { keepNote, type Noted, note } from "./note.ts";

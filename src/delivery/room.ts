@@ -3,8 +3,8 @@
  * while there is plenty of room, and for every handoff when it gets tight, one after the other: one
  * hub alone never exceeds the bound; several at once may, by what they send between two looks.
  */
-import { BatonError } from "../errors.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { BatonError } from "../base/errors.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** How long a count is believed: others send too. */
 const BELIEVED_MS = 1_000;

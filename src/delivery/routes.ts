@@ -4,12 +4,12 @@
  */
 
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
 import { Address, AgentName, type CheckedDraft, Name, Slug } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { heard } from "../memory/secret-policy.ts";
-import type { Leaving, Workspace } from "../store/workspace.ts";
-import { changeEntry, entriesOf, entryValue } from "./entries.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
+import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
+import type { Leaving, Workspace } from "../workspace/workspace.ts";
 
 const ROUTE = "route";
 

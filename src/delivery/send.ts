@@ -3,22 +3,23 @@
  * are stored in one operation. Sending the same piece of work again extends it; sending with the
  * same key again is the same handoff.
  */
+
+import { BatonError } from "../base/errors.ts";
 import type { AllLintRules } from "../context/lint/rule.ts";
 import { cachedLintRules, refuseBroken, refuseRepeats } from "../context/lint-rules.ts";
 import { lintSent } from "../context/lint-sent.ts";
-import { refuseClosed } from "../coordination/ledger/closed.ts";
-import { readFamily } from "../coordination/ledger/ledger.ts";
-import { lineFor } from "../coordination/ledger/ledger-line.ts";
 import type { DraftOf, EnvelopeOf } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
+import { refuseClosed } from "../ledger/closed.ts";
+import { readFamily } from "../ledger/ledger.ts";
+import { lineFor } from "../ledger/ledger-line.ts";
 import { SYSTEM } from "../memory/agents.ts";
+import { hear, heardLate, told } from "../memory/redaction/secret-policy.ts";
 import { refusalError } from "../memory/refusals.ts";
-import { hear, heardLate, told } from "../memory/secret-policy.ts";
 import { WORK } from "../memory/work.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { EntryRow } from "../store/rows.ts";
 import type { LeaseRefusal, SendOutcome } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { circuitOpen, pass } from "./breaker.ts";
 import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
 import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";

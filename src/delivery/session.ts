@@ -1,6 +1,6 @@
 /** A session is alive while it calls: each call gives all its leases their full time again. */
-import { isBatonError } from "../errors.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { isBatonError } from "../base/errors.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { Worker } from "./worker.ts";
 
 /**

@@ -4,16 +4,16 @@
  * then is the policy's business.
  */
 import * as z from "zod";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { stillMissing } from "../context/gaps.ts";
 import type { ViewGap } from "../context/view.ts";
 import { Failure as FailureReport } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
+import { hear, told } from "../memory/redaction/secret-policy.ts";
 import { refusalError } from "../memory/refusals.ts";
-import { hear, told } from "../memory/secret-policy.ts";
 import {
   expectedOf,
   frameOf,
@@ -24,7 +24,7 @@ import {
 } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../store/rows.ts";
 import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../store/store.ts";
-import { trunkOf, type Workspace } from "../store/workspace.ts";
+import { trunkOf, type Workspace } from "../workspace/workspace.ts";
 import { refuseUndecided } from "./decided.ts";
 import { exhausted, giveUp } from "./due.ts";
 import { DECLINED } from "./failure.ts";

@@ -3,7 +3,7 @@ import type { Envelope } from "../envelope/schema.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { digestOf } from "../store/redaction.ts";
 import { type AttemptRow, type DeliveryRow, isOpen } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { checkedWait, type WaitOptions } from "./answers.ts";
 import { endedAs, type HandoffResult, isEnded } from "./outcome.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";

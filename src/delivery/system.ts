@@ -5,7 +5,7 @@
 
 import { registerSystem, SYSTEM } from "../memory/agents.ts";
 import type { Author } from "../memory/record.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 const known = new WeakMap<object, Promise<Author>>();
 

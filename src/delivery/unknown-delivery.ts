@@ -1,7 +1,8 @@
 /** What a caller is told that asks for a delivery nobody knows, or by what is no id. */
+
+import { BatonError } from "../base/errors.ts";
 import { DeliveryId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
 
 export const deliveryId = (id: unknown): string =>
   parseOr(DeliveryId, id, { code: "invalid_input", what: "The delivery", prefix: "delivery" });

@@ -4,10 +4,10 @@
  * is told where there is nothing else.
  */
 import { channel } from "node:diagnostics_channel";
-import { type BatonError, isBatonError } from "../errors.ts";
+import { type BatonError, isBatonError } from "../base/errors.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 const unread = channel("batonpass:envelope:unread");
 

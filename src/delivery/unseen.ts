@@ -1,5 +1,5 @@
 /** What a holder is told that would settle work to which its sender has added something since. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 
 interface Held {

@@ -6,13 +6,13 @@
  * digest.
  */
 import * as z from "zod";
-import { canonicalJson, sha256 } from "../canonical.ts";
+import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { composeView, type ViewOptions, ViewOptionsSchema } from "../context/compose.ts";
 import { viewReceiverOf } from "../context/receiver.ts";
 import { type Recipe, recipeOf, rerender } from "../context/recipe.ts";
 import type { View } from "../context/view.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 import { agentInfo, requireAgent } from "../memory/agents.ts";
 import type { Author, Memory, MemoryInput } from "../memory/record.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
@@ -20,7 +20,7 @@ import type { DeliveryRow } from "../store/rows.ts";
 import { VIEW } from "../store/search.ts";
 import { isOpenTo } from "../store/sight.ts";
 import type { Claimed, Lease } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { acceptancesOf, pointingAt } from "./delivery-records.ts";
 import { KeptViewSchema, packed, unpacked } from "./kept-view.ts";
 import { leaseLost } from "./lease.ts";

@@ -8,7 +8,7 @@
  * a look and the sleep after it.
  */
 import { roleInbox } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /**
  * How often to look although nobody called: bounds what a lost wake-up can cost, and how long it

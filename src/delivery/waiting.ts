@@ -1,11 +1,11 @@
 /** Looking at what waits for an agent or is under way, page by page, without touching it. */
 import * as z from "zod";
+import { checkLimit } from "../base/limits.ts";
 import { DeliveryId, type Envelope, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { checkLimit } from "../limits.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import { type DeliveryRow, OPEN_STATES, roleInbox } from "../store/rows.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { readableOf } from "./unreadable.ts";
 
 /** A delivery, or what of it says where it stands in line. */

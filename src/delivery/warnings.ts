@@ -4,9 +4,9 @@
  * carries what its envelope refers to, what the envelopes before it did that came to the same delivery
  * (their holder may have seen those), and what its holder was shown in a view.
  */
-import { anyMarked, marksOf, type QuarantineMark } from "../memory/quarantine-mark.ts";
+import { anyMarked, marksOf, type QuarantineMark } from "../memory/quarantine/quarantine-mark.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { handoffsTo, targetsOf } from "./delivery-records.ts";
 import { shownTo } from "./views.ts";
 

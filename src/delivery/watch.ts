@@ -1,8 +1,8 @@
 /** Waiting for a delivery to change: the sender is called when it does, and looks now and then. */
-import { sha256 } from "../canonical.ts";
+import { sha256 } from "../base/canonical.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { carryOut } from "./due.ts";
 import { unknownDelivery } from "./unknown-delivery.ts";
 

@@ -4,14 +4,14 @@
  * the work completed. Work outlives its branch: what comes of it after that was closed goes where the
  * branch has gone.
  */
-import { BatonError, isBatonError } from "../errors.ts";
-import { branchClosed, requireBranch } from "../memory/branches.ts";
-import { type Merged, mergeBranch } from "../memory/merge.ts";
+import { BatonError, isBatonError } from "../base/errors.ts";
+import { branchClosed, requireBranch } from "../memory/branches/branches.ts";
+import { type Merged, mergeBranch } from "../memory/branches/merge.ts";
 import type { Author } from "../memory/record.ts";
 import { branchOf, frameOf } from "../store/parse-envelope.ts";
 import type { EnvelopeRow } from "../store/rows.ts";
 import { TRUNK } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** What came of merging the branch of completed work. */
 export type WorkMerge =

@@ -5,11 +5,11 @@
  * A new intent costs no read: the entry is written as one that should not exist yet, and the store
  * answers with the one there is. An intent this process has met before is looked up first.
  */
-import { Generations } from "../generations.ts";
+import { Generations } from "../base/generations.ts";
 import { type FirstHandoff, WORK } from "../memory/work.ts";
 import type { PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { writtenValue } from "./entries.ts";
+import { writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** An entry to be written with a handoff. */
 export interface WorkSlot {

@@ -5,7 +5,7 @@
  * (delivery/payload-types.ts).
  */
 import type { z } from "zod";
-import { BatonError, type Violation } from "../errors.ts";
+import { BatonError, type Violation } from "../base/errors.ts";
 import type { Payload } from "./schema.ts";
 import type { StandardSchemaV1 } from "./standard-schema.ts";
 import { formatPath, rejection } from "./violations.ts";

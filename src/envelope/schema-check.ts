@@ -4,9 +4,9 @@
  * in the specification; references outside of the schema are refused.
  */
 import type { ErrorObject } from "ajv";
-import { canonicalJson } from "../canonical.ts";
-import { BatonError, isBatonError, type Violation } from "../errors.ts";
-import { withinTime } from "../time-limit.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { BatonError, isBatonError, type Violation } from "../base/errors.ts";
+import { withinTime } from "../base/time-limit.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { formatPath, rejection } from "./violations.ts";
 

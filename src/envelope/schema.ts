@@ -6,8 +6,8 @@
  * sorting. A list field that is missing is an empty list: a reader never has to ask.
  */
 import * as z from "zod";
-import { idPattern } from "../ids.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { idPattern } from "../base/ids.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { lazilyCompiled } from "./compiled.ts";
 import { tolerant } from "./tolerant.ts";
 

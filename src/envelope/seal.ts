@@ -3,8 +3,8 @@
  * every field. From here on nothing changes it; an addition is another envelope with parents.
  */
 
-import { canonicalJson, sha256 } from "../canonical.ts";
-import { checkLimit, type Limits } from "../limits.ts";
+import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { checkLimit, type Limits } from "../base/limits.ts";
 import {
   type CheckedDraft,
   CompiledEnvelope,

@@ -3,7 +3,7 @@
  * `{ password: "…" }` says as much as `password=…`. What is found is told by its kind and place; the
  * same value without it is made only where there is something to take out.
  */
-import { FORMAT_LIMITS } from "../limits.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { type FoundSecret, secretsIn, withoutFound } from "./secrets.ts";
 
 export interface SecretAt {

@@ -8,7 +8,7 @@
  * Hubs work with the shape of `schema.ts`, whatever is written; this is where texts become that shape,
  * and that shape becomes what is written.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { ENVELOPE_MAJOR, ENVELOPE_VERSION, type Envelope, ReadEnvelope } from "./schema.ts";
 import { parseOr } from "./violations.ts";
 

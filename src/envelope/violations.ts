@@ -3,8 +3,8 @@
  * path, a stable rule word and a hint that says what to write instead.
  */
 import type * as z from "zod";
-import { canonicalFaults } from "../canonical.ts";
-import { BatonError, type ErrorCode, type Violation } from "../errors.ts";
+import { canonicalFaults } from "../base/canonical.ts";
+import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
 
 type Issue = z.core.$ZodIssue;
 

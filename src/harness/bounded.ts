@@ -4,7 +4,7 @@
  * secret is found by the trace itself, as in everything that is stored.
  */
 import { hash } from "node:crypto";
-import { FORMAT_LIMITS } from "../limits.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 
 /** Of one text, and of all that one side of a call has: two sides fit into a step (`traceBytes`). */
 const TEXT_BYTES = 8 * 1024;

@@ -1,7 +1,7 @@
 /** What happened in a session, as steps of its trace: every prompt, tool call and last message. */
-import type { Agent } from "../agent.ts";
-import type { Hub } from "../hub.ts";
-import type { TraceStep } from "../memory/trace.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { TraceStep } from "../memory/traces/trace.ts";
 import { bounded } from "./bounded.ts";
 import type { HookEvent, HookInput } from "./events.ts";
 import { deliveryOf, heldNow, taskOf } from "./session.ts";

@@ -3,11 +3,12 @@
  * wakes afterwards, here or in another session, finds it by catching up. From the transcript's end, or
  * from the trace where there is none.
  */
-import type { Agent } from "../agent.ts";
-import { clip } from "../clip.ts";
+
+import { clip } from "../base/clip.ts";
+import { isBatonError } from "../base/errors.ts";
 import { withoutSecrets } from "../envelope/secrets-within.ts";
-import { isBatonError } from "../errors.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import { taskOf } from "./session.ts";
 import { lastMessages, type Message } from "./transcript.ts";

@@ -2,7 +2,7 @@
  * What a harness tells its hooks, read into one shape. Claude Code and Codex share their field names;
  * Cursor has its own. Fields nobody here needs are left alone, so that a harness may add some.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { type EventKind, eventOf, type Harness } from "./names.ts";
 
 /** One event of a harness's session, and what of it matters here. */

@@ -2,10 +2,11 @@
  * One hook of a harness, answered: what happened is captured, and what the model should know is given
  * back. Everything is done through the hub it is handed, in the name of the session the harness has.
  */
-import type { Agent } from "../agent.ts";
-import { assertNever, isBatonError } from "../errors.ts";
-import type { Hub } from "../hub.ts";
-import type { TraceStep } from "../memory/trace.ts";
+
+import { assertNever, isBatonError } from "../base/errors.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { TraceStep } from "../memory/traces/trace.ts";
 import { answerFor } from "./answer.ts";
 import { capture } from "./capture.ts";
 import { checkpoint } from "./checkpoint.ts";

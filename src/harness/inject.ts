@@ -4,11 +4,12 @@
  * reason and any number of times, so it never takes a handoff. Within a budget of tokens; what does not
  * fit is left out whole, and counted.
  */
-import type { Agent } from "../agent.ts";
+
+import { isBatonError } from "../base/errors.ts";
 import { FENCE_NOTICE, fenced, quoted } from "../context/fence.ts";
 import { roughTokenizer } from "../context/rough-tokens.ts";
 import type { Waiting } from "../delivery/waiting.ts";
-import { isBatonError } from "../errors.ts";
+import type { Agent } from "../hub/agent.ts";
 import { MOST_CHARACTERS } from "./answer.ts";
 
 export const DEFAULT_TOKENS = 2_000;

@@ -1,6 +1,6 @@
 /** The harnesses that are known, and what each calls the events of a session. Imports nothing heavy. */
-import { BatonError } from "../errors.ts";
-import { nearestNames } from "../nearest.ts";
+import { BatonError } from "../base/errors.ts";
+import { nearestNames } from "../base/nearest.ts";
 
 export const HARNESSES = ["claude-code", "codex", "cursor"] as const;
 export type Harness = (typeof HARNESSES)[number];

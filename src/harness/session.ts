@@ -3,12 +3,13 @@
  * in the session's own trace, so it works on every store, is pruned with the session, and two sessions
  * of one agent never mix theirs.
  */
-import type { Agent } from "../agent.ts";
+
+import { isBatonError } from "../base/errors.ts";
 import type { Waiting } from "../delivery/waiting.ts";
-import { isBatonError } from "../errors.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import type { Memory } from "../memory/record.ts";
-import type { TraceData, TraceStep } from "../memory/trace.ts";
+import type { TraceData, TraceStep } from "../memory/traces/trace.ts";
 
 const TOLD = "told";
 const HELD = "held";

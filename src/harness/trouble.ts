@@ -5,7 +5,7 @@
  */
 import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export interface Trouble {
   readonly at: string;

@@ -5,8 +5,8 @@
  */
 import { Hono } from "hono";
 import { requireAccess } from "../access/refusals.ts";
-import { BatonError } from "../errors.ts";
-import { type LocalHub, silence } from "../hub.ts";
+import { BatonError } from "../base/errors.ts";
+import { type LocalHub, silence } from "../hub/hub.ts";
 import type { CallName } from "../wire/calls.ts";
 import { HEADERS, type Method, ROUTES } from "../wire/routes.ts";
 import { type Caller, callerOf, header, type Open } from "./caller.ts";

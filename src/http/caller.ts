@@ -8,7 +8,7 @@ import type { Access } from "../access/levels.ts";
 import { unauthenticated } from "../access/refusals.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import type { LocalHub } from "../hub.ts";
+import type { LocalHub } from "../hub/hub.ts";
 import { HEADERS } from "../wire/routes.ts";
 
 export interface Caller {

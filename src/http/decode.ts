@@ -1,8 +1,8 @@
 /** A request's input: what stands in its address, its query and its body, put together. */
 import * as z from "zod";
-import { clip } from "../clip.ts";
-import { BatonError, isBatonError } from "../errors.ts";
-import { nearestNames } from "../nearest.ts";
+import { clip } from "../base/clip.ts";
+import { BatonError, isBatonError } from "../base/errors.ts";
+import { nearestNames } from "../base/nearest.ts";
 import { jsonIn } from "../wire/address.ts";
 
 type Input = Record<string, unknown>;

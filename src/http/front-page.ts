@@ -1,5 +1,5 @@
 /** The first page of a hub: that it runs, and how to use it. */
-import { batonVersion } from "../version.ts";
+import { batonVersion } from "../base/version.ts";
 import { escaped, page } from "./html.ts";
 
 export function frontPage(origin: string): string {

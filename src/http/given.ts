@@ -1,5 +1,5 @@
 /** Fields that only the wire has: where one is missing, or is no list, the call would be another. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export function given<T>(value: T | undefined, field: string): T {
   if (value !== undefined) return value;

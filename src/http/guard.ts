@@ -3,7 +3,7 @@
  * to call an address on the same machine (DNS rebinding, forms, images): such a call names another host
  * or another origin, and is refused. Nothing is shared with other origins unless they are named.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export interface Guard {
   /** Host names the hub answers to, besides those of this machine's loopback. */

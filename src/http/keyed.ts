@@ -2,7 +2,7 @@
  * What was handed over under an idempotency key is handed over once, whatever becomes of the hub: where the
  * sender gave the draft no key of its own, the key of the call is kept with what it sent.
  */
-import { sha256 } from "../canonical.ts";
+import { sha256 } from "../base/canonical.ts";
 import { Name } from "../envelope/schema.ts";
 import type { Acting } from "./operation.ts";
 

@@ -7,8 +7,8 @@ import type { AddressInfo } from "node:net";
 import { isIPv6, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { createAdaptorServer } from "@hono/node-server";
-import { BatonError } from "../errors.ts";
-import type { LocalHub } from "../hub.ts";
+import { BatonError } from "../base/errors.ts";
+import type { LocalHub } from "../hub/hub.ts";
 import { type HttpOptions, httpHub } from "./app.ts";
 
 export const DEFAULT_PORT = 4747;

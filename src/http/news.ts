@@ -2,10 +2,11 @@
  * What a holder is told of without having asked for anything else: that the work is not its own any more,
  * that the sender added to it, that something it carries was quarantined.
  */
-import type { LocalAgent } from "../agent.ts";
-import { canonicalJson, sha256 } from "../canonical.ts";
-import type { LocalWork } from "../delivery/work.ts";
-import { type BatonError, isBatonError } from "../errors.ts";
+
+import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { type BatonError, isBatonError } from "../base/errors.ts";
+import type { LocalAgent } from "../hub/agent.ts";
+import type { LocalWork } from "../hub/work.ts";
 import type { InputOf, WorkNews } from "../wire/calls.ts";
 import type { Waiting } from "./wait.ts";
 

@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 description of the hub, made from the table of operations. */
 import * as z from "zod";
-import { ERROR_CODES } from "../errors.ts";
-import { KeepingQuerySchema } from "../keeping/query.ts";
-import { batonVersion } from "../version.ts";
+import { KeepingQuerySchema } from "../archive/query.ts";
+import { ERROR_CODES } from "../base/errors.ts";
+import { batonVersion } from "../base/version.ts";
 import type { CallName } from "../wire/calls.ts";
 import { HEADERS, type Method, ROUTES, STREAMS } from "../wire/routes.ts";
 import type { Operation } from "./operation.ts";

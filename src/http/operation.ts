@@ -5,8 +5,8 @@
  */
 import type * as z from "zod";
 import type { Access } from "../access/levels.ts";
-import type { LocalAgent } from "../agent.ts";
-import type { LocalHub } from "../hub.ts";
+import type { LocalAgent } from "../hub/agent.ts";
+import type { LocalHub } from "../hub/hub.ts";
 import type { CallName, InputOf, OutputOf } from "../wire/calls.ts";
 
 /** Who is calling, and for how long. */

@@ -1,8 +1,8 @@
 /** What the hub serves besides calls: health, metrics, its description, the schemas, and MCP. */
 import { type Access, reaches } from "../access/levels.ts";
-import { BatonError, isBatonError } from "../errors.ts";
+import { BatonError, isBatonError } from "../base/errors.ts";
+import { batonVersion } from "../base/version.ts";
 import { mcpFetch } from "../mcp/http.ts";
-import { batonVersion } from "../version.ts";
 import { HEADERS } from "../wire/routes.ts";
 import type { App } from "./app.ts";
 import type { Caller } from "./caller.ts";

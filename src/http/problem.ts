@@ -1,5 +1,5 @@
 /** Errors as HTTP tells them: RFC 9457 with what every door says of an error besides. */
-import { BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
+import { BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
 import type { Reply } from "./replies.ts";
 
 const TYPE = "application/problem+json";

@@ -1,5 +1,5 @@
 /** The JSON Schemas the hub publishes: of every version of the envelope, and of shared context items. */
-import { contextJsonSchema } from "../coordination/shared/items.ts";
+import { contextJsonSchema } from "../coordination/shared-context/items.ts";
 import { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "../envelope/json-schema.ts";
 import { ENVELOPE_VERSION } from "../envelope/schema.ts";
 

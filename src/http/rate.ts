@@ -1,5 +1,5 @@
 /** How often a caller may call: a bucket that fills at a steady rate and never holds more than a burst. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export interface Rate {
   /** Calls a second that a caller may make for long. */

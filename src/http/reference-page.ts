@@ -1,5 +1,5 @@
 /** The reference for people: every call with what goes in, and every error, on one page without scripts. */
-import { ERROR_CODES } from "../errors.ts";
+import { ERROR_CODES } from "../base/errors.ts";
 import { escaped, page } from "./html.ts";
 import { openApi } from "./openapi.ts";
 

@@ -5,7 +5,7 @@
  * holds by what is stored (a handoff's key, a memory's id, a work's fence).
  */
 import { createHash } from "node:crypto";
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { HEADERS } from "../wire/routes.ts";
 
 const KEPT_MS = 600_000;

@@ -4,9 +4,9 @@
  */
 import { ANY_AGENT } from "../access/kept-token.ts";
 import { requireActing } from "../access/refusals.ts";
-import type { LocalAgent } from "../agent.ts";
-import { BatonError } from "../errors.ts";
-import type { LocalHub } from "../hub.ts";
+import { BatonError } from "../base/errors.ts";
+import type { LocalAgent } from "../hub/agent.ts";
+import type { LocalHub } from "../hub/hub.ts";
 import { ownSession } from "../wire/own-session.ts";
 import { HEADERS } from "../wire/routes.ts";
 import type { Caller } from "./caller.ts";

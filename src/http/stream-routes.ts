@@ -1,9 +1,9 @@
 /** The routes of what streams. */
 import * as z from "zod";
 import type { Access } from "../access/levels.ts";
+import { type KeepingQuery, KeepingQuerySchema } from "../archive/query.ts";
+import { isBatonError } from "../base/errors.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { isBatonError } from "../errors.ts";
-import { type KeepingQuery, KeepingQuerySchema } from "../keeping/query.ts";
 import { STREAMS } from "../wire/routes.ts";
 import type { App } from "./app.ts";
 import { piecesOf, queryIn } from "./decode.ts";

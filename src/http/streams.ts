@@ -2,8 +2,8 @@
  * What streams: events and inboxes as server-sent events, exports as lines. A stream ends with its
  * reader or with the hub; whoever comes back says how far it got (`Last-Event-ID`), and misses nothing.
  */
-import type { LocalAgent } from "../agent.ts";
-import type { LocalHub } from "../hub.ts";
+import type { LocalAgent } from "../hub/agent.ts";
+import type { LocalHub } from "../hub/hub.ts";
 import type { EventRow } from "../store/rows.ts";
 
 /** Events of one read. */

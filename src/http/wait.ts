@@ -3,8 +3,8 @@
  * longer than what stands between the two lets a quiet connection be. Who wants more asks again.
  */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
 
 /** Proxies close what is quiet for 30 seconds; the answer needs some of that to arrive. */
 const LONGEST_WAIT_MS = 25_000;

@@ -3,8 +3,8 @@
  * every other interface, as data. A refused call stores nothing.
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { BatonError, ErrorCode } from "../base/errors.ts";
 import { fenced, fencedLine } from "../context/fence.ts";
-import type { BatonError, ErrorCode } from "../errors.ts";
 import { argumentPath } from "./spelling.ts";
 
 type Details = Readonly<Record<string, unknown>>;

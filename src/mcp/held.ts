@@ -3,8 +3,9 @@
  * passes along is all the state there is, so that another connection, or the next request of a
  * connection without a memory, goes on just the same.
  */
-import type { Agent } from "../agent.ts";
-import type { Work } from "../delivery/work.ts";
+
+import type { Agent } from "../hub/agent.ts";
+import type { Work } from "../hub/work.ts";
 
 export class Held {
   readonly #works = new Map<string, Work>();

@@ -4,8 +4,8 @@
  */
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
-import type { Agent } from "../agent.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import { mcpServer } from "./server.ts";
 
 /** Who calls, through which hub, and what it may do there. */

@@ -2,11 +2,12 @@
  * Who can receive a handoff: roles, channels and agents, in this order, each with the address that `hand_off`
  * takes. Roles come first, because in a large team a role is what a sender should name.
  */
-import type { Agent } from "../agent.ts";
-import { clip } from "../clip.ts";
+
+import { clip } from "../base/clip.ts";
+import { BatonError } from "../base/errors.ts";
 import { fencedAddress, fencedLine } from "../context/fence.ts";
 import { receiverOf } from "../envelope/schema.ts";
-import { BatonError } from "../errors.ts";
+import type { Agent } from "../hub/agent.ts";
 import type { AgentInfo } from "../memory/agents.ts";
 import type { Connection } from "./tool.ts";
 

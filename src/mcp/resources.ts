@@ -9,8 +9,8 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
+import { type BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
 import { quoted } from "../context/fence.ts";
-import { type BatonError, ERROR_CODES, isBatonError } from "../errors.ts";
 import { toolErrorOf } from "./failure.ts";
 import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";

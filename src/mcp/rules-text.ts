@@ -2,7 +2,7 @@
 import { fencedLine, quoted } from "../context/fence.ts";
 import type { HandoffRules } from "../delivery/handoff-rules.ts";
 import type { PayloadTypeInfo } from "../delivery/payload-types.ts";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../hub/hub.ts";
 
 const UNREGISTERED: Readonly<Record<HandoffRules["unregistered"], string>> = {
   accept: "accepted",

@@ -5,9 +5,9 @@
  */
 import { McpServer, type ServerOptions } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
-import type { Agent } from "../agent.ts";
-import type { Hub } from "../hub.ts";
-import { batonVersion } from "../version.ts";
+import { batonVersion } from "../base/version.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import { Held } from "./held.ts";
 import { instructionsFor } from "./instructions.ts";
 import { registerPrompts } from "./prompts.ts";

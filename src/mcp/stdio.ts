@@ -4,8 +4,8 @@
  * somebody notices that this process is gone, and then the work goes to the next with all its notes.
  */
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Agent } from "../agent.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import { mcpServer } from "./server.ts";
 
 interface StdioOptions {

@@ -11,10 +11,10 @@ import type {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Access } from "../access/levels.ts";
-import type { Agent } from "../agent.ts";
+import { isBatonError } from "../base/errors.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { isBatonError } from "../errors.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
 import { failedCall } from "./failure.ts";
 import type { Held } from "./held.ts";
 

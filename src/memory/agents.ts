@@ -6,17 +6,17 @@
 
 import type { KeyObject } from "node:crypto";
 import * as z from "zod";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
+import { type Signer, signerOf } from "../base/keys.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import { nearestNames } from "../base/nearest.ts";
 import { AgentName, Name, PolicyDraft, type PolicyInput } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { type Signer, signerOf } from "../keys.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import { nearestNames } from "../nearest.ts";
 import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import { NOBODY, type Reader } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { heard } from "./secret-policy.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { heard } from "./redaction/secret-policy.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
 

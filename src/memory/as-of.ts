@@ -3,12 +3,12 @@
  * the delivery it accepted: exact to the record, also within one millisecond.
  */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
 import { DeliveryId, EnvelopeId } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Moment } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 export const AsOfSchema = z.union([
   z.int().min(0),

@@ -1,5 +1,5 @@
 /** What a memory builds on, as its author says it: its references, and relations of these kinds. */
-import type { Cited } from "./quarantine-mark.ts";
+import type { Cited } from "./quarantine/quarantine-mark.ts";
 import type { MemoryInput, RelationKind } from "./record.ts";
 
 /**

@@ -6,8 +6,8 @@
 import * as z from "zod";
 import type { MemoryRow } from "../store/rows.ts";
 import { isSeen, type Sight } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
-import { chunksOf } from "./downstream.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { chunksOf } from "./quarantine/downstream.ts";
 import { type Memory, memoryOf } from "./record.ts";
 
 const REPLACING = ["supersedes", "corrects"] as const;

@@ -5,10 +5,10 @@
  * alone may name whatever its author sees. Scopes never change, so this can be asked before anything is
  * written.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { parseText } from "../store/rows.ts";
 import { isRowOpenTo, isWithin, type Scoped } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { AuthoredRecord, WrittenRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 

@@ -14,9 +14,9 @@ import {
   TRUNK,
 } from "../store/sight.ts";
 import type { MemoryFilter } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { agentInfo, requireAgent } from "./agents.ts";
-import { BRANCH } from "./branch.ts";
+import { BRANCH } from "./branches/branch.ts";
 
 /** Whose output. */
 export type Source =

@@ -7,11 +7,11 @@
  * that holds instead travels. A pin is seen by whoever may see what it pins, and by nobody else.
  */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
 import { isQuarantined, type Sight } from "../store/sight.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { AsOfSchema } from "./as-of.ts";
 import { holdingOf } from "./holding.ts";
 import { readMemory, readOpen } from "./read.ts";

@@ -4,19 +4,19 @@
  * not there.
  */
 import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { checkLimit } from "../base/limits.ts";
 import { AgentName, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import { checkLimit } from "../limits.ts";
 import type { MemoryRow, RelationEdge } from "../store/rows.ts";
 import { VIEW } from "../store/search.ts";
 import { isRowOpenTo, type Sight } from "../store/sight.ts";
 import type { RecentMemories } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { requireAgent } from "./agents.ts";
 import { type AsOf, AsOfSchema, momentOf } from "./as-of.ts";
 import { holdingOf } from "./holding.ts";
-import { markOf } from "./quarantine-mark.ts";
+import { markOf } from "./quarantine/quarantine-mark.ts";
 import { type Memory, memoryOf, RELATION_KINDS } from "./record.ts";
 import { sightOf } from "./sight.ts";
 

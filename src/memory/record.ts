@@ -6,19 +6,19 @@
  * the digest changing, and nothing can be moved without the link changing.
  */
 import * as z from "zod";
-import { canonicalJson, sha256 } from "../canonical.ts";
+import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
+import type { Ids } from "../base/ids.ts";
+import type { Signer } from "../base/keys.ts";
+import { checkLimit, FORMAT_LIMITS, type Limits } from "../base/limits.ts";
 import { lazilyCompiled } from "../envelope/compiled.ts";
 import { FreeForm, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { BatonError } from "../errors.ts";
-import type { Ids } from "../ids.ts";
-import type { Signer } from "../keys.ts";
-import { checkLimit, FORMAT_LIMITS, type Limits } from "../limits.ts";
 import { edgesOf } from "../store/edges.ts";
 import type { Redacted, Redaction } from "../store/redaction.ts";
 import { type MemoryRow, type NewMemory, parseText, type TrailStep } from "../store/rows.ts";
 import type { Place } from "../store/store.ts";
-import type { QuarantineMark } from "./quarantine-mark.ts";
+import type { QuarantineMark } from "./quarantine/quarantine-mark.ts";
 
 /** The types agents really use. Any other lower-case word is fine too. */
 export const MEMORY_TYPES = [

@@ -1,7 +1,7 @@
 /** Why a store refused a record, as the error its author gets. */
-import { assertNever, BatonError } from "../errors.ts";
+import { assertNever, BatonError } from "../base/errors.ts";
 import type { RecordRefusal } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { unknownAgent } from "./agents.ts";
 
 export async function refusalError(

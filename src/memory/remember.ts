@@ -1,11 +1,11 @@
 /** Remembering: one record or many, all or none. */
-import { BatonError } from "../errors.ts";
-import { checkLimit } from "../limits.ts";
+import { BatonError } from "../base/errors.ts";
+import { checkLimit } from "../base/limits.ts";
 import type { PutEntry } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { citedIn } from "./cited.ts";
 import { refuseInvisible } from "./invisible.ts";
-import { refuseQuarantined } from "./quarantine-mark.ts";
+import { refuseQuarantined } from "./quarantine/quarantine-mark.ts";
 import { readOpen } from "./read.ts";
 import {
   type Author,

@@ -3,14 +3,14 @@
  * that was merged into either; less what is private to others, and what was taken out of sight. Every way
  * of finding records asks for this first.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import { parseText } from "../store/rows.ts";
 import { type Line, type Sight, TIP } from "../store/sight.ts";
 import type { Moment } from "../store/store.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { type AsOf, momentOf } from "./as-of.ts";
-import { BRANCH, type BranchValue, type Merge } from "./branch.ts";
-import { QUARANTINE } from "./quarantine-mark.ts";
+import { BRANCH, type BranchValue, type Merge } from "./branches/branch.ts";
+import { QUARANTINE } from "./quarantine/quarantine-mark.ts";
 
 export interface SightOptions {
   /** What was seen then. */

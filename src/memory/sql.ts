@@ -4,11 +4,11 @@
  * that nothing but the views is read, and nothing the reader may not see.
  */
 import * as z from "zod";
+import { assertNever, BatonError } from "../base/errors.ts";
+import { checkLimit, FORMAT_LIMITS, type LimitName } from "../base/limits.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { assertNever, BatonError } from "../errors.ts";
-import { checkLimit, FORMAT_LIMITS, type LimitName } from "../limits.ts";
 import type { QueryBounds, QueryOutcome, RunQuery, SqlValue } from "../store/query.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { sightOf } from "./sight.ts";
 
 /** Makes a vector of a text, to compare others with. */

@@ -3,9 +3,9 @@
  * asked for it first. It says nothing of the intent itself, but lets a guess be checked: when an
  * envelope is redacted, the entry of its intent is deleted.
  */
-import { sha256 } from "../canonical.ts";
-import { FORMAT_LIMITS } from "../limits.ts";
-import type { Workspace } from "../store/workspace.ts";
+import { sha256 } from "../base/canonical.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** The kind of entry. */
 export const WORK = "work";

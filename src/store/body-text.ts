@@ -5,7 +5,7 @@
  *
  * Every store indexes and embeds this text, so that a handoff is found alike on all of them.
  */
-import { clip } from "../clip.ts";
+import { clip } from "../base/clip.ts";
 import type { TrailStep } from "./rows.ts";
 
 /** One thing that is said, and the field it is said in. */

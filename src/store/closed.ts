@@ -1,5 +1,5 @@
 /** What any operation on a closed store answers. */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 
 export function storeClosed(): BatonError {
   return new BatonError("store_closed", {

@@ -3,7 +3,7 @@
  * columns costs twice as much to make); the columns of each are listed right above its codec, in
  * the same order.
  */
-import { BatonError } from "../errors.ts";
+import { BatonError } from "../base/errors.ts";
 import {
   type AgentRow,
   type AttemptRow,

@@ -3,9 +3,9 @@
  * order: pos, session, time, stored_at, valid_until, seq, importance, confidence, traits, id, branch,
  * reach, agent, packed.
  */
-import { Generations } from "../generations.ts";
-import type { Census, Found } from "../recall/sources.ts";
-import { wordsOf } from "../recall/words.ts";
+import { Generations } from "../base/generations.ts";
+import type { Census, Found } from "../search/sources.ts";
+import { wordsOf } from "../search/words.ts";
 import { type IndexedRecord, reachOf } from "./search.ts";
 
 export const NO_CENSUS: Census = { records: 0, passages: 0, terms: 0, first: 0, last: 0 };

@@ -2,9 +2,10 @@
  * Envelopes as they were sealed, read from their rows: the one place where a stored text becomes an
  * envelope, of whichever version it is. Once, however many look at it.
  */
+
+import { isBatonError } from "../base/errors.ts";
 import { ENVELOPE_MAJOR, type Envelope } from "../envelope/schema.ts";
 import type { Form, Frame, Versions } from "../envelope/versions.ts";
-import { isBatonError } from "../errors.ts";
 import { type EnvelopeRow, parseText } from "./rows.ts";
 
 /** A workspace, as far as reading goes. */

@@ -4,7 +4,7 @@
  * took away, with the digest before and the digest of what stands there now: `verify` believes a stub
  * that such a record vouches for, and no other.
  */
-import { canonicalJson, sha256 } from "../canonical.ts";
+import { canonicalJson, sha256 } from "../base/canonical.ts";
 import { parseText } from "./rows.ts";
 
 /** Stands in the stub, under `redacted`. */

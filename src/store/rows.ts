@@ -2,8 +2,8 @@
  * What a store keeps, as rows, and what it is given to keep. The canonical text of a record is the
  * record: what can be read from it is not kept a second time, so it cannot come to differ.
  */
-import { sha256 } from "../canonical.ts";
-import { BatonError } from "../errors.ts";
+import { sha256 } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
 
 /** Delivery states as data live in delivery/transitions.ts; a store only needs their names. */
 export const DELIVERY_STATES = [

@@ -2,13 +2,13 @@
  * Ranked search as an operation of a store, and what every store does alike in it: which records can
  * be found, who sees them, what a filter means. The ranking itself is recall/rank.ts.
  */
-import { sha256 } from "../canonical.ts";
-import { Generations } from "../generations.ts";
-import { type Indexable, type Indexed, indexedOf } from "../recall/memory-sources.ts";
-import { passageOf } from "../recall/passage.ts";
-import type { Query } from "../recall/query.ts";
-import type { Parts, Ranked, Ranking } from "../recall/rank.ts";
-import type { Found, Similar } from "../recall/sources.ts";
+import { sha256 } from "../base/canonical.ts";
+import { Generations } from "../base/generations.ts";
+import { type Indexable, type Indexed, indexedOf } from "../search/memory-sources.ts";
+import { passageOf } from "../search/passage.ts";
+import type { Query } from "../search/query.ts";
+import type { Parts, Ranked, Ranking } from "../search/rank.ts";
+import type { Found, Similar } from "../search/sources.ts";
 import { bodyLines, bodyParts, hasBody, isEnvelopeRedacted, type WithBody } from "./body-text.ts";
 import { type Facets, facetsOf, sessionOf } from "./filter.ts";
 import type { MemoryRow } from "./rows.ts";

@@ -2,7 +2,7 @@
  * The signatures of one model of a workspace, in memory: the one thing in a search that grows with the
  * store. 24 bytes a record, of the newest two million at most (48 MB).
  */
-import { nearestSignatures, SIGNATURE_WORDS } from "../meaning/signature.ts";
+import { nearestSignatures, SIGNATURE_WORDS } from "../search/embedding/signature.ts";
 
 const MOST = 2_000_000;
 

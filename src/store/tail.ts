@@ -2,7 +2,7 @@
  * The tail: records beyond the index's watermark, taken apart once and kept until the index has
  * them, so that a search finds what was acknowledged a moment ago without reading it again.
  */
-import { MemorySources } from "../recall/memory-sources.ts";
+import { MemorySources } from "../search/memory-sources.ts";
 import { type Homed, type IndexedRecord, indexedRecord, spaceKey, spaceOf } from "./search.ts";
 
 /**

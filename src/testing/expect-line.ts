@@ -5,7 +5,7 @@
  */
 import { AssertionError } from "node:assert";
 import type { Shown } from "../delivery/show.ts";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../hub/hub.ts";
 import { type DeliveryState, isOpen } from "../store/rows.ts";
 import { endsOf, handsOf, type LineFacts, readLine, triesOf } from "./line.ts";
 import { textOf } from "./line-text.ts";

@@ -4,7 +4,7 @@
  */
 import type { TimelineStep } from "../coordination/timeline-step.ts";
 import type { Shown } from "../delivery/show.ts";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../hub/hub.ts";
 import { endsOf, handsOf, type LineFacts, readLine, triesOf } from "./line.ts";
 
 export async function lineText(hub: Hub, task: string): Promise<string> {

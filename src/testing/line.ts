@@ -2,7 +2,7 @@
 import type { TimelineStep } from "../coordination/timeline-step.ts";
 import type { LineStep } from "../delivery/line.ts";
 import type { Shown } from "../delivery/show.ts";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../hub/hub.ts";
 import type { DeliveryRow, EventRow } from "../store/rows.ts";
 import type { Books, Problem } from "../store/store.ts";
 

@@ -4,7 +4,7 @@
  */
 import { isForever } from "../delivery/policy.ts";
 import type { Shown } from "../delivery/show.ts";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../hub/hub.ts";
 import { isHeld, isOpen } from "../store/rows.ts";
 
 export class NextMoments {

@@ -5,7 +5,7 @@
  * waits for it.
  */
 import { AssertionError } from "node:assert";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../hub/hub.ts";
 import { NextMoments } from "./next-moment.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 import type { VirtualClock } from "./virtual-clock.ts";

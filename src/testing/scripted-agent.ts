@@ -3,13 +3,14 @@
  * after the other, each of its steps is done before anybody else moves, and while it is slow the
  * others go on: so the same script and seed give the same line again. `play()` lets it act.
  */
-import type { Agent } from "../agent.ts";
-import type { Offer } from "../delivery/offer.ts";
+
+import { isBatonError } from "../base/errors.ts";
 import type { Receipt } from "../delivery/receipt.ts";
-import type { Work } from "../delivery/work.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { isBatonError } from "../errors.ts";
-import type { Hub } from "../hub.ts";
+import type { Agent } from "../hub/agent.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { Offer } from "../hub/offer.ts";
+import type { Work } from "../hub/work.ts";
 import type { AgentProfile } from "../memory/agents.ts";
 import { type WatchedWork, watchWork } from "./watched-work.ts";
 

@@ -1,6 +1,6 @@
 /** Randomness from a seed: the same seed and clock give the same ids, salts and jitter again. */
-import type { Clock } from "../clock.ts";
-import { type Ids, idsFrom } from "../ids.ts";
+import type { Clock } from "../base/clock.ts";
+import { type Ids, idsFrom } from "../base/ids.ts";
 
 /** From 0 (included) to 1 (excluded). Mulberry32: 32 bits of state, good enough for tests. */
 export function seededRandom(seed: number): () => number {

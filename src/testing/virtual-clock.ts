@@ -1,5 +1,5 @@
 /** A clock that stands still until a test moves it. */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 export class VirtualClock implements Clock {
   #now: number;

@@ -1,5 +1,5 @@
 /** Work that tells whether its holder has ended it: also when code that knows nothing of the kit did. */
-import type { Work } from "../delivery/work.ts";
+import type { Work } from "../hub/work.ts";
 
 export interface WatchedWork {
   readonly work: Work;

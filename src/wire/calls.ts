@@ -5,6 +5,8 @@
  */
 import type { Access } from "../access/levels.ts";
 import type { TokenInfo, TokenInput } from "../access/tokens.ts";
+import type { DocumentOptions, DocumentReport } from "../archive/markdown/take.ts";
+import type { KeepingQuery } from "../archive/query.ts";
 import type { CatchUp, CatchUpQuery } from "../context/catch-up.ts";
 import type { ViewOptions } from "../context/compose.ts";
 import type { CheckedContext } from "../context/gaps.ts";
@@ -18,27 +20,25 @@ import type { RoleProfileInfo } from "../context/roles.ts";
 import type { Decision, DecisionAnswer } from "../coordination/failures/decision.ts";
 import type { FailuresQuery, ListedFailure } from "../coordination/failures/list.ts";
 import type { FailureRule, FailureRuleInfo } from "../coordination/failures/rules.ts";
-import type { Ledger } from "../coordination/ledger/ledger.ts";
-import type { ReleaseInput } from "../coordination/ledger/releasing.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { ReservationsQuery } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
 import type { Reserved, ReserveOptions } from "../coordination/reservations/reserve.ts";
-import type { Adopted, AdoptOptions } from "../coordination/shared/adopt.ts";
+import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
 import type {
   ContextChange,
   ContextChanges,
   ContextChangesQuery,
-} from "../coordination/shared/changes.ts";
-import type { Contradiction } from "../coordination/shared/contradictions.ts";
-import type { ProjectItem } from "../coordination/shared/git.ts";
-import type { ContextInput, ContextItem, ContextSection } from "../coordination/shared/items.ts";
-import type { ContextProposal, ProposeOptions } from "../coordination/shared/propose.ts";
-import type { ContextQuery, SharedContextText } from "../coordination/shared/read.ts";
+} from "../coordination/shared-context/changes.ts";
+import type { Contradiction } from "../coordination/shared-context/contradictions.ts";
+import type { ProjectItem } from "../coordination/shared-context/git.ts";
 import type {
-  ContextRetireOptions,
-  ContextWriteOptions,
-} from "../coordination/shared/shared-context.ts";
+  ContextInput,
+  ContextItem,
+  ContextSection,
+} from "../coordination/shared-context/items.ts";
+import type { ContextProposal, ProposeOptions } from "../coordination/shared-context/propose.ts";
+import type { ContextQuery, SharedContextText } from "../coordination/shared-context/read.ts";
 import type { NewTask } from "../coordination/tasks/add.ts";
 import type { Board, BoardQuery } from "../coordination/tasks/board.ts";
 import type { CloseOptions } from "../coordination/tasks/close.ts";
@@ -51,7 +51,6 @@ import type { Asked } from "../delivery/ask.ts";
 import type { BreakerInfo } from "../delivery/breaker.ts";
 import type { ChannelInfo, ChannelState, SubscribeOptions } from "../delivery/channels.ts";
 import type { DeadLetter, DeadQuery, RedriveChanges } from "../delivery/dead.ts";
-import type { OfferForm, SentForm, WorkForm } from "../delivery/forms.ts";
 import type { HandoffRules, HandoffRulesInput } from "../delivery/handoff-rules.ts";
 import type { LineStep } from "../delivery/line.ts";
 import type { Noted } from "../delivery/note.ts";
@@ -66,19 +65,19 @@ import type { Shown } from "../delivery/show.ts";
 import type { ShownView, WorkViewOptions } from "../delivery/views.ts";
 import type { Waiting, WaitingQuery } from "../delivery/waiting.ts";
 import type { Warning } from "../delivery/warnings.ts";
-import type { Settling } from "../delivery/work.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import type { Draft, Level } from "../envelope/schema.ts";
-import type { DocumentOptions, DocumentReport } from "../keeping/markdown/take.ts";
-import type { KeepingQuery } from "../keeping/query.ts";
+import type { OfferForm, SentForm, WorkForm } from "../hub/forms.ts";
+import type { ContextRetireOptions, ContextWriteOptions } from "../hub/shared-context.ts";
+import type { Settling } from "../hub/work.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { ReleaseInput } from "../ledger/releasing.ts";
 import type { AgentInfo, AgentProfile } from "../memory/agents.ts";
-import type { Impact, ImpactQuery } from "../memory/blast-radius.ts";
-import type { BeginOptions, BranchesQuery, BranchInfo } from "../memory/branches.ts";
-import type { BranchDiff, DiffQuery } from "../memory/compare.ts";
-import type { Known } from "../memory/known.ts";
-import type { Merged, MergeOptions } from "../memory/merge.ts";
+import type { BeginOptions, BranchesQuery, BranchInfo } from "../memory/branches/branches.ts";
+import type { BranchDiff, DiffQuery } from "../memory/branches/compare.ts";
+import type { Merged, MergeOptions } from "../memory/branches/merge.ts";
 import type { Pinned, PinsQuery } from "../memory/pins.ts";
-import type { PruneOptions, PruneReport } from "../memory/prune.ts";
+import type { Impact, ImpactQuery } from "../memory/quarantine/blast-radius.ts";
 import type {
   LiftOptions,
   LiftWhat,
@@ -87,22 +86,24 @@ import type {
   QuarantineOptions,
   QuarantineQuery,
   QuarantineWhat,
-} from "../memory/quarantine.ts";
+} from "../memory/quarantine/quarantine.ts";
 import type { RecentMemory, RecentQuery, RelationsQuery } from "../memory/read.ts";
-import type { Recalled, RecallQuery } from "../memory/recall.ts";
+import type { Known } from "../memory/recall/known.ts";
+import type { Recalled, RecallQuery } from "../memory/recall/recall.ts";
+import type { Remembered, RememberOptions } from "../memory/recall/search-first.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import type { RedactOptions, RedactReport, RedactTarget } from "../memory/redact.ts";
-import type { RetentionRules } from "../memory/retention.ts";
-import type { Remembered, RememberOptions } from "../memory/search-first.ts";
-import type { Told } from "../memory/secret-policy.ts";
-import type { FoundSecrets, SecretsQuery } from "../memory/secrets-found.ts";
-import type { TraceStep } from "../memory/trace.ts";
-import type { TraceCounts } from "../memory/trace-log.ts";
-import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces.ts";
+import type { RedactOptions, RedactReport, RedactTarget } from "../memory/redaction/redact.ts";
+import type { Told } from "../memory/redaction/secret-policy.ts";
+import type { FoundSecrets, SecretsQuery } from "../memory/redaction/secrets-found.ts";
+import type { PruneOptions, PruneReport } from "../memory/traces/prune.ts";
+import type { RetentionRules } from "../memory/traces/retention.ts";
+import type { TraceStep } from "../memory/traces/trace.ts";
+import type { TraceCounts } from "../memory/traces/trace-log.ts";
+import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces/traces.ts";
 import type { AttemptRow, DeliveryRow, EventRow, RelationEdge } from "../store/rows.ts";
 import type { ModelState } from "../store/search.ts";
 import type { Books, IndexState, VerifyReport } from "../store/store.ts";
-import type { EmbedProgress, SecretMode } from "../store/workspace.ts";
+import type { EmbedProgress, SecretMode } from "../workspace/workspace.ts";
 
 /** One call: `Call<what goes in, what comes out>`. */
 interface Call<Input, Output> {

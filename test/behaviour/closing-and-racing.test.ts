@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { LocalHub, openHub, type Store } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { until } from "../support/until.ts";

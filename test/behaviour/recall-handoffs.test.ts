@@ -1,7 +1,7 @@
 /** What a handoff says and what a result returns is found like a memory, and leads to the delivery. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Draft, Hit, Hub, HubOptions } from "../../src/index.ts";
-import { type Embedder, toUnit } from "../../src/meaning/embedder.ts";
+import { type Embedder, toUnit } from "../../src/search/embedding/embedder.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { freshAddress, open, openFresh, STORES, take } from "./support.ts";
 

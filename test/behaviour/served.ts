@@ -4,7 +4,7 @@
  * that a test may have its own time; sockets are in test/client.
  */
 import { expect, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { httpHub } from "../../src/http/app.ts";
 import { type Hub, type HubOptions, LocalHub, openHub, type Store } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { exactly, tokenizerFor } from "../../src/context/tokens.ts";
-import { speaksAgainst } from "../../src/coordination/shared/contradictions.ts";
-import { ContextItemSchema } from "../../src/coordination/shared/items.ts";
+import { speaksAgainst } from "../../src/coordination/shared-context/contradictions.ts";
+import { ContextItemSchema } from "../../src/coordination/shared-context/items.ts";
 import {
   type Agent,
   type ContextInput,

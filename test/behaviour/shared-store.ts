@@ -1,6 +1,6 @@
 /** One store that several hubs share, as if each were a process of its own; also one that dies. */
 import { onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import {
   BatonError,
   DEFAULT_LIMITS,

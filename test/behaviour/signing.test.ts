@@ -1,8 +1,8 @@
 /** Signed records: an agent with a key vouches for what it wrote, and verify checks that. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { signerOf } from "../../src/base/keys.ts";
 import { generateKey } from "../../src/index.ts";
-import { signerOf } from "../../src/keys.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import {
   breakIn,

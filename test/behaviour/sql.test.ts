@@ -1,7 +1,7 @@
 /** One read-only query over the views: what it answers, whom it shows what, what it costs at most. */
 import { describe, expect, it } from "vitest";
 import type { Hub, HubOptions } from "../../src/index.ts";
-import { type Embedder, toUnit } from "../../src/meaning/embedder.ts";
+import { type Embedder, toUnit } from "../../src/search/embedding/embedder.ts";
 import { columnsOf, VIEW_NAMES } from "../../src/store/sql/views.ts";
 import * as support from "./support.ts";
 import { refusal, STORES, type StoreName, take } from "./support.ts";

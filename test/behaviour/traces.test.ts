@@ -1,7 +1,7 @@
 /** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { randomIds } from "../../src/ids.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { randomIds } from "../../src/base/ids.ts";
 import type { Agent, Hub, HubOptions, Memory, TraceStep } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";

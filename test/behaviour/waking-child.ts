@@ -5,9 +5,9 @@
 import { EventEmitter, once } from "node:events";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { LocalHub } from "../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { sayLine } from "../support/child.ts";
 import { SENDS, type WakingFact, type WakingPart } from "./waking-facts.ts";

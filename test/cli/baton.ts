@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
-import { fail } from "../../src/cli/failure.ts";
+import { fail } from "../../src/cli/render/failure.ts";
 import { type Hub, openHub } from "../../src/index.ts";
 import { BATON } from "../support/build/place.ts";
 import { type Run, type RunOptions, runScript } from "../support/run-script.ts";

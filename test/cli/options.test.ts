@@ -5,7 +5,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { DraftSchema } from "../../src/envelope/schema.ts";
 import type { Memory } from "../../src/index.ts";
 import { RecentSchema, RelationsSchema } from "../../src/memory/read.ts";
-import { RecallSchema } from "../../src/memory/recall.ts";
+import { RecallSchema } from "../../src/memory/recall/recall.ts";
 import { MemoryInputSchema, RELATION_KINDS } from "../../src/memory/record.ts";
 import { type TestStore, team, testStore } from "./baton.ts";
 

@@ -1,7 +1,7 @@
 /** What is no input at all is refused over HTTP by the same codes as in the hub's own process. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Work } from "../../src/index.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { servedBy } from "../behaviour/served.ts";
 import { refusal } from "../behaviour/support.ts";
 

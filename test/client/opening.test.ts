@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../src/http/listen.ts";
 import { generateKey, openHub } from "../../src/index.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { refusal } from "../behaviour/support.ts";
 import { open, serveHere } from "./support.ts";

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { listen } from "../../src/http/listen.ts";
 import { type Hub, type HubOptions, openHub } from "../../src/index.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { type Child, startChild } from "../support/child.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 

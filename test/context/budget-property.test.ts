@@ -1,6 +1,7 @@
 /** The promise about budgets, over random handoffs and stores, with the real tokenizers. */
 import assert from "node:assert/strict";
 import { expect, it } from "vitest";
+import { isBatonError } from "../../src/base/errors.ts";
 import { roomIn } from "../../src/context/budget.ts";
 import { viewOf } from "../../src/context/compose.ts";
 import { earlierParts } from "../../src/context/earlier-parts.ts";
@@ -8,7 +9,6 @@ import { partsOf } from "../../src/context/parts.ts";
 import { expanded } from "../../src/context/ranges.ts";
 import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../src/context/tokens.ts";
 import { SECTIONS, type View } from "../../src/context/view.ts";
-import { isBatonError } from "../../src/errors.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { randomEnvelope, randomGathered, randomProfile, randomStrategy } from "./random-view.ts";

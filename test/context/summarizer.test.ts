@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type HttpSummarizerOptions, httpSummarizer } from "../../src/context/summarize.ts";
 import { tokenCounter } from "../../src/context/tokens.ts";
 import { type Agent, isBatonError, type Memory } from "../../src/index.ts";
-import type { Summarizer } from "../../src/store/workspace.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { Summarizer } from "../../src/workspace/workspace.ts";
 import { openFresh, STORES } from "../behaviour/support.ts";
 
 interface Asked {

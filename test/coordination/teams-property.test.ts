@@ -4,7 +4,7 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { isBatonError, type Store } from "../../src/index.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { VirtualClock } from "../../src/testing/index.ts";

@@ -5,10 +5,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { sha256 } from "../../src/canonical.ts";
-import { systemClock } from "../../src/clock.ts";
+import { sha256 } from "../../src/base/canonical.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openHub, type Problem } from "../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { genesis, nextLink } from "../../src/store/chain.ts";
 import { agentDigest, DELIVERY_STATES, type MemoryRow } from "../../src/store/rows.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";

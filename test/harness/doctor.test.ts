@@ -8,7 +8,7 @@ import { clients } from "../../src/cli/doctor/clients.ts";
 import { placesFor } from "../../src/harness/setup/places.ts";
 import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES } from "../../src/index.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { bareProject, type Project, project } from "./harness.ts";
 
 interface Finding {

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { exactly } from "../../src/context/tokens.ts";
 import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES, type Hub } from "../../src/index.ts";
-import type { TraceData } from "../../src/memory/trace.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import type { TraceData } from "../../src/memory/traces/trace.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { breakIn, sha256, take, tempFolder } from "../behaviour/support.ts";
 import {
   bareProject,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { listen } from "../../src/http/listen.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { until } from "../support/until.ts";
 
 async function connected(port: number): Promise<{ readonly socket: Socket; said(): string }> {

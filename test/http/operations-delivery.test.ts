@@ -14,7 +14,7 @@ import { handoffsOperations } from "../../src/http/operations/handoffs.ts";
 import { receivingOperations } from "../../src/http/operations/receiving.ts";
 import { tasksOperations } from "../../src/http/operations/tasks.ts";
 import { workingOperations } from "../../src/http/operations/working.ts";
-import { LocalHub } from "../../src/hub.ts";
+import { LocalHub } from "../../src/hub/hub.ts";
 import { type Agent, type Draft, isBatonError, type Work } from "../../src/index.ts";
 import type { CallName, InputOf, OutputOf } from "../../src/wire/calls.ts";
 import { openFresh, openTwo, refusal } from "../behaviour/support.ts";

@@ -12,7 +12,7 @@ import { keepingOperations } from "../../src/http/operations/keeping.ts";
 import { memoriesOperations } from "../../src/http/operations/memories.ts";
 import { settingsOperations } from "../../src/http/operations/settings.ts";
 import { tracesOperations } from "../../src/http/operations/traces.ts";
-import { LocalHub } from "../../src/hub.ts";
+import { LocalHub } from "../../src/hub/hub.ts";
 import { generateKey, isBatonError } from "../../src/index.ts";
 import { layOut } from "../../src/wire/address.ts";
 import type { CallName, InputOf, OutputOf } from "../../src/wire/calls.ts";

@@ -3,8 +3,8 @@
  * every state, offers and work in hand, questions, dead letters, proposals, rules. And for each call what
  * must be said so that it is answered: all else is made up from its description.
  */
-import type { LocalAgent } from "../../src/agent.ts";
-import type { LocalHub } from "../../src/hub.ts";
+import type { LocalAgent } from "../../src/hub/agent.ts";
+import type { LocalHub } from "../../src/hub/hub.ts";
 import type { Work } from "../../src/index.ts";
 import type { CallName } from "../../src/wire/calls.ts";
 

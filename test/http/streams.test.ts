@@ -1,9 +1,9 @@
 /** What streams: events that are resumed where a reader left, and an inbox that wakes. */
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { httpHub } from "../../src/http/app.ts";
-import { LocalHub } from "../../src/hub.ts";
+import { LocalHub } from "../../src/hub/hub.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
 import { heardFrom, take } from "./events.ts";

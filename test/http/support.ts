@@ -2,9 +2,9 @@
 import { onTestFinished } from "vitest";
 import { type HttpHub, type HttpOptions, httpHub } from "../../src/http/app.ts";
 import { type Listening, type ListenOptions, listen } from "../../src/http/listen.ts";
-import type { LocalHub } from "../../src/hub.ts";
+import type { LocalHub } from "../../src/hub/hub.ts";
 import type { HubOptions } from "../../src/index.ts";
-import { openLocalHub } from "../../src/open-hub.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { freshAddress, type StoreName } from "../behaviour/support.ts";
 
 export interface Served {

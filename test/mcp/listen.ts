@@ -10,7 +10,7 @@ import {
   hostHeaderValidationResponse,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { listen as listenHub } from "../../src/http/listen.ts";
 import { type Hub, LocalHub } from "../../src/index.ts";
 import { type McpFetchOptions, mcpFetch } from "../../src/mcp/http.ts";

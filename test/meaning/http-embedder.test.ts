@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type ErrorCode, isBatonError } from "../../src/errors.ts";
-import { httpEmbedder } from "../../src/meaning/http-embedder.ts";
-import type { HttpEmbedderOptions } from "../../src/meaning/http-options.ts";
+import { type ErrorCode, isBatonError } from "../../src/base/errors.ts";
+import { httpEmbedder } from "../../src/search/embedding/http-embedder.ts";
+import type { HttpEmbedderOptions } from "../../src/search/embedding/http-options.ts";
 
 interface Asked {
   readonly method: string | undefined;

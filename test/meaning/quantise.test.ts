@@ -1,8 +1,8 @@
 /** Vectors as bytes: what is kept of them, and what is lost. */
 import { describe, expect, it } from "vitest";
-import { toUnit } from "../../src/meaning/embedder.ts";
-import { cosine, quantised, restored } from "../../src/meaning/quantise.ts";
-import { gaussian } from "../../src/meaning/signature.ts";
+import { toUnit } from "../../src/search/embedding/embedder.ts";
+import { cosine, quantised, restored } from "../../src/search/embedding/quantise.ts";
+import { gaussian } from "../../src/search/embedding/signature.ts";
 
 const random = gaussian(7);
 const randomVector = (dimensions: number): Float32Array =>

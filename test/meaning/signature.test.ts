@@ -1,8 +1,13 @@
 /** 128 bits for a vector, and the scan that finds the nearest. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toUnit } from "../../src/meaning/embedder.ts";
-import { gaussian, hamming, nearestSignatures, signerFor } from "../../src/meaning/signature.ts";
+import { toUnit } from "../../src/search/embedding/embedder.ts";
+import {
+  gaussian,
+  hamming,
+  nearestSignatures,
+  signerFor,
+} from "../../src/search/embedding/signature.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 

@@ -3,11 +3,15 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { isBatonError } from "../../src/errors.ts";
-import { digestedPart, readWordFile } from "../../src/meaning/word-file.ts";
-import { bundledWords, neighboursOf, WordVectors } from "../../src/meaning/word-vectors.ts";
+import { isBatonError } from "../../src/base/errors.ts";
+import { digestedPart, readWordFile } from "../../src/search/embedding/word-file.ts";
+import {
+  bundledWords,
+  neighboursOf,
+  WordVectors,
+} from "../../src/search/embedding/word-vectors.ts";
 
-const file = new URL("../../src/meaning/words.bin", import.meta.url);
+const file = new URL("../../src/search/embedding/words.bin", import.meta.url);
 const words = bundledWords();
 
 function likeness(a: string, b: string): number {
@@ -67,7 +71,7 @@ describe("the file of word vectors", () => {
         const words = new WordVectors(workerData.data);
         parentPort.postMessage([words.model, words.vectorOf("a rainy day")]);
       });`;
-    const module = new URL("../../src/meaning/word-vectors.ts", import.meta.url).href;
+    const module = new URL("../../src/search/embedding/word-vectors.ts", import.meta.url).href;
     const worker = new Worker(code, { eval: true, workerData: { module, data: words.data } });
     const [model, vector] = await new Promise<[string, Float32Array]>((resolve, reject) => {
       worker.once("message", resolve);

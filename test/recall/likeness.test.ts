@@ -1,8 +1,8 @@
 /** The judge of likeness: its figures on pairs it was not tuned on, and what each rule decides. */
 import { describe, expect, it } from "vitest";
-import { bundledWords } from "../../src/meaning/word-vectors.ts";
-import type { Nearness } from "../../src/recall/compared.ts";
-import { judge, type Verdict } from "../../src/recall/likeness.ts";
+import type { Nearness } from "../../src/search/compared.ts";
+import { bundledWords } from "../../src/search/embedding/word-vectors.ts";
+import { judge, type Verdict } from "../../src/search/likeness.ts";
 import {
   type Answer,
   figuresOf,

@@ -1,12 +1,12 @@
 /** What texts and questions are compared by. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { analyse, passagesIn } from "../../src/recall/analyse.ts";
-import { saturation, weightClass } from "../../src/recall/bm25.ts";
-import { datesOf, queryOf } from "../../src/recall/query.ts";
-import { Tally } from "../../src/recall/tally.ts";
-import { hashOf, stem, termsOf } from "../../src/recall/terms.ts";
-import { wordsOf } from "../../src/recall/words.ts";
+import { analyse, passagesIn } from "../../src/search/analyse.ts";
+import { saturation, weightClass } from "../../src/search/bm25.ts";
+import { datesOf, queryOf } from "../../src/search/query.ts";
+import { Tally } from "../../src/search/tally.ts";
+import { hashOf, stem, termsOf } from "../../src/search/terms.ts";
+import { wordsOf } from "../../src/search/words.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 

@@ -1,6 +1,6 @@
 /** The text of handoffs and results that is searched. */
 import { describe, expect, it } from "vitest";
-import { passageOf } from "../../src/recall/passage.ts";
+import { passageOf } from "../../src/search/passage.ts";
 import { BODY_LENGTH, bodyLines, isEnvelopeRedacted } from "../../src/store/body-text.ts";
 
 const linesOf = (envelope: object, content = "") =>

@@ -2,7 +2,7 @@
  * A process that may not write files beyond a size (its parent sets the limit): writes groups of
  * records until a commit fails, and tells which were acknowledged and how the rest was refused.
  */
-import { BatonError } from "../../src/errors.ts";
+import { BatonError } from "../../src/base/errors.ts";
 import { openHub } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";
 

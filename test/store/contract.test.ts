@@ -1,5 +1,5 @@
 /** The contract suite on the stores this package brings; SQLite on real files. */
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";

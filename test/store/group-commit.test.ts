@@ -7,7 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import {
   type Agent,
   type BatonError,
@@ -16,7 +17,6 @@ import {
   LocalHub,
   openHub,
 } from "../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { ClaimDeliveries, Store } from "../../src/store/store.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";

@@ -4,8 +4,8 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { type DeliveryRow, type Hub, openHub } from "../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { isHeld, isOpen } from "../../src/store/rows.ts";
 import { migrate } from "../../src/store/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";

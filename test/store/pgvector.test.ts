@@ -4,20 +4,20 @@
  * the real extension, in this process (support/postgres/pglite.ts).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { toUnit } from "../../src/meaning/embedder.ts";
-import { signerFor } from "../../src/meaning/signature.ts";
-import { queryOf } from "../../src/recall/query.ts";
-import { EFFORT } from "../../src/recall/rank.ts";
-import { WEIGHTS } from "../../src/recall/weights.ts";
-import { Searcher } from "../../src/store/postgres/search.ts";
+import { toUnit } from "../../src/search/embedding/embedder.ts";
+import { signerFor } from "../../src/search/embedding/signature.ts";
+import { queryOf } from "../../src/search/query.ts";
+import { EFFORT } from "../../src/search/rank.ts";
+import { WEIGHTS } from "../../src/search/weights.ts";
+import { Searcher } from "../../src/store/postgres/search/search.ts";
 import {
   dropModel,
   findUnembedded,
   listModels,
   putVectors,
-} from "../../src/store/postgres/vectors.ts";
-import { dropMeaning } from "../../src/store/postgres/vectors-forget.ts";
-import { tryExtension } from "../../src/store/postgres/vectors-hnsw.ts";
+} from "../../src/store/postgres/search/vectors.ts";
+import { dropMeaning } from "../../src/store/postgres/search/vectors-forget.ts";
+import { tryExtension } from "../../src/store/postgres/search/vectors-hnsw.ts";
 import type { SearchMemories } from "../../src/store/search.ts";
 import { everybodyOn } from "../../src/store/sight.ts";
 import { type InProcess, startPglite } from "../support/postgres/pglite.ts";

@@ -5,8 +5,8 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { STATEMENT_TEXTS } from "../../src/store/sqlite/statements.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -1,5 +1,5 @@
 /** The contract suite on a real PostgreSQL, each test in a schema of its own. */
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { reusableSchema } from "../support/postgres/schema.ts";

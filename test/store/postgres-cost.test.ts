@@ -5,8 +5,8 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { type Agent, type Hub, openHub } from "../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { type StatementName, statementsIn } from "../../src/store/postgres/statements.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -4,12 +4,12 @@
  */
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sha256 } from "../../src/canonical.ts";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
-import { toUnit } from "../../src/meaning/embedder.ts";
-import { signerFor } from "../../src/meaning/signature.ts";
-import { INDEX_VERSION } from "../../src/store/postgres/indexer.ts";
+import { sha256 } from "../../src/base/canonical.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
+import { toUnit } from "../../src/search/embedding/embedder.ts";
+import { signerFor } from "../../src/search/embedding/signature.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
+import { INDEX_VERSION } from "../../src/store/postgres/search/indexer.ts";
 import type { MemoryRow } from "../../src/store/rows.ts";
 import { everybodyOn } from "../../src/store/sight.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,7 +1,7 @@
 /** Lists of positions as the index on PostgreSQL keeps them. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { packPositions, unpackInto } from "../../src/store/postgres/search-tokens.ts";
+import { packPositions, unpackInto } from "../../src/store/postgres/search/search-tokens.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 

@@ -4,10 +4,10 @@
  * question is narrowed.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS } from "../../src/limits.ts";
-import { toUnit } from "../../src/meaning/embedder.ts";
-import { signerFor } from "../../src/meaning/signature.ts";
+import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { type MemoryInput, RELATION_KINDS } from "../../src/memory/record.ts";
+import { toUnit } from "../../src/search/embedding/embedder.ts";
+import { signerFor } from "../../src/search/embedding/signature.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../src/store/reference/open.ts";
 import type { Searched, SearchFilter, SearchMemories } from "../../src/store/search.ts";

@@ -148,7 +148,7 @@ describe("the files of a store after a redaction", () => {
 /** A hub whose process ends right after the bodies were taken away. */
 async function openDying(file: string, error: Error): Promise<Hub> {
   const { openSqliteStore } = await import("../../src/store/sqlite/open.ts");
-  const { systemClock } = await import("../../src/clock.ts");
+  const { systemClock } = await import("../../src/base/clock.ts");
   const { DEFAULT_LIMITS, LocalHub } = await import("../../src/index.ts");
   const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
   store.scrub = () => Promise.reject(error);

@@ -1,6 +1,6 @@
 /** The records beyond an index, kept from search to search: always those that are beyond it now. */
 import { describe, expect, it } from "vitest";
-import { CLASS_WEIGHTS } from "../../src/recall/bm25.ts";
+import { CLASS_WEIGHTS } from "../../src/search/bm25.ts";
 import { type Homed, spaceKey } from "../../src/store/search.ts";
 import { Tail } from "../../src/store/tail.ts";
 

@@ -1,6 +1,6 @@
 /** The exported test kit: a hub that needs no disk, time that a test moves, ids that repeat. */
 import { expect, it } from "vitest";
-import { idPattern } from "../../src/ids.ts";
+import { idPattern } from "../../src/base/ids.ts";
 import { memoryHub, seededIds, seededRandom, VirtualClock } from "../../src/testing/index.ts";
 
 it("a virtual clock stands still until it is moved, forward or back [OPS-11]", () => {

@@ -3,10 +3,10 @@
  * is the envelope it received, not the one that was written.
  */
 import { relative } from "node:path";
-import type { Agent } from "../../agent.ts";
-import type { Work } from "../../delivery/work.ts";
-import { BatonError } from "../../errors.ts";
-import type { Hub } from "../../hub.ts";
+import { BatonError } from "../../base/errors.ts";
+import type { Agent } from "../../hub/agent.ts";
+import type { Hub } from "../../hub/hub.ts";
+import type { Work } from "../../hub/work.ts";
 import { addressOf, openStore, type StoreChoice } from "../store.ts";
 import { bad, bold, dim, good, oneLine, plural, say } from "../terminal.ts";
 import {

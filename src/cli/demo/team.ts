@@ -6,9 +6,9 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileOf } from "../../base/store-file.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import type { Hub } from "../../hub.ts";
-import { fileOf } from "../../store-file.ts";
+import type { Hub } from "../../hub/hub.ts";
 import { openStore, type StoreChoice } from "../store.ts";
 import { bad, bold, dim, good, plural, printable, say, sayJson, table } from "../terminal.ts";
 

@@ -1,5 +1,5 @@
 /** One thing `baton doctor` looked at: how it is, what was found, and what to do about it. */
-import { type ErrorCode, isBatonError } from "../../errors.ts";
+import { type ErrorCode, isBatonError } from "../../base/errors.ts";
 import { hintFor } from "../hints.ts";
 
 export type Finding =

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { batonVersion } from "../../base/version.ts";
 import { OLDEST_SQLITE } from "../../store/sqlite/connection.ts";
-import { batonVersion } from "../../version.ts";
 import { type Finding, ok, warn } from "./finding.ts";
 
 /** An older one does not come this far: cli/main.ts. */

@@ -1,8 +1,8 @@
 /** The store: whether it opens, what is in it, how large it is, and what hooks could not do there. */
 import { statSync } from "node:fs";
+import { fileOf } from "../../base/store-file.ts";
 import { type Trouble, troubles } from "../../harness/trouble.ts";
-import type { Hub } from "../../hub.ts";
-import { fileOf } from "../../store-file.ts";
+import type { Hub } from "../../hub/hub.ts";
 import { addressOf, openExisting, type StoreChoice } from "../store.ts";
 import { plural } from "../terminal.ts";
 import { type Finding, failed, ok, warn } from "./finding.ts";

@@ -4,9 +4,9 @@
  * better; against it somebody has to decide anew first. By words alone (recall/likeness.ts), and in
  * doubt neither.
  */
-import { ledgerOf } from "../../coordination/ledger/ledger.ts";
-import { judgeRecords, type Known, knownOf } from "../../memory/known.ts";
-import { statementsOf } from "../../recall/statement.ts";
+import { ledgerOf } from "../../ledger/ledger.ts";
+import { judgeRecords, type Known, knownOf } from "../../memory/recall/known.ts";
+import { statementsOf } from "../../search/statement.ts";
 import type { PlacedText } from "./letter.ts";
 import type { Letter, LintRule, Remark, Subject } from "./rule.ts";
 

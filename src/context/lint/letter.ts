@@ -1,7 +1,8 @@
 /** What a sender says, the same whether it was sent or not, and every text in it with its place. */
+
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { constraintOf, decisionOf } from "../../envelope/seal.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import type { Letter } from "./rule.ts";
 
 export function letterOfDraft(draft: CheckedDraft): Letter {

@@ -2,7 +2,7 @@
  * Too large: a handoff that takes much of the receiver's budget leaves little for what it refers to,
  * and a large payload travels again with every hop.
  */
-import { canonicalJson } from "../../canonical.ts";
+import { canonicalJson } from "../../base/canonical.ts";
 import { budgetOf } from "../budget.ts";
 import { addressedReceiver } from "../receiver.ts";
 import { roleProfile } from "../roles.ts";

@@ -2,8 +2,8 @@
  * An intent that names nothing: one word, or only words that fit every task. Whoever gets it has to ask
  * what is meant. Kept modest: "Refactor auth" is short and says what about.
  */
-import { STOP_WORDS } from "../../recall/stop-words.ts";
-import { wordsOf } from "../../recall/words.ts";
+import { STOP_WORDS } from "../../search/stop-words.ts";
+import { wordsOf } from "../../search/words.ts";
 import type { LintRule } from "./rule.ts";
 
 /** They fit every task, and so tell of none. */

@@ -3,7 +3,9 @@
  * one stands), the memory that says so, and what it does to the delivery. What follows (a task that is
  * ended, the report that is closed) can be done again by whoever finds it undone.
  */
-import { clip } from "../../clip.ts";
+import { clip } from "../../base/clip.ts";
+import { isBatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { cancelDeliveries } from "../../delivery/cancel.ts";
 import { againWith, redriveOne } from "../../delivery/dead.ts";
 import { decisionEntries, type KeptDecision } from "../../delivery/decided.ts";
@@ -12,13 +14,11 @@ import { openJoinsOf } from "../../delivery/join.ts";
 import { moveDeliveries } from "../../delivery/moves.ts";
 import { complete } from "../../delivery/settle.ts";
 import type { SealedPolicy } from "../../envelope/schema.ts";
-import { isBatonError } from "../../errors.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isOpen } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { endTask } from "../tasks/end.ts";
 import { keptOf } from "../tasks/read.ts";
 import type { CheckedDecision } from "./decision.ts";

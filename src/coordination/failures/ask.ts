@@ -3,21 +3,21 @@
  * they have; they decide as whoever asked could have. In silence it goes to the hub.
  */
 
-import { canonicalJson } from "../../canonical.ts";
-import { clip } from "../../clip.ts";
+import { canonicalJson } from "../../base/canonical.ts";
+import { clip } from "../../base/clip.ts";
+import { BatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { FAILURE, tryName } from "../../delivery/decided.ts";
-import { writtenValue } from "../../delivery/entries.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../../delivery/moves.ts";
 import { lapse, resolvePolicy } from "../../delivery/policy.ts";
 import { resealed } from "../../envelope/seal.ts";
-import { BatonError } from "../../errors.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import { type AgentInfo, agentInfo, requireAgent } from "../../memory/agents.ts";
 import type { Author } from "../../memory/record.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
 import type { Claimed, Move } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { writtenValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import type { CheckedDecision } from "./decision.ts";
 import type { Found } from "./found.ts";
 import { askingPolicy } from "./patience.ts";

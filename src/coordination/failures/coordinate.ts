@@ -2,14 +2,14 @@
  * The hub as coordinator: what nobody else decides about in time, it does. Called by whoever carries out
  * policies, as often as it takes: a decision that was made and not carried out is finished first.
  */
-import { clip } from "../../clip.ts";
+import { clip } from "../../base/clip.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { lookLater } from "../../delivery/open.ts";
 import { overtaken } from "../../delivery/reason.ts";
 import { systemAuthor } from "../../delivery/system.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 import { isOpen } from "../../store/rows.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { type Decider, finish } from "./apply.ts";
 import { decideOnce, withdraw } from "./decide.ts";
 import type { CheckedDecision, DecisionAnswer } from "./decision.ts";

@@ -1,6 +1,6 @@
 /** Who decides about failures: agents of this role; where nobody who has it is at work, the hub itself. */
 import { agentInfo } from "../../memory/agents.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 
 export const COORDINATOR = "coordinator";
 

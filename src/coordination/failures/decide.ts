@@ -2,16 +2,16 @@
  * Deciding about a failure, by whoever may: an agent with the role, whoever has the report, the hub. Of
  * two who decide one stands, and the other is told.
  */
-import { clip } from "../../clip.ts";
+import { clip } from "../../base/clip.ts";
+import { BatonError, isBatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { cancelDeliveries } from "../../delivery/cancel.ts";
 import { decisionOn } from "../../delivery/decided.ts";
 import { carryOut } from "../../delivery/due.ts";
 import { overtaken } from "../../delivery/reason.ts";
-import { BatonError, isBatonError } from "../../errors.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import type { KeptClosing } from "../../memory/ledger.ts";
 import { isHeld } from "../../store/rows.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { keptOf } from "../tasks/read.ts";
 import { apply, closeReport, type Decider, type Final, finish } from "./apply.ts";
 import { ask } from "./ask.ts";

@@ -10,7 +10,6 @@ import {
   reportOf,
   tryName,
 } from "../../delivery/decided.ts";
-import { changeEntry, entryValue } from "../../delivery/entries.ts";
 import { failureOf } from "../../delivery/failure.ts";
 import { isGivenUp } from "../../delivery/policy.ts";
 import { deliveryId, unknownDelivery } from "../../delivery/unknown-delivery.ts";
@@ -18,7 +17,8 @@ import type { Envelope } from "../../envelope/schema.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { changeEntry, entryValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 
 export interface Found {
   readonly of: GivenUpTry;

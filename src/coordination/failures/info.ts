@@ -3,7 +3,7 @@ import { decisionsOn, type KeptDecision } from "../../delivery/decided.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import type { Found } from "./found.ts";
 
 export interface FailureInfo {

@@ -1,5 +1,6 @@
 /** Failures of a workspace: what waits for a decision, and what was decided. */
 import * as z from "zod";
+import { checkLimit } from "../../base/limits.ts";
 import {
   DECISION,
   decisionsOn,
@@ -9,13 +10,12 @@ import {
   tryName,
   tryOf,
 } from "../../delivery/decided.ts";
-import { entriesOf, entryValue } from "../../delivery/entries.ts";
 import { followUp } from "../../delivery/follow-up.ts";
 import { DeliveryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { checkLimit } from "../../limits.ts";
 import { isOpen } from "../../store/rows.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { entriesOf, entryValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts";
 import { type FailureInfo, infoOf } from "./info.ts";
 import { adviceOn, type Proposal } from "./proposals.ts";

@@ -3,10 +3,10 @@
  * hub says, what the rules say, what is done by default.
  */
 
-import { isBatonError } from "../../errors.ts";
+import { isBatonError } from "../../base/errors.ts";
 import { agentInfo } from "../../memory/agents.ts";
-import { heardLate } from "../../memory/secret-policy.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { heardLate } from "../../memory/redaction/secret-policy.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { type CheckedDecision, checkDecision, type Decision } from "./decision.ts";
 import { byDefault, redriven } from "./defaults.ts";
 import type { FailureInfo } from "./info.ts";

@@ -3,8 +3,9 @@
  * task. Told before the delivery is parked, with a key of delivery and try: however often it is done
  * again after a crash, it is one report.
  */
-import { canonicalJson } from "../../canonical.ts";
-import { clip } from "../../clip.ts";
+import { canonicalJson } from "../../base/canonical.ts";
+import { clip } from "../../base/clip.ts";
+import { BatonError, type ErrorCode, isBatonError } from "../../base/errors.ts";
 import {
   decisionOn,
   FAILURE,
@@ -14,18 +15,17 @@ import {
   reportOf,
   tryName,
 } from "../../delivery/decided.ts";
-import { entryValue, writtenValue } from "../../delivery/entries.ts";
 import { failureOf, type TriedFailure } from "../../delivery/failure.ts";
 import { parkStopped } from "../../delivery/park.ts";
 import { sendHandoff } from "../../delivery/send.ts";
 import { systemAuthor } from "../../delivery/system.ts";
 import { addressOf, type Draft, type Envelope } from "../../envelope/schema.ts";
-import { BatonError, type ErrorCode, isBatonError } from "../../errors.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen, roleInbox } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
-import type { GivenUp, GivenUpEnvelope, Workspace } from "../../store/workspace.ts";
+import { entryValue, writtenValue } from "../../workspace/entries.ts";
+import type { GivenUp, GivenUpEnvelope, Workspace } from "../../workspace/workspace.ts";
 import { COORDINATOR, coordinators } from "./coordinators.ts";
 import { askingPolicy } from "./patience.ts";
 

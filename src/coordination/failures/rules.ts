@@ -5,13 +5,13 @@
  */
 
 import * as z from "zod";
-import { changeEntry, entriesOf, entryValue } from "../../delivery/entries.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { Reason } from "../../delivery/reason.ts";
 import { Address, AgentName, FAILURE_CLASSES, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
-import { heard } from "../../memory/secret-policy.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { heard } from "../../memory/redaction/secret-policy.ts";
+import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import type { Decision } from "./decision.ts";
 import type { FailureInfo } from "./info.ts";
 

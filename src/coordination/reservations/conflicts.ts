@@ -2,10 +2,11 @@
  * Conflicts: who else works on what somebody works on, or is about to. Told, never enforced. Not with
  * oneself: what one session of an agent does at once is its own business.
  */
-import { entriesOf } from "../../delivery/entries.ts";
-import { isBatonError } from "../../errors.ts";
-import { Generations } from "../../generations.ts";
-import type { Workspace } from "../../store/workspace.ts";
+
+import { isBatonError } from "../../base/errors.ts";
+import { Generations } from "../../base/generations.ts";
+import { entriesOf } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { type Glob, globsMeet, parseGlobs } from "./globs.ts";
 import {
   type Candidate,

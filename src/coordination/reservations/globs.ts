@@ -7,8 +7,8 @@
  * `[a-z]`, `[!abc]`, `{a,b}`; a name that ends in `/` is all that lies below it. Case matters, hidden
  * files are files, and `db:users` or `port:5432` is a name like any other.
  */
-import { BatonError, type ErrorCode } from "../../errors.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
+import { BatonError, type ErrorCode } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 
 /** Any number of what it stands among: characters of a segment, or segments. */
 const MANY = Symbol("any number");

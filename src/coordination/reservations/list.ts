@@ -1,10 +1,10 @@
 /** Reservations that are good now: all of them, or those that touch something. */
 import * as z from "zod";
-import { entriesOf } from "../../delivery/entries.ts";
+import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { checkLimit, FORMAT_LIMITS } from "../../limits.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { entriesOf } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { meetingWith } from "./conflicts.ts";
 import { type Glob as Parsed, parseGlobs } from "./globs.ts";
 import {

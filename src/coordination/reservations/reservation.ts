@@ -4,10 +4,11 @@
  * cancelled or taken over. What is left of one that has ended is never trusted, and taken away by
  * whoever comes across it.
  */
-import { entryValue } from "../../delivery/entries.ts";
+
 import { followUp } from "../../delivery/follow-up.ts";
 import { type DeliveryRow, type EntryRow, isHeld } from "../../store/rows.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { entryValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 
 /** The kind of the entry, which is named by the delivery's id. */
 export const RESERVATION = "reservation";

@@ -4,16 +4,16 @@
  */
 
 import * as z from "zod";
-import { changeEntry } from "../../delivery/entries.ts";
+import { BatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { leaseLost } from "../../delivery/lease.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { BatonError } from "../../errors.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
-import { heard } from "../../memory/secret-policy.ts";
+import { heard } from "../../memory/redaction/secret-policy.ts";
 import { touchesOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { changeEntry } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { conflictsWith, type ReservationConflict } from "./conflicts.ts";
 import { parseGlobs } from "./globs.ts";
 import { checkedGlobs } from "./list.ts";

@@ -4,12 +4,11 @@
  * accepting the delivery. A task that waits for others is sent at once, and opens when they are done.
  */
 import * as z from "zod";
-import { writtenValue } from "../../delivery/entries.ts";
+import { BatonError, isBatonError } from "../../base/errors.ts";
 import { followUp } from "../../delivery/follow-up.ts";
 import type { SentHandoff } from "../../delivery/key.ts";
 import type { Sender } from "../../delivery/plan.ts";
 import { sendHandoff } from "../../delivery/send.ts";
-import { LocalSent, type Sent } from "../../delivery/sent.ts";
 import {
   type DraftOf,
   DraftSchema,
@@ -18,10 +17,11 @@ import {
   type PolicyInput,
 } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { BatonError, isBatonError } from "../../errors.ts";
+import { LocalSent, type Sent } from "../../hub/sent.ts";
+import { refuseClosed } from "../../ledger/closed.ts";
 import type { PutEntry } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
-import { refuseClosed } from "../ledger/closed.ts";
+import { writtenValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { refuseCircle, type Wanted } from "./circle.ts";
 import { DEPENDENT, newEntry, pairOf, SUBTASK, TASK, TASK_ORDER } from "./edges.ts";
 import { keptOf, readTask, unknownTask } from "./read.ts";

@@ -1,10 +1,10 @@
 /** The board: every task of the queue that is not closed, by state. Costs what is open, whatever was ever closed. */
 import * as z from "zod";
+import { checkLimit } from "../../base/limits.ts";
 import { Name, PRIORITIES } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { checkLimit } from "../../limits.ts";
 import { isOpen, isTaken, roleInbox } from "../../store/rows.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
 import { infoOf, type TaskDelivery, type TaskInfo } from "./info.ts";
 import { readTask } from "./read.ts";

@@ -3,9 +3,9 @@
  * done after its parts; so whatever it waits for must not wait for it, for a task it is part of, or for
  * something that does.
  */
-import { BatonError } from "../../errors.ts";
-import { checkLimit } from "../../limits.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { BatonError } from "../../base/errors.ts";
+import { checkLimit } from "../../base/limits.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
 import { keptOf } from "./read.ts";
 

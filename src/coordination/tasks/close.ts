@@ -4,15 +4,15 @@
  */
 
 import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
 import { overtaken, Reason } from "../../delivery/reason.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { BatonError } from "../../errors.ts";
+import { refuseClosed, taskClosed } from "../../ledger/closed.ts";
+import { taskName } from "../../ledger/release.ts";
 import type { Author } from "../../memory/record.ts";
-import { heard } from "../../memory/secret-policy.ts";
+import { heard } from "../../memory/redaction/secret-policy.ts";
 import { isOpen } from "../../store/rows.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
-import { refuseClosed, taskClosed } from "../ledger/closed.ts";
-import { taskName } from "../ledger/release.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
 import { endTask } from "./end.ts";

@@ -1,12 +1,12 @@
 /** Tasks that were closed, the last first, page by page. One that was reopened is not among them. */
 import * as z from "zod";
+import { checkLimit } from "../../base/limits.ts";
 import { MemoryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { checkLimit } from "../../limits.ts";
 import { memoryOf } from "../../memory/record.ts";
 import { sightOf } from "../../memory/sight.ts";
 import type { MemoryRow } from "../../store/rows.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { CLOSED_TAG } from "./closing.ts";
 import { infoOf, type TaskInfo } from "./info.ts";
 import { readTask } from "./read.ts";

@@ -3,15 +3,15 @@
  * its place in the queue, together or not at all, and only while the ledger is as it was seen. Afterwards
  * what waited for it is told. If that is lost with its process, it is found by whoever looks (ended.ts).
  */
-import { clip } from "../../clip.ts";
-import { writtenValue } from "../../delivery/entries.ts";
+import { clip } from "../../base/clip.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { followUp } from "../../delivery/follow-up.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import { type KeptClosing, type KeptLedger, LEDGER } from "../../memory/ledger.ts";
 import { type Author, writeRecord } from "../../memory/record.ts";
 import { refusalError } from "../../memory/refusals.ts";
 import type { PutEntry } from "../../store/store.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { writtenValue } from "../../workspace/entries.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { dependentsOf, newEntry, TASK } from "./edges.ts";
 import { closingOf, readTask, type TaskRead, waitsForTasks } from "./read.ts";
 

@@ -2,10 +2,10 @@
  * What is kept of the queue besides the ledgers: which tasks are in it and not closed, whose part each
  * is, and who waits for whom. Entries that are written with the handoff that adds a task, or not at all.
  */
-import { canonicalJson } from "../../canonical.ts";
-import { entriesOf } from "../../delivery/entries.ts";
+import { canonicalJson } from "../../base/canonical.ts";
 import type { PutEntry } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import { entriesOf } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 
 /** A task that is in the queue and not closed; its name is the task's. */
 export const TASK = "task";

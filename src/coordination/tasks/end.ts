@@ -5,15 +5,15 @@
  * task. Whoever finds it half done, by running it again or by looking (finish.ts), does the rest; what is
  * closed stays as it was closed first.
  */
-import { clip } from "../../clip.ts";
+import { clip } from "../../base/clip.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { cancelTask } from "../../delivery/cancel.ts";
-import { writtenValue } from "../../delivery/entries.ts";
 import { overtaken } from "../../delivery/reason.ts";
-import { FORMAT_LIMITS } from "../../limits.ts";
 import { type KeptClosing, type KeptEnding, LEDGER } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
 import { isOpen } from "../../store/rows.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { writtenValue } from "../../workspace/entries.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { tellDependents, writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
 import { afterClosing } from "./ended.ts";

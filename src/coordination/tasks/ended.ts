@@ -8,7 +8,7 @@ import { followUp } from "../../delivery/follow-up.ts";
 import { systemAuthor } from "../../delivery/system.ts";
 import { memoryOf } from "../../memory/record.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { tellDependents, writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
 import { closingOf, lastEnd, readTask, type TaskRead } from "./read.ts";

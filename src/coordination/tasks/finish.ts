@@ -6,7 +6,7 @@
 import { decisionOn, type KeptDecision } from "../../delivery/decided.ts";
 import { followUp } from "../../delivery/follow-up.ts";
 import { systemAuthor } from "../../delivery/system.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
 import { endTask } from "./end.ts";
 import { closeIfEnded, endOf } from "./ended.ts";

@@ -1,9 +1,9 @@
 /** A task as it is told: how it stands and why, in words, whose it is, and everything handed over for it. */
 import { addressOf, type Priority } from "../../envelope/schema.ts";
+import { taskName } from "../../ledger/release.ts";
 import type { KeptClosing, KeptQueue } from "../../memory/ledger.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
-import type { Workspace } from "../../store/workspace.ts";
-import { taskName } from "../ledger/release.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
 import { finished } from "./finish.ts";
 import { openOf, type Part, requireTask, type TaskRead, waitsForTasks } from "./read.ts";

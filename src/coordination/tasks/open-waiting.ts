@@ -4,7 +4,7 @@
  * between, it is looked at again after a while, and what it waits for is closed then if that is over.
  */
 
-import { clip } from "../../clip.ts";
+import { clip } from "../../base/clip.ts";
 import {
   awaitsTasks,
   lookLater,
@@ -15,7 +15,7 @@ import {
 import type { KeptClosing } from "../../memory/ledger.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { failWaiting } from "../failures/report.ts";
 import { finishedBelow } from "./finish.ts";
 import { keptOf, lastEnd, readTask } from "./read.ts";

@@ -1,12 +1,13 @@
 /** Reading a task: what is kept of it, and everything that was handed over for it, with where that stands. */
+
+import { BatonError } from "../../base/errors.ts";
+import { nearestNames } from "../../base/nearest.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { BatonError } from "../../errors.ts";
 import { type KeptClosing, type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
-import { nearestNames } from "../../nearest.ts";
 import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
 import { type Stand, standOf } from "./state.ts";
 

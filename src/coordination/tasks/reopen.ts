@@ -3,14 +3,14 @@
  * close the task again; what began because it was done goes on.
  */
 
+import { BatonError } from "../../base/errors.ts";
 import { checkedReason, overtaken } from "../../delivery/reason.ts";
-import { BatonError } from "../../errors.ts";
+import { taskName } from "../../ledger/release.ts";
 import type { KeptReopening } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
-import { heard } from "../../memory/secret-policy.ts";
+import { heard } from "../../memory/redaction/secret-policy.ts";
 import type { PutEntry } from "../../store/store.ts";
-import { trunkOf, type Workspace } from "../../store/workspace.ts";
-import { taskName } from "../ledger/release.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { writeLedger } from "./closing.ts";
 import { keptOf, lastEnd, requireTask, type TaskRead } from "./read.ts";
 import { requireRight } from "./rights.ts";

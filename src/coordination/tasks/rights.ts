@@ -2,10 +2,10 @@
  * Who may close, reopen or cancel a task: who added it or handed over something of it, who has held work
  * of it, and agents with a role that may (the coordinator's, and those that release from ledgers).
  */
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
+import { releasers } from "../../ledger/releasers.ts";
 import type { Author } from "../../memory/record.ts";
-import type { Workspace } from "../../store/workspace.ts";
-import { releasers } from "../ledger/releasers.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import type { TaskRead } from "./read.ts";
 
 const COORDINATOR = "coordinator";

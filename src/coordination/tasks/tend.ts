@@ -4,7 +4,7 @@
  * on from there the next time: 10 to 25 ms every half minute, however long the queue is.
  */
 import { followUp } from "../../delivery/follow-up.ts";
-import type { Workspace } from "../../store/workspace.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
 import { finished } from "./finish.ts";
 import { readTask } from "./read.ts";

@@ -1,7 +1,7 @@
 /** A task with its parts, and theirs: open and closed, in the order they were added. */
-import { checkLimit } from "../../limits.ts";
-import type { Workspace } from "../../store/workspace.ts";
-import { taskName } from "../ledger/release.ts";
+import { checkLimit } from "../../base/limits.ts";
+import { taskName } from "../../ledger/release.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
 import { getTask, type TaskInfo } from "./info.ts";
 

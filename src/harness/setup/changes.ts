@@ -18,8 +18,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { BatonError } from "../../errors.ts";
-import { fileFailure, stageFile } from "../../staged-file.ts";
+import { BatonError } from "../../base/errors.ts";
+import { fileFailure, stageFile } from "../../base/staged-file.ts";
 
 export interface FileChange {
   readonly file: string;

@@ -4,7 +4,7 @@
  * ours and no more.
  */
 import { join } from "node:path";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 import { type FileChange, textOf, unusable } from "./changes.ts";
 import { type WantedHook, withHooks, withoutHooks } from "./hooks-file.ts";
 import { isObject, type Json, parseJson, removeAt, setAt, valueAt } from "./json-edit.ts";

@@ -2,7 +2,7 @@
  * Our part of a TOML file: a block between two comments, at the end, where a table can always stand.
  * Putting it there and taking it out again leaves every other byte as it was.
  */
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 import { unusable } from "./changes.ts";
 import { parseToml, type Toml, TomlError, TomlTable, tomlAt } from "./toml.ts";
 

@@ -1,9 +1,9 @@
 /** Who is calling, who there is, and what they come in with. */
 import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
+import { batonVersion } from "../../base/version.ts";
 import { AgentName } from "../../envelope/schema.ts";
-import { BatonError } from "../../errors.ts";
 import type { AgentProfile } from "../../memory/agents.ts";
-import { batonVersion } from "../../version.ts";
 import type { Acting, Operations } from "../operation.ts";
 import {
   AgentForm,

@@ -1,9 +1,9 @@
 /** Branches: begun, compared, merged, given up. The one a caller works on stands in a header. */
 import * as z from "zod";
 import { BranchName } from "../../envelope/schema.ts";
-import { BeginSchema, BranchesSchema } from "../../memory/branches.ts";
-import { DiffSchema } from "../../memory/compare.ts";
-import { MergeSchema } from "../../memory/merge.ts";
+import { BeginSchema, BranchesSchema } from "../../memory/branches/branches.ts";
+import { DiffSchema } from "../../memory/branches/compare.ts";
+import { MergeSchema } from "../../memory/branches/merge.ts";
 import type { Operations } from "../operation.ts";
 import { BranchDiffForm, BranchForm, MergedForm } from "../schemas/branches.ts";
 import { MemoryForm } from "../schemas/memories.ts";

@@ -1,12 +1,12 @@
 /** The shared context: read, written, proposed and adopted. */
 import * as z from "zod";
-import { AdoptSchema } from "../../coordination/shared/adopt.ts";
-import { ChangesQuerySchema } from "../../coordination/shared/changes.ts";
-import { ContextItemSchema } from "../../coordination/shared/items.ts";
-import { ItemNameSchema, ProposeSchema } from "../../coordination/shared/propose.ts";
-import { ContextQuerySchema } from "../../coordination/shared/read.ts";
-import { RetireOptionsSchema, WriteSchema } from "../../coordination/shared/shared-context.ts";
+import { AdoptSchema } from "../../coordination/shared-context/adopt.ts";
+import { ChangesQuerySchema } from "../../coordination/shared-context/changes.ts";
+import { ContextItemSchema } from "../../coordination/shared-context/items.ts";
+import { ItemNameSchema, ProposeSchema } from "../../coordination/shared-context/propose.ts";
+import { ContextQuerySchema } from "../../coordination/shared-context/read.ts";
 import { EnvelopeId } from "../../envelope/schema.ts";
+import { RetireOptionsSchema, WriteSchema } from "../../hub/shared-context.ts";
 import { listed } from "../given.ts";
 import type { Operations } from "../operation.ts";
 import {

@@ -1,8 +1,8 @@
 /** What failed, deciding about it, and the rules by which the hub does. */
 import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
 import { FailuresQuerySchema } from "../../coordination/failures/list.ts";
 import { DeliveryId, Name } from "../../envelope/schema.ts";
-import { BatonError } from "../../errors.ts";
 import type { Operations } from "../operation.ts";
 import { requireReport } from "../own.ts";
 import {

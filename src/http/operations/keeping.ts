@@ -1,8 +1,8 @@
 /** How a workspace is kept: verified, embedded, pruned, counted, watched. */
 import * as z from "zod";
 import { Address } from "../../envelope/schema.ts";
-import { PruneSchema } from "../../memory/prune.ts";
-import { SecretsFoundSchema } from "../../memory/secrets-found.ts";
+import { SecretsFoundSchema } from "../../memory/redaction/secrets-found.ts";
+import { PruneSchema } from "../../memory/traces/prune.ts";
 import type { Operations } from "../operation.ts";
 import {
   BooksForm,

@@ -1,23 +1,23 @@
 /** What is known: remembered, read, recalled, taken out of sight, taken away. */
 import * as z from "zod";
+import { DocumentSchema } from "../../archive/markdown/take.ts";
+import { KeepingQuerySchema } from "../../archive/query.ts";
 import { CatchUpSchema } from "../../context/catch-up.ts";
 import { ReadingSchema } from "../../context/reading.ts";
 import { MemoryId } from "../../envelope/schema.ts";
-import { DocumentSchema } from "../../keeping/markdown/take.ts";
-import { KeepingQuerySchema } from "../../keeping/query.ts";
-import { ImpactSchema } from "../../memory/blast-radius.ts";
 import { PinsSchema } from "../../memory/pins.ts";
+import { ImpactSchema } from "../../memory/quarantine/blast-radius.ts";
 import {
   LiftSchema,
   LiftWhatSchema,
   QuarantinedSchema,
   QuarantineSchema,
   QuarantineWhatSchema,
-} from "../../memory/quarantine.ts";
+} from "../../memory/quarantine/quarantine.ts";
 import { RecentSchema, RelationsSchema } from "../../memory/read.ts";
-import { RecallSchema } from "../../memory/recall.ts";
-import { RedactSchema, RedactTargetSchema } from "../../memory/redact.ts";
-import { RememberSchema } from "../../memory/search-first.ts";
+import { RecallSchema } from "../../memory/recall/recall.ts";
+import { RememberSchema } from "../../memory/recall/search-first.ts";
+import { RedactSchema, RedactTargetSchema } from "../../memory/redaction/redact.ts";
 import { type SqlOptions, SqlSchema } from "../../memory/sql.ts";
 import { bytesRead, bytesWritten } from "../../wire/bytes.ts";
 import { listed } from "../given.ts";

@@ -1,6 +1,6 @@
 /** What agents did, step by step. */
 import * as z from "zod";
-import { SessionsSchema, TracesSchema } from "../../memory/traces.ts";
+import { SessionsSchema, TracesSchema } from "../../memory/traces/traces.ts";
 import { listed } from "../given.ts";
 import type { Operations } from "../operation.ts";
 import { MemoryForm, TracedForm } from "../schemas/memories.ts";

@@ -4,7 +4,6 @@ import { ReserveSchema } from "../../coordination/reservations/reserve.ts";
 import { Reason } from "../../delivery/reason.ts";
 import { ResultSchema } from "../../delivery/result.ts";
 import { WorkViewSchema } from "../../delivery/views.ts";
-import type { Work } from "../../delivery/work.ts";
 import {
   AgentName,
   DraftSchema,
@@ -14,6 +13,7 @@ import {
   Name,
   Slug,
 } from "../../envelope/schema.ts";
+import type { Work } from "../../hub/work.ts";
 import { keyed } from "../keyed.ts";
 import { newsOf } from "../news.ts";
 import type { Acting, Operations } from "../operation.ts";

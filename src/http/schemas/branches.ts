@@ -1,8 +1,8 @@
 /** Branches, as they are answered. */
 import * as z from "zod";
-import type { BranchInfo } from "../../memory/branches.ts";
-import type { BranchDiff, Conflict, Replacement } from "../../memory/compare.ts";
-import type { Merged } from "../../memory/merge.ts";
+import type { BranchInfo } from "../../memory/branches/branches.ts";
+import type { BranchDiff, Conflict, Replacement } from "../../memory/branches/compare.ts";
+import type { Merged } from "../../memory/branches/merge.ts";
 import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
 import { Count, Text, Texts } from "./plain.ts";

@@ -1,5 +1,6 @@
 /** Deliveries: where a handoff stands, what came of it, and what its holder has in hand. */
 import * as z from "zod";
+import { ERROR_CODES, type ErrorCode } from "../../base/errors.ts";
 import type { ReservationConflict } from "../../coordination/reservations/conflicts.ts";
 import { MODES, type Reservation } from "../../coordination/reservations/reservation.ts";
 import type { Reserved } from "../../coordination/reservations/reserve.ts";
@@ -10,6 +11,15 @@ import type { DeadLetter } from "../../delivery/dead.ts";
 import { DECISIONS, type KeptDecision } from "../../delivery/decided.ts";
 import type { AttemptNote, EarlierAttempt } from "../../delivery/earlier-attempts.ts";
 import type { TriedFailure } from "../../delivery/failure.ts";
+import type { Noted } from "../../delivery/note.ts";
+import type { Once } from "../../delivery/once.ts";
+import type { Ended, HandoffResult } from "../../delivery/outcome.ts";
+import type { Repeat } from "../../delivery/repeats.ts";
+import type { Shown } from "../../delivery/show.ts";
+import type { Waiting } from "../../delivery/waiting.ts";
+import type { Warning } from "../../delivery/warnings.ts";
+import { FAILURE_CLASSES } from "../../envelope/schema.ts";
+import type { Deprecated } from "../../envelope/versions.ts";
 import {
   ATTEMPT_OUTCOMES,
   type AttemptRow,
@@ -18,18 +28,8 @@ import {
   type OfferForm as OfferFields,
   type SentForm as SentFields,
   type WorkForm as WorkFields,
-} from "../../delivery/forms.ts";
-import type { Noted } from "../../delivery/note.ts";
-import type { Once } from "../../delivery/once.ts";
-import type { Ended, HandoffResult } from "../../delivery/outcome.ts";
-import type { Repeat } from "../../delivery/repeats.ts";
-import type { Shown } from "../../delivery/show.ts";
-import type { Waiting } from "../../delivery/waiting.ts";
-import type { Warning } from "../../delivery/warnings.ts";
-import type { Settling } from "../../delivery/work.ts";
-import { FAILURE_CLASSES } from "../../envelope/schema.ts";
-import type { Deprecated } from "../../envelope/versions.ts";
-import { ERROR_CODES, type ErrorCode } from "../../errors.ts";
+} from "../../hub/forms.ts";
+import type { Settling } from "../../hub/work.ts";
 import type { ChangedDelivery, WorkNews } from "../../wire/calls.ts";
 import { MergedForm } from "./branches.ts";
 import { EnvelopeForm, FindingForm, GapForm, SecretsForm } from "./envelopes.ts";

@@ -9,13 +9,13 @@ import { type HandoffRules, HandoffRulesSchema } from "../../delivery/handoff-ru
 import type { PayloadTypeInfo, PayloadTypeVersion } from "../../delivery/payload-types.ts";
 import { UNREGISTERED } from "../../delivery/registry.ts";
 import { FreeForm, STRATEGIES } from "../../envelope/schema.ts";
-import type { PrunedSession, PruneReport } from "../../memory/prune.ts";
-import { RetentionSchema } from "../../memory/retention.ts";
-import type { FoundSecrets, SecretFound } from "../../memory/secrets-found.ts";
+import type { FoundSecrets, SecretFound } from "../../memory/redaction/secrets-found.ts";
+import type { PrunedSession, PruneReport } from "../../memory/traces/prune.ts";
+import { RetentionSchema } from "../../memory/traces/retention.ts";
 import { DELIVERY_STATES, EVENT_KINDS, type EventRow } from "../../store/rows.ts";
 import type { ModelState } from "../../store/search.ts";
 import type { Books, Problem, VerifyReport } from "../../store/store.ts";
-import { type EmbedProgress, SECRET_MODES } from "../../store/workspace.ts";
+import { type EmbedProgress, SECRET_MODES } from "../../workspace/workspace.ts";
 import type { Fields } from "./fields.ts";
 import { SpotForm } from "./memories.ts";
 import { Count, Instant, Text, Texts } from "./plain.ts";

@@ -1,29 +1,29 @@
 /** Memories, and what is asked and answered about them. */
 import * as z from "zod";
+import type { DocumentReport, TakenEntry } from "../../archive/markdown/take.ts";
 import type { CatchUp } from "../../context/catch-up.ts";
 import type { ReadMemory } from "../../context/reading.ts";
 import { LEVELS } from "../../envelope/schema.ts";
-import type { DocumentReport, TakenEntry } from "../../keeping/markdown/take.ts";
+import type { Pinned } from "../../memory/pins.ts";
 import {
   type Impact,
   type ImpactAgent,
   type ImpactDelivery,
   type ImpactMemory,
   WAYS,
-} from "../../memory/blast-radius.ts";
-import type { Spot } from "../../memory/finding.ts";
-import type { HitHandoff } from "../../memory/hit-handoff.ts";
-import type { Known, KnownOffer } from "../../memory/known.ts";
-import type { Pinned } from "../../memory/pins.ts";
-import type { Quarantined, QuarantinedMemory } from "../../memory/quarantine.ts";
-import type { QuarantineMark } from "../../memory/quarantine-mark.ts";
+} from "../../memory/quarantine/blast-radius.ts";
+import type { Quarantined, QuarantinedMemory } from "../../memory/quarantine/quarantine.ts";
+import type { QuarantineMark } from "../../memory/quarantine/quarantine-mark.ts";
 import type { RecentMemory } from "../../memory/read.ts";
-import type { Hit, Recalled } from "../../memory/recall.ts";
+import type { HitHandoff } from "../../memory/recall/hit-handoff.ts";
+import type { Known, KnownOffer } from "../../memory/recall/known.ts";
+import type { Hit, Recalled } from "../../memory/recall/recall.ts";
+import type { Remembered } from "../../memory/recall/search-first.ts";
 import { type Memory, MemoryInputSchema, RELATION_KINDS } from "../../memory/record.ts";
-import type { RedactReport } from "../../memory/redact.ts";
-import type { Remembered } from "../../memory/search-first.ts";
-import type { Told } from "../../memory/secret-policy.ts";
-import type { Parts } from "../../recall/rank.ts";
+import type { Spot } from "../../memory/redaction/finding.ts";
+import type { RedactReport } from "../../memory/redaction/redact.ts";
+import type { Told } from "../../memory/redaction/secret-policy.ts";
+import type { Parts } from "../../search/rank.ts";
 import type { Redaction } from "../../store/redaction.ts";
 import {
   DELIVERY_STATES,

@@ -1,6 +1,6 @@
 /** Progress on a task's ledger: in the ledger itself, and with the work of a later receiver. */
 import * as z from "zod";
-import type { LedgerProgress } from "../../coordination/ledger/ledger.ts";
+import type { LedgerProgress } from "../../ledger/ledger.ts";
 import type { Fields } from "./fields.ts";
 import { Instant, Text } from "./plain.ts";
 

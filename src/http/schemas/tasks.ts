@@ -1,12 +1,5 @@
 /** Tasks: how they stand, what follows them to their end, what happened. */
 import * as z from "zod";
-import type {
-  Ledger,
-  LedgerConstraint,
-  LedgerDecision,
-  LedgerIntent,
-  LedgerRelease,
-} from "../../coordination/ledger/ledger.ts";
 import { QueueSchema } from "../../coordination/tasks/add.ts";
 import type { Board } from "../../coordination/tasks/board.ts";
 import type { ClosedTasks } from "../../coordination/tasks/closed.ts";
@@ -16,9 +9,16 @@ import type { TaskTree } from "../../coordination/tasks/tree.ts";
 import type { Timeline } from "../../coordination/timeline.ts";
 import type { TimelineDecision, TimelineStep } from "../../coordination/timeline-step.ts";
 import { DECISIONS } from "../../delivery/decided.ts";
-import { DELIVERY_STATES } from "../../delivery/forms.ts";
 import type { LineStep } from "../../delivery/line.ts";
 import { DraftSchema, PRIORITIES } from "../../envelope/schema.ts";
+import { DELIVERY_STATES } from "../../hub/forms.ts";
+import type {
+  Ledger,
+  LedgerConstraint,
+  LedgerDecision,
+  LedgerIntent,
+  LedgerRelease,
+} from "../../ledger/ledger.ts";
 import type { KeptClosing, Saying } from "../../memory/ledger.ts";
 import { DeliveryForm, TriedFailureForm } from "./deliveries.ts";
 import { EnvelopeForm } from "./envelopes.ts";

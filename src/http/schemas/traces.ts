@@ -1,8 +1,8 @@
 /** Traces, as they are described and answered. */
 import * as z from "zod";
-import { StepSchema } from "../../memory/trace.ts";
-import type { TraceCounts } from "../../memory/trace-log.ts";
-import type { TraceInfo } from "../../memory/traces.ts";
+import { StepSchema } from "../../memory/traces/trace.ts";
+import type { TraceCounts } from "../../memory/traces/trace-log.ts";
+import type { TraceInfo } from "../../memory/traces/traces.ts";
 import type { Fields } from "./fields.ts";
 import { Count, Instant, Text } from "./plain.ts";
 

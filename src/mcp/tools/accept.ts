@@ -3,13 +3,13 @@
  * whatever else can or cannot be shown: without it the work would be held by nobody who knows.
  */
 import * as z from "zod";
-import type { Agent } from "../../agent.ts";
+import { type BatonError, isBatonError } from "../../base/errors.ts";
 import { quoted } from "../../context/fence.ts";
-import type { LedgerProgress } from "../../coordination/ledger/ledger.ts";
 import type { EarlierAttempt } from "../../delivery/earlier-attempts.ts";
 import { notAcceptable } from "../../delivery/not-acceptable.ts";
-import type { Work } from "../../delivery/work.ts";
-import { type BatonError, isBatonError } from "../../errors.ts";
+import type { Agent } from "../../hub/agent.ts";
+import type { Work } from "../../hub/work.ts";
+import type { LedgerProgress } from "../../ledger/ledger.ts";
 import { toolErrorOf } from "../failure.ts";
 import { meterOf } from "../fit.ts";
 import { conflictLines, warningLines } from "../text.ts";

@@ -1,9 +1,9 @@
 /** `hand_off`: gives a task to another agent; with a handle it hands on the work that this agent holds. */
 import * as z from "zod";
 import { RULE_NAMES } from "../../context/lint/rule.ts";
-import { DELIVERY_STATES } from "../../delivery/forms.ts";
-import type { Sent } from "../../delivery/sent.ts";
 import type { Draft } from "../../envelope/schema.ts";
+import { DELIVERY_STATES } from "../../hub/forms.ts";
+import type { Sent } from "../../hub/sent.ts";
 import { addedTo, unseenOf } from "../additions.ts";
 import { fieldsOf } from "../spelling.ts";
 import { findingLines, secretLines } from "../text.ts";

@@ -1,8 +1,8 @@
 /** `handoff_rules`: what handoffs must keep to; with arguments, a coordinator changes it. */
 import * as z from "zod";
 import { requireAccess } from "../../access/refusals.ts";
+import { BatonError } from "../../base/errors.ts";
 import { UNREGISTERED } from "../../delivery/registry.ts";
-import { BatonError } from "../../errors.ts";
 import { textOf } from "../rules-text.ts";
 import { ADDS, type Connection, freeObject, Text, tool } from "../tool.ts";
 

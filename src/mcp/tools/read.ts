@@ -1,7 +1,7 @@
 /** `read`: memories and handoffs by their ids, a memory in its freshest form. */
 import * as z from "zod";
+import { type BatonError, isBatonError } from "../../base/errors.ts";
 import type { Level } from "../../envelope/schema.ts";
-import { type BatonError, isBatonError } from "../../errors.ts";
 import { fitted, type Item, meterOf } from "../fit.ts";
 import { handoffText, isHandoffId, type Room, recordText } from "../records.ts";
 import { type Connection, detail, maxTokens, READS, Text, tool, workHandle } from "../tool.ts";

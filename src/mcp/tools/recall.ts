@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { atLevel } from "../../context/detail.ts";
 import { quoted } from "../../context/fence.ts";
-import type { Hit } from "../../memory/recall.ts";
+import type { Hit } from "../../memory/recall/recall.ts";
 import { fitted, meterOf } from "../fit.ts";
 import { memoryText } from "../text.ts";
 import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";

@@ -3,12 +3,12 @@
  * action, because a model that holds work has one question: what do I say about it now?
  */
 import * as z from "zod";
+import { assertNever, BatonError, isBatonError } from "../../base/errors.ts";
 import { quoted } from "../../context/fence.ts";
 import type { Result } from "../../delivery/result.ts";
 import type { Failure } from "../../delivery/settle.ts";
-import type { Settling, Work } from "../../delivery/work.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
-import { assertNever, BatonError, isBatonError } from "../../errors.ts";
+import type { Settling, Work } from "../../hub/work.ts";
 import { addedTo, type Unseen, unseenOf } from "../additions.ts";
 import { conflictLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";

@@ -7,7 +7,7 @@
  *   pgbouncer=true      the address is a pooler's: nothing is prepared by name, and there is no
  *                       listening, so that wake-ups from other hubs wait for the next look
  */
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 
 export interface PostgresAddress {
   /** For the driver. */

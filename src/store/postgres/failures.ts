@@ -1,6 +1,6 @@
 /** What PostgreSQL and the network report, as the errors callers know. */
 import { DatabaseError } from "pg";
-import { BatonError, type ErrorCode } from "../../errors.ts";
+import { BatonError, type ErrorCode } from "../../base/errors.ts";
 
 /** SQLSTATE codes (postgresql.org/docs/current/errcodes-appendix.html). */
 const DENIED = new Set(["28000", "28P01", "42501"]);

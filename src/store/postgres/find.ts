@@ -10,8 +10,8 @@ import type { MemoryRow } from "../rows.ts";
 import { isSeen, type Line } from "../sight.ts";
 import type { MemoryFilter, RecentMemories } from "../store.ts";
 import type { Row, Statement } from "./connection.ts";
-import { facetOf, INDEX_VERSION } from "./indexer.ts";
 import { lastOf, linesIn, positionOf } from "./lines.ts";
+import { facetOf, INDEX_VERSION } from "./search/indexer.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Reader {

@@ -3,7 +3,7 @@
  * makes the others wait and find the work done.
  */
 import type pg from "pg";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
 import {

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { sha256 } from "../../canonical.ts";
+import { sha256 } from "../../base/canonical.ts";
 import type { Wake } from "../store.ts";
 import type { WakeBell } from "../wake.ts";
 import type { PostgresAddress } from "./address.ts";

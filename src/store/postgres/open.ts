@@ -5,8 +5,8 @@
  * notifications. What a write does is written down in functions/, one file per verb.
  */
 import pg from "pg";
-import type { Clock } from "../../clock.ts";
-import type { Limits } from "../../limits.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Limits } from "../../base/limits.ts";
 import type { Exported } from "../archive.ts";
 import { storeClosed } from "../closed.ts";
 import {
@@ -37,27 +37,27 @@ import type {
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
 import { type PostgresAddress, parsePostgresAddress } from "./address.ts";
+import { type Ask, exportWorkspace } from "./archive/export.ts";
+import { importWorkspace } from "./archive/import.ts";
+import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "./archive/prune.ts";
+import { redactBodies } from "./archive/redact.ts";
+import { forgetIndex, vacuum } from "./archive/scrub.ts";
+import { verifySource } from "./archive/verify-source.ts";
 import { clientConfig, persist, poolFor, type Row, run, type Statement } from "./connection.ts";
-import { type Ask, exportWorkspace } from "./export.ts";
 import { isUnknownHost, storeFailure } from "./failures.ts";
 import { type Reader, recentMemories } from "./find.ts";
-import { importWorkspace } from "./import.ts";
-import { Indexer } from "./indexer.ts";
 import { findRelations, findTips } from "./lines.ts";
 import { migrate } from "./migrations.ts";
 import { Notices } from "./notices.ts";
 import type { Operation } from "./operations.ts";
-import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "./prune.ts";
 import { claimedOf, explain, recover } from "./recover.ts";
-import { redactBodies } from "./redact.ts";
-import { forgetIndex, vacuum } from "./scrub.ts";
-import { Searcher } from "./search.ts";
+import { Indexer } from "./search/indexer.ts";
+import { Searcher } from "./search/search.ts";
+import { dropModel, findUnembedded, listModels, putVectors } from "./search/vectors.ts";
+import { tryExtension } from "./search/vectors-hnsw.ts";
 import { seekText } from "./seek.ts";
-import { SqlReader } from "./sql.ts";
+import { SqlReader } from "./sql/sql.ts";
 import { type Statements, statementsIn } from "./statements.ts";
-import { dropModel, findUnembedded, listModels, putVectors } from "./vectors.ts";
-import { tryExtension } from "./vectors-hnsw.ts";
-import { verifySource } from "./verify-source.ts";
 import { Writer } from "./writer.ts";
 
 export interface PostgresOptions {

@@ -12,7 +12,7 @@
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { BatonError, isBatonError } from "../../errors.ts";
+import { BatonError, isBatonError } from "../../base/errors.ts";
 import { deliveryOf, envelopeOf } from "../codecs.ts";
 import type { ClaimDeliveries, Claimed } from "../store.ts";
 import type { PostgresAddress } from "./address.ts";

@@ -16,8 +16,8 @@ import {
   memoryOf,
 } from "../codecs.ts";
 import type { SeekText, Sighting, Sought } from "../store.ts";
+import type { Ask } from "./archive/export.ts";
 import type { Row } from "./connection.ts";
-import type { Ask } from "./export.ts";
 
 /** Rows looked at in a slice. */
 const SLICE = 1_000;

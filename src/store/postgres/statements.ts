@@ -11,7 +11,7 @@ import {
 } from "../codecs.ts";
 import type { Statement } from "./connection.ts";
 import { PART_NAMES } from "./parts.ts";
-import { SEARCH_SQL } from "./search-statements.ts";
+import { SEARCH_SQL } from "./search/search-statements.ts";
 
 /** The workspace's key; of one that nobody has written to, null, which no row has. */
 const HERE = "(select key from $schema.workspaces where name = $1)";

@@ -6,7 +6,7 @@
  * An operation runs to its end without waiting, so it is atomic; one that throws changes nothing,
  * because it works on a copy of the lists that replaces the old ones at the end.
  */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import {
   type Archive,
   type ArchivedRow,

@@ -1,6 +1,6 @@
 /** Redacting in plain lists: every row that was named is replaced, or none is. */
-import { sha256 } from "../../canonical.ts";
-import { assertNever } from "../../errors.ts";
+import { sha256 } from "../../base/canonical.ts";
+import { assertNever } from "../../base/errors.ts";
 import {
   type AgentRow,
   type AttemptRow,

@@ -1,8 +1,8 @@
 /** Ranked search over records in memory: everything is taken apart for every question. */
-import { cosine, quantised } from "../../meaning/quantise.ts";
-import { MemorySources } from "../../recall/memory-sources.ts";
-import { rank } from "../../recall/rank.ts";
-import type { Found, FoundEdge, Replaced, Similar, Sources } from "../../recall/sources.ts";
+import { cosine, quantised } from "../../search/embedding/quantise.ts";
+import { MemorySources } from "../../search/memory-sources.ts";
+import { rank } from "../../search/rank.ts";
+import type { Found, FoundEdge, Replaced, Similar, Sources } from "../../search/sources.ts";
 import { holdsFor } from "../filter.ts";
 import type { EnvelopeRow, MemoryRow, RelationEdge } from "../rows.ts";
 import {

@@ -1,5 +1,5 @@
 /** The rows of a workspace as the tables the views are made from: SQL runs on a copy of them. */
-import { quantised } from "../../meaning/quantise.ts";
+import { quantised } from "../../search/embedding/quantise.ts";
 import { stateNumber } from "../codecs.ts";
 import type { SqlValue } from "../query.ts";
 import type {

@@ -3,7 +3,7 @@
  * question takes too long. Each answers one question at a time; more than a few wait their turn.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 import { storeClosed } from "../closed.ts";
 import type { QueryOutcome } from "../query.ts";
 import { type FromProcess, OUT_OF_MEMORY, type Question } from "./protocol.ts";

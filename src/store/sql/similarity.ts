@@ -6,7 +6,7 @@
  * NULL: one odd record must not spoil the answer about the others.
  */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { restored } from "../../meaning/quantise.ts";
+import { restored } from "../../search/embedding/quantise.ts";
 
 /** A vector as the store keeps it, as JSON. */
 export function keptVector(bytes: SQLOutputValue): SQLInputValue {

@@ -8,7 +8,7 @@
  * access says who rang last; each open store has a number of its own for that.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from "node:fs";
-import { sha256 } from "../../canonical.ts";
+import { sha256 } from "../../base/canonical.ts";
 import type { Wake } from "../store.ts";
 
 /** Agents whose file is remembered: finding its name takes as long as touching it. */

@@ -12,7 +12,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 import { isBusy, storeFailure } from "./failures.ts";
 import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";

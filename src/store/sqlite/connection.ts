@@ -9,7 +9,7 @@
  */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 
 /** Before this version concurrent checkpoints could lose commits (sqlite.org/wal.html). */
 export const OLDEST_SQLITE = [3, 51, 3] as const;

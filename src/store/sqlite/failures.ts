@@ -1,5 +1,5 @@
 /** What SQLite reports, as the errors callers know. One place, so that no code leaks through. */
-import { BatonError, type ErrorCode } from "../../errors.ts";
+import { BatonError, type ErrorCode } from "../../base/errors.ts";
 
 /** Primary result codes (sqlite.org/rescode.html). */
 const BUSY = 5;

@@ -3,9 +3,9 @@ import type { DatabaseSync } from "node:sqlite";
 import type { CopiedWorkspace } from "../archive.ts";
 import type { Problem, VerifyProgress } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
-import type { Inspection } from "./housekeeper-protocol.ts";
+import { verifySource } from "./archive/verify-source.ts";
+import type { Inspection } from "./search/housekeeper-protocol.ts";
 import type { Statements } from "./statements.ts";
-import { verifySource } from "./verify-source.ts";
 
 export async function inspect(
   db: DatabaseSync,

@@ -9,7 +9,7 @@
  * Columns that change are never-NULL integers in front, so that an update rewrites in place.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { BatonError } from "../../errors.ts";
+import { BatonError } from "../../base/errors.ts";
 
 interface Migration {
   readonly version: number;

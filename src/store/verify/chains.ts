@@ -1,5 +1,5 @@
 /** The chains: every record in its place, as its author wrote it, with the edges it names. */
-import { signatureHolds } from "../../keys.ts";
+import { signatureHolds } from "../../base/keys.ts";
 import { nextLink } from "../chain.ts";
 import { edgesOf } from "../edges.ts";
 import type { MemoryRow } from "../rows.ts";

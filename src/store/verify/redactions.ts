@@ -3,7 +3,7 @@
  * can be followed. When all chains are read, each stub must be the very one that a redaction record
  * vouches for, and nothing that was redacted may be back.
  */
-import { sha256 } from "../../canonical.ts";
+import { sha256 } from "../../base/canonical.ts";
 import { type Redaction, redactionOf } from "../redaction.ts";
 import type { EnvelopeRow, MemoryRow } from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";

@@ -2,8 +2,8 @@
  * The trail: each record that did something to a delivery names it, so the chain knows which
  * deliveries there must be and what became of them.
  */
-import { canonicalJson } from "../../canonical.ts";
-import { assertNever } from "../../errors.ts";
+import { canonicalJson } from "../../base/canonical.ts";
+import { assertNever } from "../../base/errors.ts";
 import { redactedReason } from "../redaction.ts";
 import type { DeliveryRow, DeliveryStep, MemoryRow, PublishStep } from "../rows.ts";
 import type { Audit, Authored } from "./audit.ts";

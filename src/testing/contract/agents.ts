@@ -1,6 +1,6 @@
 /** The registry: who may write, under which names, with which key. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../keys.ts";
+import { generateKey, signerOf } from "../../base/keys.ts";
 import { agentDigest } from "../../store/rows.ts";
 import { outcomeOf, type SceneTest } from "./scene.ts";
 

@@ -3,9 +3,9 @@
  * it, for whoever may see that record, and for no longer than the envelope says it.
  */
 import { describe, expect } from "vitest";
-import { sha256 } from "../../canonical.ts";
+import { sha256 } from "../../base/canonical.ts";
 import { SHIPPED } from "../../envelope/versions.ts";
-import { envelopeStub } from "../../memory/stub.ts";
+import { envelopeStub } from "../../memory/redaction/stub.ts";
 import type { SearchMemories } from "../../store/search.ts";
 import { everybodyOn, NOBODY } from "../../store/sight.ts";
 import type { Claimed } from "../../store/store.ts";

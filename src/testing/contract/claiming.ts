@@ -1,6 +1,6 @@
 /** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../keys.ts";
+import { generateKey, signerOf } from "../../base/keys.ts";
 import { everybodyOn } from "../../store/sight.ts";
 import { failedFor, HOLD_MS, LEASE_MS, only, type Scene, type SceneTest } from "./scene.ts";
 

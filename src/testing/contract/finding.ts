@@ -4,7 +4,7 @@
  */
 import { describe, expect } from "vitest";
 import type { AuthoredRecord } from "../../memory/record.ts";
-import { wordsOf } from "../../recall/words.ts";
+import { wordsOf } from "../../search/words.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import { everybodyOn } from "../../store/sight.ts";
 import type { FindRelations, MemoryFilter } from "../../store/store.ts";

@@ -1,6 +1,6 @@
 /** Appending: all or none, checked inside the write, each record in its place on the chain. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../keys.ts";
+import { generateKey, signerOf } from "../../base/keys.ts";
 import { genesis, nextLink } from "../../store/chain.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import { only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";

@@ -1,7 +1,7 @@
 /** Moving: what policy and people decide about deliveries, guarded by what they saw, all or none. */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../keys.ts";
+import { generateKey, signerOf } from "../../base/keys.ts";
 import { type DeliveryRow, type DeliveryState, HELD_STATES, isHeld } from "../../store/rows.ts";
 import type { Claimed, Move, MoveDeliveries } from "../../store/store.ts";
 import { ATTEMPTS, LEASE_MS, only, type Scene, type SceneTest } from "./scene.ts";

@@ -1,10 +1,10 @@
 /** Redacting: bodies go together with the record that vouches for it, or not at all. */
 import { describe, expect } from "vitest";
-import { sha256 } from "../../canonical.ts";
+import { sha256 } from "../../base/canonical.ts";
+import { resolveLimits } from "../../base/limits.ts";
 import { SHIPPED } from "../../envelope/versions.ts";
-import { resolveLimits } from "../../limits.ts";
 import { writeRecord } from "../../memory/record.ts";
-import { envelopeStub, memoryStub } from "../../memory/stub.ts";
+import { envelopeStub, memoryStub } from "../../memory/redaction/stub.ts";
 import type { Redacted } from "../../store/redaction.ts";
 import type { EnvelopeRow, MemoryRow, NewMemory } from "../../store/rows.ts";
 import { everybodyOn } from "../../store/sight.ts";

@@ -4,13 +4,13 @@
  * test expects. When a scene ends, everything in it must still verify.
  */
 import { expect, it } from "vitest";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Ids } from "../../base/ids.ts";
+import type { Signer } from "../../base/keys.ts";
+import { resolveLimits } from "../../base/limits.ts";
 import { type Draft, DraftSchema, type Envelope, receiverOf } from "../../envelope/schema.ts";
 import { seal } from "../../envelope/seal.ts";
 import { SHIPPED } from "../../envelope/versions.ts";
-import type { Ids } from "../../ids.ts";
-import type { Signer } from "../../keys.ts";
-import { resolveLimits } from "../../limits.ts";
 import { type Author, type Hallmark, type MemoryInput, writeRecord } from "../../memory/record.ts";
 import {
   type AgentRow,

@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { MemoryInput } from "../../memory/record.ts";
-import { queryOf } from "../../recall/query.ts";
-import { EFFORT } from "../../recall/rank.ts";
-import { WEIGHTS } from "../../recall/weights.ts";
+import { queryOf } from "../../search/query.ts";
+import { EFFORT } from "../../search/rank.ts";
+import { WEIGHTS } from "../../search/weights.ts";
 import type { SearchFilter, SearchHit, SearchMemories } from "../../store/search.ts";
 import { everybodyOn, NOBODY, type Sight, TIP } from "../../store/sight.ts";
 import type { Scene, SceneTest } from "./scene.ts";

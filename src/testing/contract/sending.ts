@@ -1,6 +1,6 @@
 /** Sending: record, envelope, delivery and event, and the end of the sender's own work: all or none. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../keys.ts";
+import { generateKey, signerOf } from "../../base/keys.ts";
 import { everybodyOn } from "../../store/sight.ts";
 import type { SendHandoff } from "../../store/store.ts";
 import {

@@ -3,9 +3,9 @@
  * and taken away.
  */
 import { describe, expect } from "vitest";
-import { sha256 } from "../../canonical.ts";
-import { toUnit } from "../../meaning/embedder.ts";
-import { signerFor } from "../../meaning/signature.ts";
+import { sha256 } from "../../base/canonical.ts";
+import { toUnit } from "../../search/embedding/embedder.ts";
+import { signerFor } from "../../search/embedding/signature.ts";
 import type { Meant, PutVectors } from "../../store/search.ts";
 import type { Scene, SceneTest } from "./scene.ts";
 import { hits, saying, searchOf } from "./search.ts";

@@ -6,9 +6,9 @@
  * A test moves the stored times back instead, as if the database's clock had gone on meanwhile.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BEATS_PER_LEASE } from "../../../src/delivery/work.ts";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
+import { BEATS_PER_LEASE } from "../../../src/hub/work.ts";
 import { type Agent, type Hub, LocalHub, type SessionOptions } from "../../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { EventRow } from "../../../src/store/rows.ts";
 import type { Store } from "../../../src/store/store.ts";

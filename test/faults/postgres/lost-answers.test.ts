@@ -9,7 +9,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { sha256 } from "../../../src/canonical.ts";
+import { sha256 } from "../../../src/base/canonical.ts";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import {
   type Agent,
   type Hub,
@@ -18,7 +19,6 @@ import {
   type Sent,
   type Work,
 } from "../../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { Move, Store } from "../../../src/store/store.ts";
 import { seededIds, seededRandom } from "../../../src/testing/seeded-ids.ts";

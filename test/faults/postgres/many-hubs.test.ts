@@ -1,7 +1,7 @@
 /** Many hubs on one database, none of them special: nobody is turned away, nothing lost or doubled. */
 import { describe, expect, it, onTestFinished } from "vitest";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { workspaceRows } from "../../support/postgres/rows.ts";

@@ -7,8 +7,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/clock.ts";
-import { randomIds } from "../../../src/ids.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { randomIds } from "../../../src/base/ids.ts";
 import {
   type Agent,
   type Hub,

@@ -4,8 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { LocalHub } from "../../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import { sayLine } from "../../support/child.ts";
 import { SENDS, type WakingFact } from "./waking-facts.ts";

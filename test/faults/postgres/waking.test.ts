@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { sha256 } from "../../../src/canonical.ts";
+import { sha256 } from "../../../src/base/canonical.ts";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { listen } from "../../../src/http/listen.ts";
-import { openLocalHub } from "../../../src/open-hub.ts";
+import { openLocalHub } from "../../../src/open/open-hub.ts";
 import { chosenSeed } from "../../support/random.ts";
 import { FUZZED_HUB, fuzz } from "./run.ts";
 

@@ -3,7 +3,7 @@
  * as described, nothing is stored by a call that was refused, and the hub goes on.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { LocalHub } from "../../../src/hub.ts";
+import type { LocalHub } from "../../../src/hub/hub.ts";
 import type { HubOptions } from "../../../src/index.ts";
 import type { CallName } from "../../../src/wire/calls.ts";
 import { type Random, randomFrom } from "../../support/random.ts";

@@ -3,10 +3,10 @@
  * far. Before each step the ids and the jitter are seeded anew, so that both sides make the same
  * ones whatever happened before.
  */
-import { BatonError } from "../../../src/errors.ts";
-import type { Ids } from "../../../src/ids.ts";
+import { BatonError } from "../../../src/base/errors.ts";
+import type { Ids } from "../../../src/base/ids.ts";
+import { resolveLimits } from "../../../src/base/limits.ts";
 import { type Agent, type Hub, LocalHub, type Offer, type Work } from "../../../src/index.ts";
-import { resolveLimits } from "../../../src/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import { openReferenceStore } from "../../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";

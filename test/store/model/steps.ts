@@ -5,9 +5,9 @@
 import fc from "fast-check";
 import type { DeliveryRow, MemoryInput, Offer, Sent, Waiting, Work } from "../../../src/index.ts";
 import { RELATION_KINDS } from "../../../src/memory/record.ts";
-import { queryOf } from "../../../src/recall/query.ts";
-import { EFFORT } from "../../../src/recall/rank.ts";
-import { WEIGHTS as RANKING_WEIGHTS } from "../../../src/recall/weights.ts";
+import { queryOf } from "../../../src/search/query.ts";
+import { EFFORT } from "../../../src/search/rank.ts";
+import { WEIGHTS as RANKING_WEIGHTS } from "../../../src/search/weights.ts";
 import { everybodyOn } from "../../../src/store/sight.ts";
 import { plain } from "./dump.ts";
 import {

@@ -9,7 +9,7 @@ import { bundleSources } from "../../../scripts/bundle.ts";
 import { ROOT } from "../run-script.ts";
 import { BUILD } from "./place.ts";
 
-const FILES = ["src/meaning/words.bin"];
+const FILES = ["src/search/embedding/words.bin"];
 
 export async function setup(): Promise<void> {
   removeAbandoned();

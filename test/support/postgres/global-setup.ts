@@ -1,7 +1,7 @@
 /** One server for all test files of a run, and the description of a new store on it. */
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { DEFAULT_LIMITS } from "../../../src/limits.ts";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import { describeSchema } from "./describe-schema.ts";
 import type { TestSchema } from "./schema.ts";

@@ -1,0 +1,234 @@
+/**
+ * Reading an export, line by line, and believing none of it: its sums, its order, its counts, the
+ * form of each row, and at the end the hash over all of it. What is wrong is named with its line.
+ * What the rows say about each other is for the store to verify.
+ */
+import { createHash } from "node:crypto";
+import type * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import type { Limits } from "../base/limits.ts";
+import { type ArchivedRow, byCodePoint, ROW_KINDS, type RowKind } from "../store/archive.ts";
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportHeader,
+  FooterSchema,
+  FormatSchema,
+  HeaderSchema,
+  headerSum,
+  MEMORIES_FORMAT,
+  ROW_SCHEMAS,
+  Sums,
+  splitSum,
+} from "./lines.ts";
+import { type Line, type Refuse, splitLines } from "./split-lines.ts";
+
+export type Chunks = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
+
+export interface ReadExport {
+  readonly header: ExportHeader;
+  /** To be read to its end: only then is it known that the file is whole. */
+  rows(): AsyncGenerator<ArchivedRow>;
+  /** Ends the reading early. */
+  close(): Promise<void>;
+}
+
+/** `name` is what the messages call it. */
+export async function readExport(
+  chunks: Chunks,
+  { limits, name }: { readonly limits: Limits; readonly name: string },
+): Promise<ReadExport> {
+  const refuse = refusing(name);
+  const lines = splitLines(chunks, { limits, refuse });
+  const close = async (): Promise<void> => void (await lines.return(undefined));
+  try {
+    const first = await lines.next();
+    if (first.done) throw refuse(1, "is missing: the file is empty");
+    const header = headerOf(first.value, refuse);
+    return { header, rows: () => rowsOf({ lines, header, first: first.value, refuse }), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const refusing =
+  (name: string): Refuse =>
+  (line, why, cause) =>
+    new BatonError("invalid_export", {
+      message: `${name}: line ${line} ${why}.`,
+      path: `line ${line}`,
+      hint: "Export again, or use another copy of the file. Nothing was changed.",
+      details: { line },
+      cause,
+    });
+
+function headerOf(line: Line, refuse: Refuse): ExportHeader {
+  const { body, sum } = partsOf(line, refuse);
+  const format = FormatSchema.safeParse(parse(line, body, refuse));
+  if (!format.success) throw refuse(1, "is no header: this is not an export of Baton");
+  const { format: what, version } = format.data;
+  if (what === MEMORIES_FORMAT) throw lossy();
+  if (what !== EXPORT_FORMAT) throw refuse(1, `says it is "${what}", not ${EXPORT_FORMAT}`);
+  if (version !== EXPORT_VERSION) throw unknownVersion(version);
+  if (sum !== headerSum(body)) throw refuse(1, "is not as it was written");
+  return checked(HeaderSchema, JSON.parse(body), { line, refuse });
+}
+
+function lossy(): BatonError {
+  return new BatonError("invalid_export", {
+    message: "This file has some memories, not a workspace: it is for reading.",
+    path: "line 1",
+    hint: "Import a full export (baton export without --memories), or a MEMORY.md with --markdown.",
+  });
+}
+
+function unknownVersion(version: number): BatonError {
+  return new BatonError("invalid_export", {
+    message: `The export has version ${version}; this Baton knows version ${EXPORT_VERSION}.`,
+    path: "line 1",
+    hint: "Upgrade batonpass: npm install batonpass@latest. Nothing was changed.",
+    details: { found: version, known: EXPORT_VERSION },
+  });
+}
+
+interface Reading {
+  readonly lines: AsyncGenerator<Line>;
+  readonly header: ExportHeader;
+  readonly first: Line;
+  readonly refuse: Refuse;
+}
+
+async function* rowsOf({ lines, header, first, refuse }: Reading): AsyncGenerator<ArchivedRow> {
+  const hash = createHash("sha256").update(first.bytes);
+  const sums = new Sums(header.format, header.workspace);
+  const order = new Order(header, refuse);
+  let ended = 0;
+  let last = first.number;
+  for await (const line of lines) {
+    last = line.number;
+    if (ended > 0) throw refuse(line.number, `stands after the footer in line ${ended}`);
+    const { body, sum } = partsOf(line, refuse);
+    if (sum !== sums.next(body))
+      throw refuse(line.number, "is not as it was written, or not in its place");
+    const value = parse(line, body, refuse) as { readonly kind?: unknown; readonly row?: unknown };
+    if (value.kind === "footer") {
+      const footer = checked(FooterSchema, value, { line, refuse });
+      order.end(line.number);
+      if (footer.lines !== line.number) throw refuse(line.number, `counts ${footer.lines} lines`);
+      if (footer.sha256 !== hash.digest("hex")) throw refuse(1, "is not as it was written");
+      ended = line.number;
+      continue;
+    }
+    hash.update(line.bytes);
+    const archived = rowOf(line, value, refuse);
+    order.next(archived, line.number);
+    yield archived;
+  }
+  if (ended === 0) throw refuse(last + 1, "is missing: the file ends before its footer");
+}
+
+function rowOf(
+  line: Line,
+  { kind, row }: { readonly kind?: unknown; readonly row?: unknown },
+  refuse: Refuse,
+): ArchivedRow {
+  const known = ROW_KINDS.find((each) => each === kind);
+  if (known === undefined) throw refuse(line.number, `is of an unknown kind, "${String(kind)}"`);
+  const checkedRow = checked(ROW_SCHEMAS[known] as z.ZodType, row, { line, refuse });
+  return { kind: known, row: checkedRow } as ArchivedRow;
+}
+
+/** Fatal: what is not UTF-8 is not what was written. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function partsOf(line: Line, refuse: Refuse): { readonly body: string; readonly sum: string } {
+  let text: string;
+  try {
+    text = utf8.decode(line.bytes.subarray(0, -1));
+  } catch (cause) {
+    throw refuse(line.number, "is not UTF-8", cause);
+  }
+  const parts = splitSum(text);
+  if (parts !== undefined) return parts;
+  const isFirst = line.number === 1;
+  throw refuse(
+    line.number,
+    isFirst ? "is no header: this is not an export of Baton" : "has no sum",
+  );
+}
+
+function parse(line: Line, body: string, refuse: Refuse): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (cause) {
+    throw refuse(line.number, "is not JSON", cause);
+  }
+}
+
+function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { line, refuse }: { readonly line: Line; readonly refuse: Refuse },
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw refuse(line.number, `has a wrong ${issue?.path.join(".") || "form"}: ${issue?.message}`);
+}
+
+/** Kinds in their order, rows of a kind in theirs, and as many of each as the header says. */
+class Order {
+  readonly #counts: ExportHeader["counts"];
+  readonly #seen = Object.fromEntries(ROW_KINDS.map((kind) => [kind, 0])) as Record<
+    RowKind,
+    number
+  >;
+  readonly #refuse: Refuse;
+  #previous: ArchivedRow | undefined;
+
+  constructor({ counts }: ExportHeader, refuse: Refuse) {
+    this.#counts = counts;
+    this.#refuse = refuse;
+  }
+
+  next(row: ArchivedRow, line: number): void {
+    const before = this.#previous;
+    this.#previous = row;
+    if (++this.#seen[row.kind] > this.#counts[row.kind]) {
+      throw this.#refuse(line, `is one ${row.kind} more than the header counts`);
+    }
+    if (before === undefined) return;
+    if (ROW_KINDS.indexOf(row.kind) < ROW_KINDS.indexOf(before.kind)) {
+      throw this.#refuse(line, `has ${row.kind} after ${before.kind}`);
+    }
+    if (!follows(before, row)) throw this.#refuse(line, "is not in its place, or there twice");
+  }
+
+  end(line: number): void {
+    for (const kind of ROW_KINDS) {
+      if (this.#seen[kind] === this.#counts[kind]) continue;
+      const counted = `${this.#counts[kind]} rows of kind ${kind}`;
+      throw this.#refuse(line, `comes after ${this.#seen[kind]} of ${counted}`);
+    }
+  }
+}
+
+/** Memories and envelopes come in the order of storing, which nothing in them tells. */
+function follows(before: ArchivedRow, row: ArchivedRow): boolean {
+  if (before.kind === "agent" && row.kind === "agent") return later(before.row.id, row.row.id);
+  if (before.kind === "delivery" && row.kind === "delivery")
+    return later(before.row.id, row.row.id);
+  if (before.kind === "event" && row.kind === "event") return before.row.number < row.row.number;
+  if (before.kind === "entry" && row.kind === "entry") {
+    const [a, b] = [before.row, row.row];
+    return a.kind === b.kind ? later(a.name, b.name) : later(a.kind, b.kind);
+  }
+  if (before.kind === "attempt" && row.kind === "attempt") {
+    const [a, b] = [before.row, row.row];
+    return a.delivery === b.delivery ? a.attempt < b.attempt : later(a.delivery, b.delivery);
+  }
+  return true;
+}
+
+const later = (a: string, b: string): boolean => byCodePoint(a, b) < 0;

@@ -1,0 +1,131 @@
+import { attemptLine } from "../../../context/attempt-text.ts";
+import type { Receipt } from "../../../delivery/receipt.ts";
+import type { Envelope } from "../../../envelope/schema.ts";
+import type { Agent } from "../../../hub/agent.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import {
+  AS_OPTION,
+  command,
+  JSON_OPTION,
+  type OptionValues,
+  STORE_OPTIONS,
+} from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { sayConflicts } from "../../render/conflicts.ts";
+import { sayField } from "../../render/envelope.ts";
+import { sayWarnings } from "../../render/warnings.ts";
+import { LEASE_OPTION, openForWork } from "../../render/work.ts";
+import { bold, dim, localTime, printable, say, sayJson } from "../../terminal.ts";
+
+const RECEIPT_OPTIONS = {
+  "receipt-goal": { type: "text", value: "<text>", help: "says back what it is about" },
+  "receipt-first-step": { type: "text", value: "<text>", help: "says back what comes first" },
+  "receipt-constraint": { type: "texts", value: "<id>", help: "says back a must, by its id" },
+} as const;
+
+export const accept = command({
+  name: "accept",
+  summary: "takes the oldest handoff that waits, or this one; gives the handle to go on with",
+  args: [{ name: "delivery", help: "this one (dlv_…); else the oldest", optional: true }],
+  options: {
+    ...AS_OPTION,
+    task: { type: "text", value: "<task>", help: "only a handoff of this task" },
+    wait: { type: "duration", value: "<time>", help: "wait so long for one: 30s, 5m" },
+    ...RECEIPT_OPTIONS,
+    ...LEASE_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [delivery], options }) {
+    const { as, task, wait, json, lease, store, workspace } = options;
+    const hold = { store, workspace, lease };
+    await using hub = await openForWork(hold);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    await hub.carryOut(); // This process looks once: what is due by now must not be taken.
+    const work = await agent.accept({
+      ...given({ delivery, task, receipt: receiptOf(options) }),
+      ...(wait === undefined ? {} : { wait: true, signal: AbortSignal.timeout(wait) }),
+    });
+    if (work === undefined) {
+      if (delivery !== undefined) await sayWhyNot(hub, agent, delivery);
+      if (json) sayJson(null);
+      else say(dim(nothing(agent)));
+      return OK;
+    }
+    const { delivery: row, envelope } = await hub.delivery(work.id);
+    const { handle, attempt, redelivered } = work;
+    const warnings = await work.warnings();
+    const { primer, conflicts, attempts, progress } = work;
+    const musts = await teamMusts(agent);
+    if (json) {
+      const shown = { delivery: row, envelope, warnings, conflicts, musts, primer };
+      sayJson({ handle, attempt, redelivered, attempts, progress, ...shown });
+    } else {
+      say(bold(handle));
+      sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
+      sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
+      sayField("before", attempts.map(attemptLine));
+      say();
+      say(printable(primer.trimEnd()));
+      say();
+      sayField(
+        "team musts",
+        musts.map(({ key, rule }) => `${key}: ${rule}`),
+      );
+      sayWarnings(warnings);
+      sayConflicts(conflicts);
+      say(
+        dim(
+          `With what it refers to: baton view ${handle}; every field: baton handoff show ${row.id}`,
+        ),
+      );
+      say(dim(`Go on with ${stepsFor(handle, agent.id, envelope)}`));
+    }
+    return OK;
+  },
+});
+
+/** Room for whatever there is: people read it, and the work is theirs by now. */
+const ALL = Number.MAX_SAFE_INTEGER;
+
+/** What the team's shared context says that this agent must keep to: no handoff repeats it. */
+async function teamMusts({ context }: Agent): Promise<readonly { key: string; rule: string }[]> {
+  const { items } = await context.read({ sections: ["constraints"], tokens: ALL });
+  return items.flatMap((item) =>
+    item.section === "constraints" && item.level === "must"
+      ? [{ key: item.key, rule: item.rule }]
+      : [],
+  );
+}
+
+/** A failure is decided about, and a proposal adopted; all else is worked on. */
+function stepsFor(handle: string, agent: string, { failure, payload }: Envelope): string {
+  if (failure !== undefined) {
+    return `baton failure decide ${failure.delivery} retry|reroute|ask|abort --as ${agent} --reason <text>`;
+  }
+  const work = `note, complete, fail, decline, release or clarify ${handle}`;
+  if (payload?.type !== "context-change") return `baton ${work}`;
+  return `baton context adopt ${handle}, or decline it: baton decline ${handle} <reason>`;
+}
+
+function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | undefined {
+  const goal = options["receipt-goal"];
+  const firstStep = options["receipt-first-step"];
+  const constraints = options["receipt-constraint"];
+  if (goal === undefined && firstStep === undefined && constraints === undefined) return undefined;
+  // What is missing is told by whoever checks the receipt.
+  return given({ goal, firstStep, constraints: constraints?.slice() }) as Receipt;
+}
+
+async function sayWhyNot(hub: Hub, agent: Agent, id: string): Promise<never> {
+  const { notAcceptable } = await import("../../../delivery/not-acceptable.ts");
+  const { delivery } = await hub.delivery(id);
+  throw notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
+}
+
+const nothing = ({ id, info }: Agent): string =>
+  info.status === "paused"
+    ? `${id} is paused, and is given nothing: baton agent resume ${id}`
+    : `Nothing waits for ${id} that can be taken now.`;

@@ -1,0 +1,24 @@
+import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { sayRow } from "../../render/delivery.ts";
+import { openForWork, SEEN_OPTION } from "../../render/work.ts";
+import { sayJson } from "../../terminal.ts";
+
+export const answer = command({
+  name: "answer",
+  summary: "answers what a receiver asked, or what a handoff to you asks for",
+  args: [DELIVERY, { name: "text", help: "the answer, in quotes" }],
+  options: { ...AS_OPTION, ...SEEN_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [id = "", text = ""], options: { as, seen, json, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const { delivery } = await hub.delivery(id);
+    const row = await (delivery.state === "waiting"
+      ? agent.answer(id, text)
+      : agent.reply(id, text, { seen }));
+    if (json) sayJson(row);
+    else sayRow(row);
+    return OK;
+  },
+});

@@ -1,0 +1,31 @@
+import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { OUTPUT_OPTIONS, outputsOf } from "../../options/result.ts";
+import { sayRow } from "../../render/delivery.ts";
+import { openForWork, SEEN_OPTION } from "../../render/work.ts";
+import { sayJson } from "../../terminal.ts";
+
+export const approve = command({
+  name: "approve",
+  summary: "says yes to a handoff: accepts and completes it",
+  args: [DELIVERY],
+  options: {
+    ...AS_OPTION,
+    comment: { type: "text", value: "<text>", help: "what to say with it" },
+    ...OUTPUT_OPTIONS,
+    ...SEEN_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = ""], options: { as, comment, output, seen, json, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const person = await hub.agent(as, undefined, { lease: "session" });
+    const { envelope } = await hub.delivery(id);
+    const outputs = await outputsOf(envelope.expects, output);
+    const row = await person.approve(id, { comment, outputs, seen });
+    if (json) sayJson(row);
+    else sayRow(row);
+    return OK;
+  },
+});

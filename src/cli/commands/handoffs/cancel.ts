@@ -1,0 +1,54 @@
+import { BatonError } from "../../../base/errors.ts";
+import type { DeliveryRow } from "../../../store/rows.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { sayRow } from "../../render/delivery.ts";
+import { openExisting } from "../../store.ts";
+import { dim, oneLine, say, sayJson } from "../../terminal.ts";
+
+export const cancel = command({
+  name: "cancel",
+  summary: "takes back a handoff, or all of a task that is open; whoever has it is told",
+  args: [{ name: "delivery", help: "the delivery's id (dlv_…)", optional: true }],
+  options: {
+    ...AS_OPTION,
+    task: { type: "text", value: "<task>", help: "everything of this task that is open" },
+    reason: { type: "text", value: "<text>", help: "why", required: true },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [delivery], options: { as, task, reason, json, ...choice } }) {
+    if ((delivery === undefined) === (task === undefined)) throw oneOfBoth();
+    await using hub = await openExisting(choice);
+    const agent = await hub.agent(as);
+    const what = delivery === undefined ? { task: task ?? "" } : { delivery };
+    if (delivery !== undefined) await hub.delivery(delivery); // An unknown id is told as such.
+    const cancelled = await agent.cancel(what, reason);
+    if (delivery !== undefined && cancelled.length === 0) {
+      throw isOver((await hub.delivery(delivery)).delivery);
+    }
+    if (json) sayJson(cancelled);
+    else if (cancelled.length === 0) say(dim(`Nothing of task "${oneLine(task ?? "")}" is open.`));
+    else for (const row of cancelled) sayRow(row);
+    return OK;
+  },
+});
+
+function oneOfBoth(): BatonError {
+  return mistake(
+    "delivery",
+    "baton cancel needs <delivery> or --task, one of them.",
+    "Write baton cancel dlv_… for one handoff, --task <task> for all of a task.",
+  );
+}
+
+function isOver({ id, state }: DeliveryRow): BatonError {
+  return new BatonError("not_open", {
+    message: `${id} was over already: it is ${state}.`,
+    path: "delivery",
+    hint: `See baton handoff show ${id}.`,
+    details: { delivery: id, state },
+  });
+}

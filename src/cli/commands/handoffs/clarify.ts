@@ -1,0 +1,13 @@
+import { command } from "../../command.ts";
+import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../render/work.ts";
+
+export const clarify = command({
+  name: "clarify",
+  summary: "asks the sender; the work waits, and comes back with the answer",
+  args: [HANDLE, { name: "question", help: "what is unclear, in quotes" }],
+  options: { ...SEEN_OPTION, ...WORK_OPTIONS },
+
+  run({ args: [handle = "", question = ""], options }) {
+    return settleAt(handle, options, (work) => work.clarify(question));
+  },
+});

@@ -1,0 +1,113 @@
+import type { DeadLetter } from "../../../delivery/dead.ts";
+import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
+import { given } from "../../options/given.ts";
+import { attemptOf, sayRow, sayTruth } from "../../render/delivery.ts";
+import { sayEnvelope, sayField } from "../../render/envelope.ts";
+import { openExisting } from "../../store.ts";
+import { dim, say, sayJson } from "../../terminal.ts";
+
+const DEFAULT_LIMIT = 20;
+const { next, state, payload, "payload-type": payloadType } = CONTENT_OPTIONS;
+
+const list = command({
+  name: "dead list",
+  summary: "handoffs that were given up, with every try and why it ended",
+  args: [],
+  options: {
+    receiver: { type: "text", value: "<name>", help: "only of this agent, or role:<role>" },
+    sender: { type: "text", value: "<agent>", help: "only from this agent" },
+    task: { type: "text", value: "<task>", help: "only of this task" },
+    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    after: { type: "text", value: "<delivery>", help: "only behind this one: the next page" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { limit = DEFAULT_LIMIT, after, json, store, workspace, ...filter } }) {
+    await using hub = await openExisting({ store, workspace });
+    const last = after === undefined ? undefined : (await hub.delivery(after)).delivery;
+    const dead = await hub.dead({ limit, ...given({ ...filter, after: last }) });
+    if (json) sayJson(dead);
+    else if (dead.length === 0) say(dim("No dead letters that fit."));
+    else {
+      for (const letter of dead) sayLetter(letter);
+      if (dead.length === limit) say(dim(`More: --after ${dead.at(-1)?.delivery.id}`));
+    }
+    return OK;
+  },
+});
+
+function sayLetter({ delivery, envelope, attempts }: DeadLetter): void {
+  sayRow(delivery);
+  sayField("intent", [envelope.intent]);
+  sayField("tries", attempts.map(attemptOf));
+}
+
+const show = command({
+  name: "dead show",
+  summary: "one dead letter: every try, and what it carries",
+  args: [DELIVERY],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [id = ""], options }) {
+    await using hub = await openExisting(options);
+    const shown = await hub.delivery(id);
+    if (options.json) sayJson(shown);
+    else {
+      sayTruth(shown);
+      say();
+      await sayEnvelope(hub, shown.envelope);
+    }
+    return OK;
+  },
+});
+
+const redrive = command({
+  name: "dead redrive",
+  summary: "has a dead letter tried again: as it is, by another, or as a new envelope",
+  args: [DELIVERY],
+  options: {
+    ...AS_OPTION,
+    to: { type: "text", value: "<receiver>", help: "another agent gets it, or role:<role>" },
+    next,
+    state,
+    payload,
+    "payload-type": payloadType,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = ""], options }) {
+    const { as, to, json, store, workspace } = options;
+    await using hub = await openExisting({ store, workspace });
+    await hub.delivery(id); // An id that is none is told as such.
+    const agent = await hub.agent(as);
+    const content = contentOf(options);
+    const changes = { next: content.next, state: content.state, payload: content.payload, to };
+    const row = await agent.redrive(id, given(changes));
+    if (json) sayJson(row);
+    else sayRow(row);
+    return OK;
+  },
+});
+
+const discard = command({
+  name: "dead discard",
+  summary: "gives a dead letter up for good",
+  args: [DELIVERY, { name: "reason", help: "why, in quotes" }],
+  options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [id = "", reason = ""], options: { as, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    await hub.delivery(id); // An id that is none is told as such.
+    const agent = await hub.agent(as);
+    const row = await agent.discard(id, reason);
+    if (json) sayJson(row);
+    else sayRow(row);
+    return OK;
+  },
+});
+
+export const dead = [list, show, redrive, discard];

@@ -1,0 +1,32 @@
+import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
+import { given } from "../../options/given.ts";
+import { saySent } from "../../render/sent.ts";
+import { openForWork, SEEN_OPTION } from "../../render/work.ts";
+
+export const edit = command({
+  name: "edit",
+  summary: "hands a handoff back to its sender with changes, as a new envelope",
+  args: [DELIVERY],
+  options: {
+    ...AS_OPTION,
+    intent: { type: "text", value: "<text>", help: "another intent" },
+    ...CONTENT_OPTIONS,
+    comment: { type: "text", value: "<text>", help: "why; stands in the history" },
+    to: { type: "text", value: "<receiver>", help: "to somebody else than the sender" },
+    ...SEEN_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = ""], options }) {
+    const { as, intent, comment, to, seen, json, store, workspace } = options;
+    await using hub = await openForWork({ store, workspace });
+    const person = await hub.agent(as, undefined, { lease: "session" });
+    await hub.delivery(id); // An id that is none is told as such.
+    const changes = { ...contentOf(options), ...given({ intent, comment, to, seen }) };
+    await saySent(await person.edit(id, changes), json);
+    return OK;
+  },
+});

@@ -1,0 +1,281 @@
+import { nearestNames } from "../../../base/nearest.ts";
+import type { ListedFailure } from "../../../coordination/failures/list.ts";
+import type { FailureRule, FailureRuleInfo } from "../../../coordination/failures/rules.ts";
+import type { Decision, DecisionAnswer } from "../../../index.ts";
+import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { didYouMean, mistake } from "../../mistake.ts";
+import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
+import { given } from "../../options/given.ts";
+import { sayField } from "../../render/envelope.ts";
+import { openForWork } from "../../render/work.ts";
+import { openExisting, openStore } from "../../store.ts";
+import {
+  bad,
+  bold,
+  dim,
+  duration,
+  localTime,
+  oneLine,
+  plural,
+  say,
+  sayJson,
+  table,
+} from "../../terminal.ts";
+
+const DEFAULT_LIMIT = 20;
+const DECISIONS = ["retry", "reroute", "ask", "abort"] as const;
+const { next, state, payload, "payload-type": payloadType } = CONTENT_OPTIONS;
+
+const list = command({
+  name: "failure",
+  summary: "what failed and waits for a decision, with what might mend it; then what was decided",
+  args: [
+    {
+      name: "verb",
+      help: "what to do; else list",
+      optional: true,
+      choices: ["list", "show", "decide", "rule"],
+    },
+  ],
+  options: {
+    task: { type: "text", value: "<task>", help: "only of this task" },
+    undecided: { type: "flag", help: "only what waits for a decision" },
+    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { task, undecided, limit = DEFAULT_LIMIT, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const failures = await hub.failures.list({ limit, ...given({ task, undecided }) });
+    if (json) sayJson(failures);
+    else if (failures.length === 0) say(dim("Nothing failed that fits."));
+    else for (const failure of failures) sayFailure(failure);
+    if (!json && failures.length === limit) say(dim(`There may be more: --limit ${limit * 2}`));
+    return OK;
+  },
+});
+
+function sayFailure(listed: ListedFailure): void {
+  const { task, delivery, failure, asked, advice, decision, report } = listed;
+  const by = failure.by === undefined ? "" : ` by ${failure.by}`;
+  const mark = decision === undefined ? bad(failure.type) : failure.type;
+  const tries = plural(failure.retries, "retry");
+  say(`${bold(oneLine(task))}  ${mark} (${failure.class})${by}, ${tries}  ${dim(delivery)}`);
+  sayField("message", [failure.message]);
+  sayField("hint", failure.hints);
+  sayField("attempted", failure.attempted === undefined ? [] : [failure.attempted]);
+  sayField("before", listed.before.map(decidedLine));
+  if (decision !== undefined) {
+    sayField("decided", [decidedLine(decision)]);
+    return;
+  }
+  const since = localTime(listed.reportedAt);
+  sayField("with", listed.with === undefined ? [] : [`${listed.with} since ${since} (${report})`]);
+  sayField("asked", asked.length === 0 ? [] : [asked.join(", ")]);
+  sayField("would", advice === undefined ? [] : [adviceLine(advice)]);
+}
+
+const decidedLine = (decision: NonNullable<ListedFailure["decision"]>): string => {
+  const { decision: what, to, by, at, reason } = decision;
+  return `${what}${to === undefined ? "" : ` to ${to}`}, by ${by}, ${localTime(at)}: ${reason}`;
+};
+
+function adviceLine({ source, decision }: NonNullable<ListedFailure["advice"]>): string {
+  const to = decision.to === undefined ? "" : ` ${decision.to}`;
+  return `${decision.decision}${to}, by ${source}: ${decision.reason}`;
+}
+
+const show = command({
+  name: "failure show",
+  summary: "one failure: what went wrong, what might mend it, who has it, what would be decided",
+  args: [{ name: "delivery", help: "what was given up, or the report of that (dlv_…)" }],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [id = ""], options }) {
+    await using hub = await openExisting(options);
+    const failure = await hub.failures.show(id);
+    if (options.json) sayJson(failure);
+    else sayFailure(failure);
+    return OK;
+  },
+});
+
+const decide = command({
+  name: "failure decide",
+  summary: "decides about a failure, with the reason; of two who decide, the first one counts",
+  args: [DELIVERY, { name: "decision", help: DECISIONS.join(", "), choices: DECISIONS }],
+  options: {
+    ...AS_OPTION,
+    reason: { type: "text", value: "<text>", help: "why", required: true },
+    to: { type: "text", value: "<name>", help: "who gets it (reroute), or who is asked (ask)" },
+    delay: { type: "duration", value: "<time>", help: "not before that long: 30s, 5m" },
+    next,
+    state,
+    payload,
+    "payload-type": payloadType,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = "", what = ""], options }) {
+    const { as, reason, to, delay: delayMs, json, store, workspace } = options;
+    await using hub = await openForWork({ store, workspace });
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const content = contentOf(options);
+    const said = given({ next: content.next, state: content.state, payload: content.payload });
+    const changes = Object.keys(said).length === 0 ? undefined : said;
+    const decision = { decision: what, reason, ...given({ to, delayMs, changes }) } as Decision;
+    const answer = await agent.failures.decide(id, decision);
+    if (json) sayJson(answer);
+    else say(answerLine(answer));
+    return OK;
+  },
+});
+
+function answerLine(answer: DecisionAnswer): string {
+  switch (answer.kind) {
+    case "decided":
+      return `${bold(answer.decision)}  ${answer.delivery.id} is ${answer.delivery.state}`;
+    case "already":
+      return `${bold("decided before")}  ${decidedLine(answer)}`;
+    case "asked":
+      return `${bold("asked")}  ${answer.who} has it (${answer.report})`;
+    case "settled":
+      return `${bold("nothing to decide")}  ${answer.delivery.id} is ${answer.delivery.state}`;
+  }
+}
+
+const rule = command({
+  name: "failure rule",
+  summary: "rules by which the hub decides, listed; or makes one, changes it, drops it",
+  args: [{ name: "name", help: "this rule; else all are listed", optional: true }],
+  options: {
+    type: { type: "text", value: "<type>", help: "only failures of this type: timeout, silent, …" },
+    class: {
+      type: "text",
+      value: "<class>",
+      help: "retryable or permanent",
+      choices: ["retryable", "permanent"],
+    },
+    task: { type: "text", value: "<task>", help: "only of this task; * stands for anything" },
+    receiver: {
+      type: "text",
+      value: "<name>",
+      help: "only of what this agent (or role:…) was to do",
+    },
+    role: { type: "text", value: "<role>", help: "only of what this role was to do" },
+    decided: {
+      type: "number",
+      value: "<n>",
+      help: "only after so many decisions at most; 0: the first time",
+    },
+    retry: { type: "flag", help: "then it is tried again" },
+    delay: { type: "duration", value: "<time>", help: "with --retry: not before that long" },
+    reroute: { type: "text", value: "<name>", help: "then this agent gets it, or role:<role>" },
+    ask: { type: "text", value: "<agent>", help: "then this one decides" },
+    abort: { type: "flag", help: "then its task is given up" },
+    reason: { type: "text", value: "<text>", help: "why, for the record" },
+    drop: { type: "flag", help: "takes the rule away" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [name], options }) {
+    const { type, class: kind, task, receiver, role, decided, json, store, workspace } = options;
+    if (name === undefined) return sayRules({ store, workspace }, json);
+    const when = given({ type, class: kind, task, receiver, role, decided });
+    if (options.drop) {
+      if (Object.keys(when).length > 0 || saidThen(options).length > 0) throw onlyDrop();
+      return dropRule(name, { store, workspace }, json);
+    }
+    const made = { when, ...given({ reason: options.reason }), then: thenOf(options) };
+    await using hub = await openStore({ store, workspace });
+    await hub.failures.setRule(name, made as FailureRule);
+    if (json) sayJson({ name, ...made });
+    else say(table([rowOf({ name, ...made } as FailureRuleInfo)]).join("\n"));
+    return OK;
+  },
+});
+
+interface Then {
+  readonly retry?: boolean | undefined;
+  readonly delay?: number | undefined;
+  readonly reroute?: string | undefined;
+  readonly ask?: string | undefined;
+  readonly abort?: boolean | undefined;
+}
+
+const saidThen = ({ retry, delay, reroute, ask, abort }: Then): FailureRule["then"][] => [
+  ...(retry ? [{ retry: given({ delayMs: delay }) }] : []),
+  ...(reroute === undefined ? [] : [{ reroute }]),
+  ...(ask === undefined ? [] : [{ ask }]),
+  ...(abort ? [{ abort: true as const }] : []),
+];
+
+const onlyDrop = () =>
+  mistake(
+    "--drop",
+    "--drop takes the whole rule away.",
+    "Say --drop alone; to change a rule, say all of it without --drop.",
+  );
+
+function thenOf(options: Then): FailureRule["then"] {
+  if (options.delay !== undefined && !options.retry) {
+    throw mistake("--delay", "--delay goes with --retry.", "Say --retry, or leave --delay out.");
+  }
+  const [then, ...more] = saidThen(options);
+  if (then !== undefined && more.length === 0) return then;
+  throw mistake(
+    "--retry",
+    then === undefined ? "What then?" : "A rule says one thing.",
+    "Say one of --retry, --reroute <name>, --ask <agent>, --abort.",
+  );
+}
+
+interface Choice {
+  readonly store?: string | undefined;
+  readonly workspace?: string | undefined;
+}
+
+async function sayRules(choice: Choice, json: boolean | undefined): Promise<number> {
+  await using hub = await openExisting(choice);
+  const rules = await hub.failures.rules();
+  if (json) sayJson(rules);
+  else if (rules.length === 0) say(dim("No rules: the hub decides by its defaults."));
+  else for (const row of table(rules.map(rowOf))) say(row);
+  return OK;
+}
+
+function rowOf({ name, when, then, reason }: FailureRuleInfo): string[] {
+  const words = Object.entries(when).map(([field, value]) => `${field} ${value}`);
+  const [what, how] = Object.entries(then)[0] ?? ["", ""];
+  const delay = "retry" in then ? then.retry.delayMs : undefined;
+  const pause = delay === undefined ? "" : ` after ${duration(delay)}`;
+  const to = typeof how === "string" ? ` ${how}` : pause;
+  const conditions = words.length === 0 ? "always" : `when ${words.join(" and ")}`;
+  return [
+    name,
+    `→ ${what}${to}`,
+    `${conditions}${reason === undefined ? "" : `: ${oneLine(reason)}`}`,
+  ];
+}
+
+async function dropRule(name: string, choice: Choice, json: boolean | undefined): Promise<number> {
+  await using hub = await openExisting(choice);
+  const known = (await hub.failures.rules()).map((each) => each.name);
+  if (!known.includes(name)) {
+    throw mistake(
+      "name",
+      `There is no rule "${name}".`,
+      didYouMean(nearestNames(name, known)) ?? "See baton failure rule.",
+    );
+  }
+  await hub.failures.dropRule(name);
+  if (json) sayJson({ name });
+  else say(`${bold(name)} is no more`);
+  return OK;
+}
+
+export const failure = [list, show, decide, rule];

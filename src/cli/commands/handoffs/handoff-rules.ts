@@ -1,0 +1,47 @@
+import type { HandoffRulesInput } from "../../../delivery/handoff-rules.ts";
+import { UNREGISTERED, type Unregistered } from "../../../delivery/registry.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { sayField } from "../../render/envelope.ts";
+import { openExisting, openStore } from "../../store.ts";
+import { sayJson } from "../../terminal.ts";
+
+export const handoffRules = command({
+  name: "handoff rules",
+  summary: "Show or set the actions and payload types that handoffs may have",
+  args: [],
+  options: {
+    action: { type: "texts", value: "<word>", help: "allow this action; replaces the list" },
+    "any-action": { type: "flag", help: "allow any action" },
+    unregistered: {
+      type: "text",
+      value: "<rule>",
+      help: "accept or refuse payload types that are not registered",
+      choices: UNREGISTERED,
+    },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { action, "any-action": any, unregistered, json, ...choice } }) {
+    if (action !== undefined && any) {
+      throw mistake("--any-action", "--action and --any-action conflict.", "Pass one of them.");
+    }
+    const actions = any ? [] : action;
+    const changes: HandoffRulesInput = {
+      ...(actions && { actions: [...actions] }),
+      ...(unregistered && { unregistered: unregistered as Unregistered }),
+    };
+    const isChange = Object.keys(changes).length > 0;
+    await using hub = isChange ? await openStore(choice) : await openExisting(choice);
+    const rules = await hub.handoffRules(isChange ? changes : undefined);
+    if (json) {
+      sayJson(rules);
+      return OK;
+    }
+    sayField("actions", [rules.actions.length === 0 ? "any" : rules.actions.join(", ")]);
+    sayField("unregistered", [rules.unregistered]);
+    return OK;
+  },
+});

@@ -1,0 +1,63 @@
+import type { Draft } from "../../../envelope/schema.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import type { Sent } from "../../../hub/sent.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import {
+  draftedBy,
+  SENDING_OPTIONS,
+  type Sending,
+  saidOf,
+  sendingOf,
+} from "../../options/sending.ts";
+import { saySent } from "../../render/sent.ts";
+import { LEASE_OPTION, openForWork } from "../../render/work.ts";
+import { sayJson } from "../../terminal.ts";
+
+export const handoffSend = command({
+  name: "handoff send",
+  summary: "Hand a task to another agent; stored once the command returns",
+  args: [{ name: "intent", help: "what the user wants, in quotes", optional: true }],
+  options: {
+    ...SENDING_OPTIONS,
+    preview: {
+      type: "flag",
+      help: "send nothing; show what the receiver would see, what stays out, and what could be better",
+    },
+    ...LEASE_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [intent], options }) {
+    const { as, lease, store, workspace, json, preview } = options;
+    const said = saidOf(handoffSend, intent, options);
+    await using hub = await openForWork({ store, workspace, lease });
+    const sending = await sendingOf(hub, said, options);
+    if (preview) {
+      await showPreview(hub, { as, json }, sending);
+      return OK;
+    }
+    await saySent(await send(hub, as, sending), json);
+    return OK;
+  },
+});
+
+async function send(hub: Hub, as: string | undefined, { draft, work }: Sending): Promise<Sent> {
+  if (work === undefined) return (await hub.agent(as ?? "")).handoff(draft as Draft);
+  const sent = await work.handoff(draft as Draft);
+  if (sent.kind !== "extended") return sent as Sent;
+  const { unseen } = await import("../../../delivery/unseen.ts");
+  throw unseen(work.id, sent.envelope.id);
+}
+
+async function showPreview(
+  hub: Hub,
+  { as, json }: { readonly as?: string | undefined; readonly json?: boolean | undefined },
+  sending: Sending,
+): Promise<void> {
+  const { sender, draft } = await draftedBy(hub, as, sending);
+  const [preview, lint] = [await sender.preview(draft), await sender.lint(draft)];
+  if (json) sayJson({ ...preview, lint });
+  else await (await import("../../render/preview.ts")).sayPreview(hub, preview, lint);
+}

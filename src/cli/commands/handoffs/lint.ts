@@ -1,0 +1,122 @@
+import { nearestNames } from "../../../base/nearest.ts";
+import { BINDINGS, type Binding, type RuleName } from "../../../context/lint/rule.ts";
+import type { LintReport } from "../../../context/lint.ts";
+import type { LintRules } from "../../../context/lint-rules.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";
+import { FLAWED, OK } from "../../exit.ts";
+import { didYouMean, mistake } from "../../mistake.ts";
+import { draftedBy, SENDING_OPTIONS, saidOf, sendingOf } from "../../options/sending.ts";
+import { sayFindings } from "../../render/findings.ts";
+import { LEASE_OPTION, openForWork } from "../../render/work.ts";
+import { bad, bold, dim, say, sayJson } from "../../terminal.ts";
+
+const OPTIONS = {
+  rules: { type: "flag", help: "shows how each rule counts; <rule>=refuse, warn or off sets it" },
+  ...SENDING_OPTIONS,
+  ...LEASE_OPTION,
+  ...STORE_OPTIONS,
+  ...JSON_OPTION,
+} as const;
+
+export const lint = command({
+  name: "lint",
+  summary:
+    "what could be better about a handoff, before it is sent (options as for sending) or after",
+  args: [
+    {
+      name: "intent",
+      help: "what the user wants, in quotes; or one that was sent (env_…, dlv_…); or with --rules, <rule>=refuse",
+      optional: true,
+      many: true,
+    },
+  ],
+  options: OPTIONS,
+
+  async run({ args, options }) {
+    const { lease, store, workspace, json, rules } = options;
+    const look = rules ? undefined : lookOf(args, options);
+    await using hub = await openForWork({ store, workspace, lease });
+    if (look === undefined) {
+      await showRules(hub, args, json);
+      return OK;
+    }
+    const report = await look(hub);
+    if (json) sayJson(report);
+    else sayFindings(report);
+    return report.ok ? OK : FLAWED;
+  },
+});
+
+/** What is to be looked at: known before a store is opened for it. */
+function lookOf(
+  [first, extra]: readonly string[],
+  options: OptionValues<typeof OPTIONS>,
+): (hub: Hub) => Promise<LintReport> {
+  if (extra !== undefined) {
+    throw mistake(
+      extra,
+      `baton lint does not know what to do with "${extra}".`,
+      "Write the intent in quotes; rules are set with --rules.",
+    );
+  }
+  if (first?.startsWith("env_")) return (hub) => hub.lint(first);
+  if (first?.startsWith("dlv_")) {
+    return async (hub) => hub.lint((await hub.delivery(first)).envelope.id);
+  }
+  const said = saidOf(lint, first, options);
+  return async (hub) => {
+    const sending = await sendingOf(hub, said, options);
+    const { sender, draft } = await draftedBy(hub, options.as, sending);
+    return sender.lint(draft);
+  };
+}
+
+async function showRules(
+  hub: Hub,
+  args: readonly string[],
+  json: boolean | undefined,
+): Promise<void> {
+  const known = await hub.lintRules();
+  const wanted = args.map((text) => settingOf(text, Object.keys(known)));
+  const rules = wanted.length === 0 ? known : await hub.lintRules(Object.fromEntries(wanted));
+  if (json) {
+    sayJson(rules);
+    return;
+  }
+  const { RULES } = await import("../../../context/lint/rules.ts");
+  const names = Object.keys(RULES) as RuleName[];
+  const width = Math.max(...names.map((name) => name.length));
+  for (const rule of names) {
+    say(`${bold(rule.padEnd(width))}  ${painted(rules[rule])}  ${RULES[rule].meaning}`);
+  }
+  say(
+    dim(
+      "refuse: a handoff that breaks it is not sent. warn: reported with the handoff. off: not checked.",
+    ),
+  );
+}
+
+function painted(counts: Binding): string {
+  const word = counts.padEnd("refuse".length);
+  return counts === "refuse" ? bad(word) : counts === "off" ? dim(word) : word;
+}
+
+/** `no_next_step=refuse` */
+function settingOf(text: string, known: readonly string[]): [keyof LintRules, Binding] {
+  const [rule = "", value] = text.split("=", 2);
+  if (!known.includes(rule)) {
+    throw mistake(
+      rule,
+      `There is no rule "${rule}".`,
+      didYouMean(nearestNames(rule, known)) ?? `Known: ${known.join(", ")}.`,
+    );
+  }
+  const binding = BINDINGS.find((each) => each === value);
+  if (binding !== undefined) return [rule as keyof LintRules, binding];
+  throw mistake(
+    rule,
+    `"${text}" does not say how ${rule} shall count.`,
+    `Write ${rule}=refuse, ${rule}=warn or ${rule}=off.`,
+  );
+}

@@ -1,0 +1,20 @@
+import { command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { openExisting } from "../../store.ts";
+import { printable, say, sayJson } from "../../terminal.ts";
+
+export const primer = command({
+  name: "primer",
+  summary: "what to know before the first step of a handoff, in less than 2 KB, ready to paste",
+  args: [DELIVERY],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [id = ""], options: { json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const delivery = id.replace(/#\d+$/, ""); // By a handle too.
+    const text = await hub.primer(delivery);
+    if (json) sayJson({ delivery, primer: text });
+    else say(printable(text.trimEnd()));
+    return OK;
+  },
+});

@@ -1,0 +1,26 @@
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, oneLine, say, sayJson } from "../../terminal.ts";
+
+export const questions = command({
+  name: "questions",
+  summary: "what receivers have asked a sender, and nobody has answered",
+  args: [],
+  options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options: { as, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const agent = await hub.agent(as);
+    const asked = await agent.questions();
+    if (json) sayJson(asked);
+    else if (asked.length === 0) say(dim(`Nobody has asked ${agent.id} anything.`));
+    else {
+      for (const { delivery, question } of asked) {
+        say(`${bold(oneLine(question))}  ${delivery.task}, asked by ${delivery.receiver}`);
+        say(dim(`  ${delivery.id}`));
+      }
+    }
+    return OK;
+  },
+});

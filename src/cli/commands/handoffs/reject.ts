@@ -1,0 +1,22 @@
+import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { sayRow } from "../../render/delivery.ts";
+import { openForWork, SEEN_OPTION } from "../../render/work.ts";
+import { sayJson } from "../../terminal.ts";
+
+export const reject = command({
+  name: "reject",
+  summary: "says no to a handoff for good, and tells the sender why",
+  args: [DELIVERY, { name: "reason", help: "why, in quotes" }],
+  options: { ...AS_OPTION, ...SEEN_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [id = "", reason = ""], options: { as, seen, json, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const person = await hub.agent(as, undefined, { lease: "session" });
+    await hub.delivery(id); // An id that is none is told as such.
+    const row = await person.reject(id, reason, { seen });
+    if (json) sayJson(row);
+    else sayRow(row);
+    return OK;
+  },
+});

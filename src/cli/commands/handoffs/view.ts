@@ -1,0 +1,96 @@
+import type { ShownView } from "../../../delivery/views.ts";
+import type { Strategy } from "../../../envelope/schema.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { STRATEGIES } from "../../options/draft.ts";
+import { given } from "../../options/given.ts";
+import { sayView } from "../../render/view.ts";
+import { LEASE_OPTION, openForWork, SEEN_OPTION, workAt } from "../../render/work.ts";
+import { bad, bold, dim, localTime, plural, printable, say, sayJson } from "../../terminal.ts";
+
+const COMPOSING = {
+  tokens: { type: "number", value: "<n>", help: "of work that is held: what it may take" },
+  strategy: {
+    type: "text",
+    value: "<strategy>",
+    help: `of work that is held: ${STRATEGIES.join(", ")}`,
+    choices: STRATEGIES,
+  },
+  recent: {
+    type: "number",
+    value: "<n>",
+    help: "of work that is held: recent memories considered",
+  },
+  anew: { type: "flag", help: "of work that is held: from what there is now" },
+} as const;
+
+const OPTIONS = {
+  as: { type: "text", value: "<agent>", help: "who does it; else who has the work" },
+  ...COMPOSING,
+  text: { type: "flag", help: "the text alone, ready to paste" },
+  ...SEEN_OPTION,
+  ...LEASE_OPTION,
+  ...STORE_OPTIONS,
+  ...JSON_OPTION,
+} as const;
+
+type Options = OptionValues<typeof OPTIONS>;
+
+export const view = command({
+  name: "view",
+  summary: "what the holder of a handoff saw; by a handle, composes what its holder sees",
+  args: [{ name: "delivery", help: "dlv_…, or the handle of work that is held (dlv_…#n)" }],
+  options: OPTIONS,
+
+  async run({ args: [id = ""], options }) {
+    const { store, workspace, lease, json, text } = options;
+    await using hub = await openForWork({ store, workspace, lease });
+    const views = id.includes("#")
+      ? [await composed(hub, id, options)]
+      : await seen(hub, id, options);
+    const last = views.at(-1);
+    if (json) sayJson(views);
+    else if (last === undefined) say(dim(nobody(id)));
+    else if (text) process.stdout.write(printable(last.text));
+    else {
+      for (const earlier of views.slice(0, -1)) say(dim(headOf(earlier)));
+      await sayShown(hub, last);
+    }
+    return OK;
+  },
+});
+
+async function composed(hub: Hub, handle: string, options: Options): Promise<ShownView> {
+  const { as, seen, tokens, strategy, recent, anew } = options;
+  const work = await workAt(hub, handle, { as, seen });
+  const asked = { tokens, recent, strategy: strategy as Strategy | undefined };
+  return work.view({ ...given(asked), ...(anew ? { anew } : {}) });
+}
+
+async function seen(hub: Hub, id: string, options: Options): Promise<readonly ShownView[]> {
+  const name = (Object.keys(COMPOSING) as (keyof typeof COMPOSING)[]).find(
+    (each) => options[each] !== undefined,
+  );
+  if (name === undefined) return hub.view(id);
+  throw mistake(
+    `--${name}`,
+    `--${name} takes the handle of work that is held: ${id} names a delivery.`,
+    `Write baton view ${id}#<n>, as baton accept gave it; without --${name} you see what was seen.`,
+  );
+}
+
+const nobody = (id: string): string =>
+  `Nobody has looked at a view of ${id} yet. Its holder does: baton view ${id}#<n>`;
+
+const headOf = ({ receiver, at, tokens, omitted }: ShownView): string =>
+  `${receiver}, ${localTime(at)}: ${tokens} tokens, ${plural(omitted.length, "record")} left out`;
+
+async function sayShown(hub: Hub, shown: ShownView): Promise<void> {
+  say(bold(headOf(shown)));
+  say(printable(shown.text.trimEnd()));
+  if (!shown.matches) say(bad("Something it showed was taken away since: this is what is left."));
+  say();
+  await sayView(hub, shown);
+}

@@ -1,0 +1,37 @@
+import type { BackupReport } from "../../../archive/backup.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { progressBar } from "../../progress.ts";
+import { openExisting } from "../../store.ts";
+import { dim, good, plural, say, sayJson } from "../../terminal.ts";
+
+export const backup = command({
+  name: "backup",
+  summary: "copies the store while it is used, and verifies the copy",
+  args: [{ name: "file", help: "where to; must not be there yet" }],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [file = ""], options: { json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const bar = progressBar("backing up");
+    const report = await hub
+      .backup(file, { onProgress: ({ done, total }) => bar.show(done, total) })
+      .finally(() => bar.end());
+    if (json) sayJson({ store: hub.store, ...report });
+    else sayReport(report, hub.store);
+    return OK;
+  },
+});
+
+function sayReport(report: BackupReport, store: string): void {
+  const { file, bytes } = report;
+  if (report.kind === "workspace") {
+    say(good(`Workspace ${report.workspace} of ${store} is in ${file}, as an export.`));
+    say(dim(`${plural(report.counts.memory, "memory")}, ${plural(bytes, "byte")}`));
+    return;
+  }
+  say(good(`${store} is in ${file}, and was verified there.`));
+  for (const { workspace, memories, deliveries } of report.workspaces) {
+    say(dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`));
+  }
+}

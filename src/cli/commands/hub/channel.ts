@@ -1,0 +1,148 @@
+import type { ChannelInfo, ChannelState } from "../../../delivery/channels.ts";
+import type { Draft } from "../../../envelope/schema.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { withFiles } from "../../options/artifacts.ts";
+import { DRAFT_OPTIONS, draftOf } from "../../options/draft.ts";
+import { given } from "../../options/given.ts";
+import { saySent } from "../../render/sent.ts";
+import { openExisting, openStore } from "../../store.ts";
+import { bold, dim, plural, say, sayJson, table } from "../../terminal.ts";
+
+const CHANNEL = { name: "channel", help: "the channel's name" } as const;
+
+const list = command({
+  name: "channel list",
+  summary: "every channel, with its state and who gets what is published on it",
+  args: [],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const known = await Promise.all(
+      (await hub.channels()).map(async (each) => ({
+        ...each,
+        subscribers: await hub.subscribers(each.name),
+      })),
+    );
+    if (options.json) sayJson(known);
+    else if (known.length === 0) say(dim(`No channels in workspace "${hub.workspace}" yet.`));
+    else {
+      const rows = known.map((each) => [each.name, each.state, each.subscribers.join(", ")]);
+      for (const row of table(rows)) say(row);
+    }
+    return OK;
+  },
+});
+
+const sayState = ({ name, state }: ChannelInfo): void => say(`${bold(name)}  ${state}`);
+
+const open = command({
+  name: "channel open",
+  summary: "makes a channel, or lets it be published on again",
+  args: [CHANNEL],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [name = ""], options }) {
+    await using hub = await openStore(options);
+    const channel = await hub.channel(name, "open");
+    if (options.json) sayJson(channel);
+    else sayState(channel);
+    return OK;
+  },
+});
+
+/** Pausing or closing makes no channel: a name that is none is a slip. */
+const ending = (verb: string, state: ChannelState, summary: string) =>
+  command({
+    name: `channel ${verb}`,
+    summary,
+    args: [CHANNEL],
+    options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+    async run({ args: [name = ""], options }) {
+      await using hub = await openExisting(options);
+      await hub.subscribers(name);
+      const channel = await hub.channel(name, state);
+      if (options.json) sayJson(channel);
+      else sayState(channel);
+      return OK;
+    },
+  });
+
+const pause = ending("pause", "paused", "nothing is published on it until it is opened again");
+const close = ending("close", "closed", "nothing is published on it any more");
+
+const subscribe = command({
+  name: "channel subscribe",
+  summary: "gets what is published on a channel, from now on or also from before",
+  args: [CHANNEL],
+  options: {
+    ...AS_OPTION,
+    from: { type: "text", value: "<start|now|seq>", help: "from when; else now" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [name = ""], options: { as, from, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const agent = await hub.agent(as);
+    const { replayed } = await agent.subscribe(name, given({ from: fromOf(from) }));
+    if (json) sayJson({ channel: name, agent: agent.id, replayed });
+    else
+      say(
+        `${agent.id} gets ${bold(name)}${replayed > 0 ? `, and ${plural(replayed, "handoff")} from before` : ""}`,
+      );
+    return OK;
+  },
+});
+
+function fromOf(text: string | undefined): "start" | "now" | number | undefined {
+  if (text === undefined || text === "start" || text === "now") return text;
+  if (/^\d+$/.test(text)) return Number(text);
+  throw mistake("--from", `--from is "${text}".`, "Write start, now, or the number of a memory.");
+}
+
+const unsubscribe = command({
+  name: "channel unsubscribe",
+  summary: "gets nothing from a channel any more",
+  args: [CHANNEL],
+  options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [name = ""], options: { as, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    await hub.subscribers(name); // A channel that is none is told as such.
+    const agent = await hub.agent(as);
+    await agent.unsubscribe(name);
+    if (json) sayJson({ channel: name, agent: agent.id });
+    else say(`${agent.id} gets nothing from ${bold(name)} any more`);
+    return OK;
+  },
+});
+
+const publish = command({
+  name: "channel publish",
+  summary: "hands a task to every subscriber, each with its own state",
+  args: [CHANNEL, { name: "intent", help: "what the user wants, in quotes" }],
+  options: {
+    ...AS_OPTION,
+    receiver: { type: "texts", value: "<agent>", help: "these, instead of the subscribers" },
+    ...DRAFT_OPTIONS,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [name = "", intent = ""], options }) {
+    const { as, receiver, json, store, workspace } = options;
+    const said = draftOf(options);
+    await using hub = await openExisting({ store, workspace });
+    const draft = { ...(await withFiles(hub, said, options.file)), intent } as Draft;
+    const agent = await hub.agent(as);
+    const receivers = receiver === undefined ? {} : { receivers: receiver };
+    await saySent(await agent.publish(name, draft, receivers), json);
+    return OK;
+  },
+});
+
+export const channel = [list, open, pause, close, subscribe, unsubscribe, publish];

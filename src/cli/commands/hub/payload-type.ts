@@ -1,0 +1,117 @@
+import { nearestNames } from "../../../base/nearest.ts";
+import type { PayloadTypeInfo, PayloadTypeVersion } from "../../../delivery/payload-types.ts";
+import type { JsonSchema } from "../../../envelope/json-schema.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { didYouMean, mistake } from "../../mistake.ts";
+import { openExisting, openStore } from "../../store.ts";
+import { bold, dim, localTime, say, sayJson, table } from "../../terminal.ts";
+
+const NAME = { name: "name", help: "the payload type's name" } as const;
+const AS = {
+  as: { type: "text", value: "<agent>", help: "record this agent as the one that registered it" },
+} as const;
+
+const list = command({
+  name: "payload-type list",
+  summary: "List the registered payload types",
+  args: [],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const types = await hub.payloadTypes();
+    if (options.json) sayJson(types);
+    else if (types.length === 0) say(dim(`No payload types in workspace "${hub.workspace}".`));
+    else for (const row of table(types.map((each) => [each.name, ...about(each)]))) say(row);
+    return OK;
+  },
+});
+
+const about = ({ version, at, by }: PayloadTypeVersion): string[] => [
+  `version ${version}`,
+  `${localTime(at)}${by === undefined ? "" : ` by ${by}`}`,
+];
+
+const show = command({
+  name: "payload-type show",
+  summary: "Show the JSON Schema of a payload type",
+  args: [NAME],
+  options: {
+    version: { type: "number", value: "<n>", help: "an earlier version; default: the newest" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [name = ""], options: { version, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const versions = await hub.payloadTypeVersions(name);
+    const found =
+      version === undefined ? versions.at(-1) : versions.find((each) => each.version === version);
+    if (found === undefined) {
+      const known = versions.map((each) => each.version).join(", ");
+      throw mistake("--version", `"${name}" has no version ${version}.`, `Known: ${known}.`);
+    }
+    const types = await hub.payloadTypes();
+    const isEnforced = types.some((each) => each.name === name && each.version === found.version);
+    if (json) sayJson({ name, ...found, enforced: isEnforced });
+    else sayVersion({ name, ...found }, isEnforced);
+    return OK;
+  },
+});
+
+function sayVersion(info: PayloadTypeInfo, isEnforced: boolean): void {
+  const state = isEnforced ? [] : ["not enforced"];
+  say(`${bold(info.name)}  ${dim([...about(info), ...state].join(", "))}`);
+  say(JSON.stringify(info.schema, null, 2));
+}
+
+const add = command({
+  name: "payload-type add",
+  summary: "Register a payload type; a changed schema becomes a new version",
+  args: [NAME],
+  options: {
+    schema: {
+      type: "json",
+      value: "<json>",
+      help: "the JSON Schema (draft 2020-12), or @<file>",
+      required: true,
+    },
+    ...AS,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [name = ""], options: { schema, as, json, ...choice } }) {
+    await using hub = await openStore(choice);
+    const info = await hub.payloadType(name, schema as JsonSchema, { by: as });
+    if (json) sayJson(info);
+    else say(`${bold(name)}  version ${info?.version}`);
+    return OK;
+  },
+});
+
+const remove = command({
+  name: "payload-type remove",
+  summary: "Stop enforcing a payload type; its versions are kept",
+  args: [NAME],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [name = ""], options }) {
+    await using hub = await openExisting(options);
+    const known = (await hub.payloadTypes()).map((each) => each.name);
+    if (!known.includes(name)) {
+      throw mistake(
+        "name",
+        `No payload type "${name}" is registered.`,
+        didYouMean(nearestNames(name, known)) ?? "See baton payload-type list.",
+      );
+    }
+    await hub.payloadType(name, undefined);
+    if (options.json) sayJson({ name });
+    else say(`${bold(name)}  removed`);
+    return OK;
+  },
+});
+
+export const payloadType = [list, show, add, remove];

@@ -1,0 +1,144 @@
+import { nearestNames } from "../../../base/nearest.ts";
+import { NEUTRAL, type RoleProfile } from "../../../context/profiles.ts";
+import type { RoleProfileInfo } from "../../../context/roles.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { didYouMean, mistake } from "../../mistake.ts";
+import { sayField } from "../../render/envelope.ts";
+import { openStore } from "../../store.ts";
+import { bold, dim, say, sayJson, table } from "../../terminal.ts";
+
+export const profile = command({
+  name: "profile",
+  summary: "what roles look for in a view; sets it for one: the settings named, and no others",
+  args: [{ name: "role", help: "this role; else all that are described", optional: true }],
+  options: {
+    set: {
+      type: "texts",
+      value: "<setting=value>",
+      help: "types.decision=2, tags.security=1.5, sections.recent=0, reserve.work=0.4, tokens=4000, strategy=lazy",
+    },
+    reset: { type: "flag", help: "takes back what the team has said" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [role], options: { set, reset, json, ...choice } }) {
+    if (role === undefined && (set !== undefined || reset)) {
+      throw mistake("role", "Of which role?", "Write baton profile <role> --set types.decision=2.");
+    }
+    if (set !== undefined && reset) {
+      throw mistake("--reset", "--set and --reset do not go together.", "Say one of them.");
+    }
+    await using hub = await openStore(choice, { create: set !== undefined });
+    if (role === undefined) {
+      await sayAll(hub, json);
+      return OK;
+    }
+    if (set !== undefined || reset) await hub.profile(role, set && settingsOf(set));
+    const known = await hub.profiles();
+    const found = known.find((each) => each.role === role);
+    const shown = found ?? (await neutral(role));
+    if (json) {
+      sayJson(shown);
+      return OK;
+    }
+    const roles = await rolesOf(hub);
+    const named = new Set([...roles, ...known.map((each) => each.role)]);
+    const near = didYouMean(nearestNames(role, [...named]));
+    sayProfile(shown, found === undefined ? undescribed(near) : undefined);
+    if (set !== undefined && !roles.includes(role)) {
+      say(dim(`Nobody is registered with the role "${role}".`));
+    }
+    return OK;
+  },
+});
+
+const rolesOf = async (hub: Hub): Promise<string[]> =>
+  (await hub.agents()).map((agent) => agent.role);
+
+const undescribed = (near: string | undefined): string =>
+  `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;
+
+async function neutral(role: string): Promise<RoleProfileInfo> {
+  const { profileOf } = await import("../../../context/roles.ts");
+  return { role, changed: false, ...profileOf(role) };
+}
+
+async function sayAll(hub: Hub, json: boolean | undefined): Promise<void> {
+  const all = await hub.profiles();
+  if (json) {
+    sayJson(all);
+    return;
+  }
+  const rows = all.map(({ role, changed, types }) => [
+    role,
+    changed ? "changed" : "",
+    `most: ${heaviest(types).slice(0, 4).join(", ")}`,
+  ]);
+  for (const row of table(rows)) say(row);
+}
+
+function sayProfile({ role, changed, ...profile }: RoleProfileInfo, unknown?: string): void {
+  const whose = changed ? "as the team has said" : "as it comes with Baton";
+  say(`${bold(role)}  ${dim(unknown ?? whose)}`);
+  sayField("types", [weights(profile.types)]);
+  sayField("sections", [weights(profile.sections)]);
+  sayField("parts", [weights(profile.parts)]);
+  sayField("tags", Object.keys(profile.tags).length === 0 ? [] : [weights(profile.tags)]);
+  const { system, instructions, work } = profile.reserve;
+  sayField("kept free", [
+    `system ${system}, instructions ${instructions}, work ${work} of the window`,
+  ]);
+  sayField("tokens", profile.tokens === undefined ? [] : [String(profile.tokens)]);
+  sayField("strategy", profile.strategy === undefined ? [] : [profile.strategy]);
+}
+
+type Weights = Readonly<Record<string, number>>;
+
+const heaviest = (weighed: Weights): string[] =>
+  Object.entries(weighed)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name]) => name);
+
+const weights = (weighed: Weights): string =>
+  heaviest(weighed)
+    .map((name) => `${name} ${weighed[name]}`)
+    .join(", ");
+
+const { sections, parts, reserve } = NEUTRAL;
+/** Types and tags may be any; all else has names that are known. */
+const NAMED: Readonly<Record<string, object>> = { sections, parts, reserve };
+const GROUPS = ["types", "tags", ...Object.keys(NAMED), "tokens", "strategy"];
+
+function requireKnown(group: string, name: string | undefined): void {
+  const isNamed = name !== undefined && Object.hasOwn(NAMED, group);
+  const [wanted, known] = isNamed ? [name, Object.keys(NAMED[group] ?? {})] : [group, GROUPS];
+  if (known.includes(wanted)) return;
+  const place = isNamed ? `${group}.${name}` : group;
+  throw mistake(
+    `--set ${place}`,
+    `A profile has no ${place}.`,
+    didYouMean(nearestNames(wanted, known)) ?? `Known: ${known.join(", ")}.`,
+  );
+}
+
+/** `types.decision=2` and such; the library says what is wrong with a value. */
+function settingsOf(settings: readonly string[]): RoleProfile {
+  const profile: Record<string, unknown> = {};
+  for (const text of settings) {
+    const [, group = "", name, value = ""] = /^([a-z]+)(?:\.([^=]+))?=(.+)$/.exec(text) ?? [];
+    if (group === "") {
+      throw mistake(
+        "--set",
+        `--set is "${text}", which is no setting and value.`,
+        "Write --set types.decision=2, --set tokens=4000 or --set strategy=lazy.",
+      );
+    }
+    requireKnown(group, name);
+    const said = Number.isNaN(Number(value)) ? value : Number(value);
+    profile[group] = name === undefined ? said : { ...(profile[group] as object), [name]: said };
+  }
+  return profile as RoleProfile;
+}

@@ -1,0 +1,38 @@
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { progressBar } from "../../progress.ts";
+import { addressOf } from "../../store.ts";
+import { dim, good, plural, say, sayJson } from "../../terminal.ts";
+
+export const restore = command({
+  name: "restore",
+  summary: "makes a store of a backup, after verifying all of it",
+  args: [{ name: "file", help: "what baton backup wrote" }],
+  options: {
+    force: { type: "flag", help: "replace the store that is there; it is kept beside" },
+    store: STORE_OPTIONS.store,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [file = ""], options: { force = false, json, ...choice } }) {
+    const address = await addressOf(choice);
+    const { restore: restoreTo } = await import("../../../open/restore-store.ts");
+    const bar = progressBar("restoring");
+    const onProgress = ({ done, total }: { done: number; total: number }) => bar.show(done, total);
+    const restored = await restoreTo(file, address, { force, onProgress }).finally(() => bar.end());
+    if (json) {
+      sayJson(restored);
+      return OK;
+    }
+    say(good(`${file} is restored, and was verified.`));
+    if (restored.kind === "workspace") {
+      say(dim(`workspace ${restored.workspace}: ${plural(restored.counts.memory, "memory")}`));
+      return OK;
+    }
+    for (const { workspace, memories, deliveries } of restored.workspaces) {
+      say(dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`));
+    }
+    if (restored.kept !== "") say(`The store that was there is now ${restored.kept}`);
+    return OK;
+  },
+});

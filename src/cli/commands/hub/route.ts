@@ -1,0 +1,83 @@
+import { nearestNames } from "../../../base/nearest.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { didYouMean, mistake } from "../../mistake.ts";
+import { given } from "../../options/given.ts";
+import { openExisting, openStore } from "../../store.ts";
+import { bold, dim, say, sayJson, table } from "../../terminal.ts";
+
+const ROUTE = { name: "name", help: "the route's name" } as const;
+
+const list = command({
+  name: "route list",
+  summary: "who comes next when a sender names nobody",
+  args: [],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const routes = await hub.routes();
+    if (options.json) sayJson(routes);
+    else if (routes.length === 0) say(dim(`No routes in workspace "${hub.workspace}" yet.`));
+    else {
+      const rows = routes.map(({ name, to, when }) => [name, `→ ${to}`, conditionsOf(when)]);
+      for (const row of table(rows)) say(row);
+    }
+    return OK;
+  },
+});
+
+function conditionsOf(when: object): string {
+  const words = Object.entries(when).map(([field, value]) => `${field} ${value}`);
+  return words.length === 0 ? "always" : `when ${words.join(" and ")}`;
+}
+
+const set = command({
+  name: "route set",
+  summary: "makes a route, or changes it; of those that fit, the one with most conditions counts",
+  args: [ROUTE],
+  options: {
+    to: { type: "text", value: "<receiver>", help: "an agent or role:<role>", required: true },
+    action: { type: "text", value: "<word>", help: "only for this action" },
+    from: { type: "text", value: "<agent>", help: "only from this agent" },
+    payload: { type: "text", value: "<type>", help: "only with a payload of this type" },
+    result: { type: "text", value: "<word>", help: "only for work completed with this outcome" },
+    task: { type: "text", value: "<task>", help: "only of this task" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [name = ""], options: { to, json, store, workspace, ...when } }) {
+    await using hub = await openStore({ store, workspace });
+    const route = { to, when: given(when) };
+    await hub.route(name, route);
+    if (json) sayJson({ name, ...route });
+    else say(`${bold(name)}  → ${to}, ${conditionsOf(route.when)}`);
+    return OK;
+  },
+});
+
+const drop = command({
+  name: "route drop",
+  summary: "takes a route away",
+  args: [ROUTE],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [name = ""], options }) {
+    await using hub = await openExisting(options);
+    const known = (await hub.routes()).map((route) => route.name);
+    if (!known.includes(name)) {
+      throw mistake(
+        "name",
+        `There is no route "${name}".`,
+        didYouMean(nearestNames(name, known)) ?? "See baton route list.",
+      );
+    }
+    await hub.route(name, undefined);
+    if (options.json) sayJson({ name });
+    else say(`${bold(name)} is no more`);
+    return OK;
+  },
+});
+
+export const route = [list, set, drop];

@@ -1,0 +1,40 @@
+import { BatonError } from "../../../base/errors.ts";
+import { command } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { sayJson } from "../../terminal.ts";
+
+export const schema = command({
+  name: "schema",
+  summary: "the JSON Schema of what is sent and stored",
+  args: [
+    {
+      name: "schema",
+      help: "of what: envelope, or context for an item of the shared context",
+      choices: ["envelope", "context"],
+    },
+  ],
+  options: {
+    version: { type: "text", value: "<major.minor>", help: "of this version; else the newest" },
+    json: { type: "flag", help: "as it always is" },
+  },
+
+  async run({ args: [of], options }) {
+    const { contextJsonSchema, ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } =
+      await import("../../../index.ts");
+    if (of === "context") {
+      sayJson(contextJsonSchema());
+      return OK;
+    }
+    const wanted = options.version ?? ENVELOPE_VERSION;
+    const version = ENVELOPE_VERSIONS.find((known) => known === wanted);
+    if (version === undefined) {
+      throw new BatonError("invalid_input", {
+        message: `There is no version ${wanted} of the envelope.`,
+        path: "--version",
+        hint: `Known: ${ENVELOPE_VERSIONS.join(", ")}.`,
+      });
+    }
+    sayJson(envelopeJsonSchema(version));
+    return OK;
+  },
+});

@@ -1,0 +1,111 @@
+import { ACCESS_LEVELS, type Access } from "../../../access/levels.ts";
+import type { TokenInfo } from "../../../access/tokens.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { openExisting, openStore } from "../../store.ts";
+import { bold, dim, localTime, oneLine, say, sayJson, table } from "../../terminal.ts";
+
+const ANYBODY = "*";
+
+const add = command({
+  name: "token add",
+  summary: "makes a token to come to a hub with; its text is shown this once",
+  args: [{ name: "agent", help: `whose token; "${ANYBODY}" for a program that runs several` }],
+  options: {
+    access: {
+      type: "text",
+      value: `<${ACCESS_LEVELS.join("|")}>`,
+      choices: ACCESS_LEVELS,
+      help: "what it may do, each with all of the one before",
+      required: true,
+    },
+    expires: { type: "duration", value: "<time>", help: "for how long, as in 30d; else for ever" },
+    label: { type: "text", value: "<text>", help: "what it is for" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [agent = ""], options: { access, expires, label, json, ...choice } }) {
+    // An agent's must be registered already; the first token for all of them may make the store.
+    await using hub = await (agent === ANYBODY ? openStore(choice) : openExisting(choice));
+    const { token, info } = await hub.tokens.add({
+      agent,
+      access: access as Access,
+      ...given({ expiresInMs: expires, label }),
+    });
+    if (json) sayJson({ token, workspace: hub.workspace, ...info });
+    else {
+      say(token);
+      say();
+      sayToken(info);
+      say(
+        dim(
+          `Nobody can show it again: only its digest is kept. Set it as BATON_TOKEN where ${who(info)} runs.`,
+        ),
+      );
+    }
+    return OK;
+  },
+});
+
+const list = command({
+  name: "token list",
+  summary: "every token, whose it is, what it may do and until when",
+  args: [],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const tokens = await hub.tokens.list();
+    if (options.json) sayJson(tokens);
+    else if (tokens.length === 0) say(dim(`No tokens in workspace "${hub.workspace}".`));
+    else for (const row of table(tokens.map(columnsOf))) say(row);
+    return OK;
+  },
+});
+
+const revoke = command({
+  name: "token revoke",
+  summary: "nobody comes in with it any more, at any hub, after two seconds at most",
+  args: [{ name: "token", help: "its id (tok_…), as baton token list shows it" }],
+  options: {
+    reason: { type: "text", value: "<text>", help: "why" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = ""], options: { reason, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const info = await hub.tokens.revoke(id, reason);
+    if (json) sayJson(info);
+    else sayToken(info);
+    return OK;
+  },
+});
+
+const who = ({ agent }: TokenInfo): string => (agent === ANYBODY ? "the program" : agent);
+
+const sayToken = (info: TokenInfo): void => {
+  const [id = "", ...rest] = columnsOf(info);
+  say([bold(id), ...rest].filter((each) => each !== "").join("  "));
+};
+
+const columnsOf = (info: TokenInfo): string[] => [
+  info.id,
+  info.agent === ANYBODY ? "any agent" : info.agent,
+  info.access,
+  standing(info),
+  oneLine(info.label ?? ""),
+];
+
+function standing({ state, expiresAt, revokedAt, reason }: TokenInfo): string {
+  if (state === "revoked") {
+    const why = reason === undefined ? "" : `: ${oneLine(reason)}`;
+    return `revoked ${localTime(revokedAt ?? 0)}${why}`;
+  }
+  if (expiresAt === undefined) return "does not expire";
+  return `${state === "expired" ? "expired" : "until"} ${localTime(expiresAt)}`;
+}
+
+export const token = [add, list, revoke];

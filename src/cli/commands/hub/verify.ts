@@ -1,0 +1,45 @@
+import type { VerifyReport } from "../../../store/store.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK, TAMPERED } from "../../exit.ts";
+import { progressBar } from "../../progress.ts";
+import { openExisting } from "../../store.ts";
+import { bad, dim, good, plural, printable, say, sayJson } from "../../terminal.ts";
+
+export const verify = command({
+  name: "verify",
+  summary: "reads everything and compares it with its hashes and signatures",
+  args: [],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const bar = progressBar("verifying");
+    const report = await hub
+      .verify(({ checked, total }) => bar.show(checked, total))
+      .finally(() => bar.end());
+    const whole = report.problems.length === 0;
+    if (options.json) sayJson({ store: hub.store, workspace: hub.workspace, whole, ...report });
+    else sayReport(report, `${hub.store}, workspace ${hub.workspace}`);
+    return whole ? OK : TAMPERED;
+  },
+});
+
+function sayReport(report: VerifyReport, where: string): void {
+  const { memories, relations, envelopes, deliveries, agents, problems } = report;
+  const read = [
+    plural(memories, "memory"),
+    plural(relations, "relation"),
+    plural(envelopes, "envelope"),
+    plural(deliveries, "delivery"),
+    plural(agents, "agent"),
+  ].join(", ");
+  say(
+    problems.length === 0
+      ? good("Everything is as it was written.")
+      : bad(`${plural(problems.length, "problem")}: not everything is as it was written.`),
+  );
+  for (const { record, field, message } of problems) {
+    say(printable(`  ${record}  ${field}: ${message}`));
+  }
+  say(dim(`${read}; ${where}`));
+}

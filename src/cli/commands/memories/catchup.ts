@@ -1,0 +1,32 @@
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { openExisting } from "../../store.ts";
+import { dim, plural, printable, say, sayJson } from "../../terminal.ts";
+
+export const catchup = command({
+  name: "catchup",
+  summary: "what an agent should know after waking up, ready to paste; takes nothing",
+  args: [],
+  options: {
+    ...AS_OPTION,
+    tokens: { type: "number", value: "<n>", help: "how long it may be; else 2000" },
+    task: { type: "text", value: "<task>", help: "only about this task" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { as, tokens, task, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const agent = await hub.agent(as);
+    const caughtUp = await agent.catchUp(given({ tokens, task }));
+    if (json) sayJson(caughtUp);
+    else {
+      say(printable(caughtUp.text));
+      const left = caughtUp.omitted.length;
+      const more = left === 0 ? "" : `, ${plural(left, "record")} left out`;
+      say(dim(`${plural(caughtUp.tokens, "token")}${more}`));
+    }
+    return OK;
+  },
+});

@@ -1,0 +1,366 @@
+import type { ContextChange } from "../../../coordination/shared-context/changes.ts";
+import type {
+  ContextInput,
+  ContextItem,
+  ContextSection,
+} from "../../../coordination/shared-context/items.ts";
+import type { SharedContextText } from "../../../coordination/shared-context/read.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { given } from "../../options/given.ts";
+import { missingOption } from "../../parse.ts";
+import {
+  BASED_ON,
+  DECISION_OPTIONS,
+  ITEM_ARGS,
+  ITEM_OPTIONS,
+  itemFrom,
+  refuseContent,
+  SECTIONS,
+  TEXT_ARG,
+} from "../../render/context-item.ts";
+import { saySent } from "../../render/sent.ts";
+import { HANDLE, openForWork, WORK_OPTIONS, workAt } from "../../render/work.ts";
+import { openExisting, openStore } from "../../store.ts";
+import {
+  bad,
+  bold,
+  dim,
+  localTime,
+  oneLine,
+  plural,
+  printable,
+  say,
+  sayJson,
+} from "../../terminal.ts";
+
+const VERBS = [
+  "show",
+  "set",
+  "decide",
+  "retire",
+  "changes",
+  "history",
+  "propose",
+  "adopt",
+  "project",
+  "keepers",
+] as const;
+
+const DESPITE = {
+  despite: {
+    type: "texts",
+    value: "<key>",
+    help: "a decision it speaks against, and is written all the same",
+  },
+} as const;
+
+const show = command({
+  name: "context",
+  summary: "what the whole team shares: constraints, conventions, decisions, the project",
+  args: [{ name: "verb", help: "what to do; else show", optional: true, choices: VERBS }],
+  options: {
+    role: { type: "text", value: "<role>", help: "what matters to this role; else to everybody" },
+    tokens: { type: "number", value: "<n>", help: "what it may take; else 2000" },
+    section: { type: "texts", value: "<section>", help: `only these: ${SECTIONS.join(", ")}` },
+    model: { type: "text", value: "<model>", help: "counts as this model does" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { role, tokens, section, model, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const sections = section as ContextSection[] | undefined;
+    await sayContext(hub, given({ role, tokens, sections, model }), json);
+    return OK;
+  },
+});
+
+async function sayContext(
+  hub: Hub,
+  query: Parameters<Hub["context"]["read"]>[0],
+  json: boolean | undefined,
+): Promise<void> {
+  const read = await hub.context.read(query);
+  if (json) sayJson(read);
+  else if (read.version === 0) say(dim(`Nothing is shared in workspace "${hub.workspace}" yet.`));
+  else sayRead(read);
+}
+
+function sayRead({ text, tokens, items, omitted }: SharedContextText): void {
+  say(printable(text).trimEnd());
+  const left = omitted.map(({ section, key, why }) => `${section}/${key} (${why})`);
+  const not = left.length === 0 ? "" : `; not shown: ${left.join(", ")}`;
+  say(dim(`${plural(items.length, "item")}, ${plural(tokens, "token")}${not}`));
+}
+
+const set = command({
+  name: "context set",
+  summary: "writes an item, based on the version you saw; for coordinator and memory-keeper",
+  args: [...ITEM_ARGS, TEXT_ARG],
+  options: {
+    ...ITEM_OPTIONS,
+    ...BASED_ON,
+    ...DESPITE,
+    ...AS_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [section = "", key = "", text], options }) {
+    return writeItem(itemFrom(section, key, text, options), options);
+  },
+});
+
+const decide = command({
+  name: "context decide",
+  summary: "writes a decision: what was asked, what was chosen, why, and what was not",
+  args: [
+    { name: "key", help: "a lower-case word that stays the same, such as database" },
+    { name: "choice", help: "what was chosen" },
+  ],
+  options: {
+    ...DECISION_OPTIONS,
+    question: { ...DECISION_OPTIONS.question, required: true },
+    ...BASED_ON,
+    ...DESPITE,
+    ...AS_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [key = "", choice = ""], options }) {
+    return writeItem(itemFrom("decisions", key, choice, options), options);
+  },
+});
+
+interface Writing {
+  readonly as: string;
+  readonly "based-on"?: number | undefined;
+  readonly despite?: readonly string[] | undefined;
+  readonly json?: boolean | undefined;
+  readonly store?: string | undefined;
+  readonly workspace?: string | undefined;
+}
+
+async function writeItem(item: ContextInput, options: Writing): Promise<number> {
+  const { as, despite, json, store, workspace } = options;
+  await using hub = await openForWork({ store, workspace });
+  const agent = await hub.agent(as, undefined, { lease: "session" });
+  const basedOn = options["based-on"];
+  const written = await agent.context.set(item, given({ basedOn, despite: despite?.slice() }));
+  if (json) sayJson(written);
+  else sayWritten(written);
+  return OK;
+}
+
+const sayWritten = ({ section, key, version }: ContextItem): void =>
+  say(`${bold(`${section}/${key}`)}  version ${version}`);
+
+const retire = command({
+  name: "context retire",
+  summary: "takes an item out of the shared context, with the reason",
+  args: ITEM_ARGS,
+  options: {
+    reason: { type: "text", value: "<text>", help: "why it holds no more", required: true },
+    "based-on": { ...BASED_ON["based-on"], required: true },
+    ...AS_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [section = "", key = ""], options }) {
+    const { as, reason, json, "based-on": basedOn, ...choice } = options;
+    await using hub = await openForWork(choice);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const retired = await agent.context.retire(section as ContextSection, key, { basedOn, reason });
+    if (json) sayJson(retired);
+    else say(`${bold(`${section}/${key}`)}  retired, version ${retired.version}`);
+    return OK;
+  },
+});
+
+const changes = command({
+  name: "context changes",
+  summary: "what changed in the shared context since a version, oldest first",
+  args: [],
+  options: {
+    since: { type: "number", value: "<version>", help: "as reading it told; else all of it" },
+    limit: { type: "number", value: "<n>", help: "at most so many; else 100" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { since, limit, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const told = await hub.context.changes(given({ since, limit }));
+    if (json) sayJson(told);
+    else if (told.changes.length === 0) say(dim(`Nothing has changed since ${told.since}.`));
+    else {
+      for (const change of told.changes) sayChange(change);
+      if (told.more) say(dim(`(More: baton context changes --since ${told.version})`));
+    }
+    return OK;
+  },
+});
+
+const history = command({
+  name: "context history",
+  summary: "every version of an item, newest first, with who wrote it and why",
+  args: ITEM_ARGS,
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [section = "", key = ""], options }) {
+    await using hub = await openExisting(options);
+    const versions = await hub.context.history(section as ContextSection, key);
+    if (options.json) sayJson(versions);
+    else for (const change of versions) sayChange(change);
+    return OK;
+  },
+});
+
+function sayChange(change: ContextChange): void {
+  const { version, section, key, kind, by, at, reason, hidden, despite = [] } = change;
+  const what = `${version}  ${bold(`${section}/${key}`)}  ${kind === "set" ? (change.was === 0 ? "new" : "changed") : "retired"}`;
+  say(`${what}${dim(`, ${by}, ${localTime(at)}`)}`);
+  if (hidden !== undefined) say(bad(`  (${hidden})`));
+  if (change.item !== undefined) say(`  ${oneLine(saidIn(change.item), 2)}`);
+  if (reason !== undefined) say(dim(`  ${oneLine(reason, 2)}`));
+  if (change.replaced !== undefined) say(dim(`  in place of ${change.replaced}`));
+  if (despite.length > 0) say(dim(`  in spite of ${despite.join(", ")}`));
+}
+
+function saidIn(item: NonNullable<ContextChange["item"]>): string {
+  switch (item.section) {
+    case "project":
+      return item.content;
+    case "decisions":
+      return `${item.question} ${item.choice}`;
+    case "constraints":
+      return `${item.level}: ${item.rule}`;
+    case "conventions":
+      return item.rule;
+  }
+}
+
+const propose = command({
+  name: "context propose",
+  summary: "hands a change of the shared context to somebody who may make it",
+  args: [...ITEM_ARGS, TEXT_ARG],
+  options: {
+    reason: { type: "text", value: "<text>", help: "why it should be so", required: true },
+    retire: { type: "flag", help: "proposes that the item goes" },
+    ...ITEM_OPTIONS,
+    ...BASED_ON,
+    ...AS_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [section = "", key = "", text], options }) {
+    const { as, reason, json, store, workspace } = options;
+    if (options.retire) refuseContent(text, options);
+    const change = options.retire
+      ? ({ section: section as ContextSection, key, retire: true } as const)
+      : itemFrom(section, key, text, options);
+    await using hub = await openForWork({ store, workspace });
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const basedOn = options["based-on"];
+    const { sent, contradictions } = await agent.context.propose(
+      change,
+      given({ reason, basedOn }) as { reason: string; basedOn?: number },
+    );
+    await saySent(sent, json, { contradictions });
+    if (json) return OK;
+    for (const { key: other, choice, by, why } of contradictions) {
+      say(bad(`  ${oneLine(`speaks against ${other} ("${choice}", by ${by}): ${why}`, 2)}`));
+    }
+    return OK;
+  },
+});
+
+const adopt = command({
+  name: "context adopt",
+  summary: "makes the change that accepted work proposes, and completes the work",
+  args: [HANDLE],
+  options: { ...DESPITE, ...WORK_OPTIONS },
+
+  async run({ args: [handle = ""], options: { despite, json, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const work = await workAt(hub, handle, { as: choice.as });
+    const holder = choice.as ?? (await hub.holder(handle));
+    const agent = await hub.agent(holder, undefined, { lease: "session" });
+    const adopted = await agent.context.adopt(work, given({ despite: despite?.slice() }));
+    if (json) sayJson(adopted);
+    else if (adopted.kind === "adopted") say(`${bold("adopted")}  version ${adopted.version}`);
+    else if (adopted.kind === "stale") {
+      say(`${bold("declined")}  ${oneLine(adopted.conflict.message, 10)}`);
+    } else say("The proposer has added to it: look at it again, then adopt it again.");
+    return OK;
+  },
+});
+
+const project = command({
+  name: "context project",
+  summary: "how the project stands; with --from-git brought up to date first",
+  args: [{ name: "folder", help: "the repository; else the current folder", optional: true }],
+  options: {
+    "from-git": { type: "flag", help: "writes branch, files and changes as git knows them" },
+    as: { type: "text", value: "<agent>", help: "who writes it; needed with --from-git" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [folder], options: { as, json, "from-git": fromGit, ...choice } }) {
+    if (!fromGit) {
+      if (folder !== undefined) {
+        throw mistake(
+          folder,
+          "A folder is for --from-git.",
+          "Write baton context project --from-git …",
+        );
+      }
+      await using hub = await openExisting(choice);
+      await sayContext(hub, { sections: ["project"] }, json);
+      return OK;
+    }
+    if (as === undefined) throw missingOption(project, "as");
+    await using hub = await openForWork(choice);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const written = await agent.context.project(folder ?? ".");
+    if (json) sayJson(written);
+    else if (written.length === 0) say(dim("All of it is as it was."));
+    else for (const item of written) sayWritten(item);
+    return OK;
+  },
+});
+
+const keepers = command({
+  name: "context keepers",
+  summary: "the roles that may change the shared context; given some, from now on these",
+  args: [{ name: "role", help: "who stands first is asked first", optional: true, many: true }],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args, options }) {
+    await using hub = await openStore(options, { create: args.length > 0 });
+    const roles = await hub.context.keepers(args.length === 0 ? undefined : args);
+    if (options.json) sayJson(roles);
+    else for (const role of roles) say(role);
+    return OK;
+  },
+});
+
+export const context = [
+  show,
+  set,
+  decide,
+  retire,
+  changes,
+  history,
+  propose,
+  adopt,
+  project,
+  keepers,
+];

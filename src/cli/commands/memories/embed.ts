@@ -1,0 +1,39 @@
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { progressBar } from "../../progress.ts";
+import { openExisting } from "../../store.ts";
+import { dim, plural, say, sayJson, table } from "../../terminal.ts";
+
+export const embed = command({
+  name: "embed",
+  summary: "gives every memory its vector, from where it stopped; shows which models have some",
+  args: [],
+  options: {
+    list: { type: "flag", help: "only shows how far each model has come" },
+    drop: { type: "text", value: "<model>", help: "takes the vectors of a model away" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { list, drop, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    if (drop !== undefined) await hub.dropModel(drop);
+    if (!list && drop === undefined) {
+      const bar = progressBar("embedding");
+      await hub.embed(({ done, total }) => bar.show(done, total)).finally(() => bar.end());
+    }
+    const models = await hub.models();
+    if (json) sayJson(models);
+    else if (models.length === 0) say(dim("No model has vectors here."));
+    else {
+      const rows = models.map(({ model, dimensions, vectors, done, total }) => [
+        model,
+        plural(vectors, "vector"),
+        plural(dimensions, "dimension"),
+        done >= total ? "up to date" : `${done} of ${total} records looked at`,
+      ]);
+      for (const row of table(rows)) say(row);
+    }
+    return OK;
+  },
+});

@@ -1,0 +1,119 @@
+import { writeFile } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { KeepingQuery } from "../../../archive/query.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import { type Command, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { given } from "../../options/given.ts";
+import { progressBar } from "../../progress.ts";
+import { openExisting } from "../../store.ts";
+import { dim, good, plural, say, sayJson } from "../../terminal.ts";
+
+const CHOOSING = ["agent", "branch", "task", "type"] as const;
+
+export const exportCommand: Command = command({
+  name: "export",
+  summary: "writes the workspace out, without loss; or some memories; or a MEMORY.md",
+  args: [{ name: "file", help: "where to; else it is printed", optional: true }],
+  options: {
+    markdown: { type: "flag", help: "what is known and still holds, as a document for people" },
+    memories: { type: "flag", help: "memories alone, for reading: cannot be imported" },
+    agent: { type: "text", value: "<name>", help: "with these: what this agent may see" },
+    branch: { type: "text", value: "<name>", help: "with these: what is seen from this branch" },
+    task: { type: "text", value: "<task>", help: "with these: only of this task" },
+    type: { type: "text", value: "<type>", help: "with these: only of this type" },
+    force: { type: "flag", help: "replace the file if there is one" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [file], options }) {
+    const {
+      markdown,
+      memories,
+      force = false,
+      json = false,
+      store,
+      workspace,
+      ...chosen
+    } = options;
+    if (json && file === undefined) throw jsonWithoutFile();
+    const some = CHOOSING.find((name) => chosen[name] !== undefined);
+    if (some !== undefined && !markdown && !memories) throw chosenOfAll(some);
+    await using hub = await openExisting({ store, workspace });
+    if (!markdown && !memories) return await exportAll(hub, { file, force, json });
+    const { agent, ...query } = chosen;
+    const reader = agent === undefined ? hub : await hub.agent(agent);
+    const wanted: KeepingQuery = given(query);
+    const text = markdown
+      ? await reader.exportMarkdown(wanted)
+      : Readable.from(reader.exportMemories(wanted));
+    if (file === undefined) await print(text);
+    else await writeText(file, { text, force });
+    if (file !== undefined && json) sayJson({ file, workspace: hub.workspace });
+    else if (file !== undefined) say(good(`Written to ${file}.`));
+    return OK;
+  },
+});
+
+async function exportAll(
+  hub: Hub,
+  { file, force, json }: { file: string | undefined; force: boolean; json: boolean },
+): Promise<number> {
+  if (file === undefined) {
+    await print(Readable.from(hub.export()));
+    return OK;
+  }
+  const bar = progressBar("exporting");
+  const report = await hub
+    .exportTo(file, { force, onProgress: ({ done, total }) => bar.show(done, total) })
+    .finally(() => bar.end());
+  if (json) sayJson(report);
+  else {
+    const { counts, lines, bytes } = report;
+    say(good(`Workspace ${report.workspace} is in ${file}, whole.`));
+    say(
+      dim(`${plural(counts.memory, "memory")}, ${plural(lines, "line")}, ${plural(bytes, "byte")}`),
+    );
+  }
+  return OK;
+}
+
+/** Whoever reads it may be slower than we are. */
+async function print(text: string | Readable): Promise<void> {
+  await pipeline(typeof text === "string" ? Readable.from([text]) : text, process.stdout, {
+    end: false,
+  });
+}
+
+async function writeText(
+  file: string,
+  { text, force }: { readonly text: string | Readable; readonly force: boolean },
+): Promise<void> {
+  const { fileFailure, stageFile } = await import("../../../base/staged-file.ts");
+  const staged = stageFile(file, { replace: force });
+  try {
+    await writeFile(staged.path, text);
+    staged.place();
+  } catch (error) {
+    throw fileFailure(error, file);
+  } finally {
+    staged.discard();
+  }
+}
+
+const jsonWithoutFile = () =>
+  mistake(
+    "--json",
+    "--json is about the report, and without a file the export itself is printed.",
+    "Name a file: baton export <file> --json.",
+  );
+
+const chosenOfAll = (option: string) =>
+  mistake(
+    `--${option}`,
+    `--${option} chooses among memories, and a full export has everything.`,
+    "Add --memories or --markdown, or leave it out.",
+  );

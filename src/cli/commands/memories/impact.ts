@@ -1,0 +1,89 @@
+import type {
+  Impact,
+  ImpactDelivery,
+  ImpactMemory,
+} from "../../../memory/quarantine/blast-radius.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { sayField } from "../../render/envelope.ts";
+import { openExisting } from "../../store.ts";
+import { bad, bold, dim, good, oneLine, plural, say, sayJson } from "../../terminal.ts";
+
+export const impact = command({
+  name: "impact",
+  summary: "all that came of a memory: records, handoffs that carried it, agents that saw it",
+  args: [{ name: "memory", help: "the memory's id (mem_…)" }],
+  options: {
+    as: { type: "text", value: "<agent>", help: "with what this agent may see; else what all may" },
+    depth: { type: "number", value: "<n>", help: "steps to follow" },
+    limit: { type: "number", value: "<n>", help: "records to visit" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = ""], options: { as, depth, limit, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const who = as === undefined ? hub : await hub.agent(as);
+    const found = await who.impact(id, given({ depth, limit }));
+    if (json) sayJson(found);
+    else sayImpact(found);
+    return OK;
+  },
+});
+
+function sayImpact(found: Impact): void {
+  const { memory, downstream, deliveries, agents, hidden, cut } = found;
+  const open = deliveries.filter((delivery) => delivery.open);
+  say(`${bold(memory.id)}  ${oneLine(`${memory.type} of ${memory.agent}: ${memory.content}`, 44)}`);
+  if (memory.quarantined) {
+    const { by, reason } = memory.quarantined;
+    say(bad(oneLine(`  quarantined by ${by}: ${reason}`)));
+  }
+  sayTree(found);
+  if (deliveries.length > 0) say(dim("  handoffs"));
+  for (const delivery of deliveries) sayDelivery(delivery);
+  sayField(
+    "seen by",
+    agents.map(({ agent, ways }) => `${agent} (${ways.join(", ")})`),
+  );
+  const counts = [
+    plural(downstream.length, "record"),
+    plural(deliveries.length, "delivery"),
+    `${open.length} open`,
+    `seen by ${plural(agents.length, "agent")}`,
+  ];
+  if (hidden > 0) counts.push(`${plural(hidden, "more record")} that cannot be shown`);
+  const isNothing = downstream.length + agents.length + hidden === 0;
+  say(isNothing ? good("Nothing came of it.") : bold(counts.join(", ")));
+  for (const { memory: at, why } of cut) say(dim(`More (${why}): baton impact ${at}`));
+  if (found.more && cut.length === 0) say(dim("More: see --depth and --limit."));
+}
+
+/** Each record below the one it came of. */
+function sayTree({ memory, downstream }: Impact): void {
+  const shown = new Set([memory.id, ...downstream.map(({ id }) => id)]);
+  const children = Map.groupBy(downstream, ({ via }) =>
+    shown.has(via.memory) ? via.memory : memory.id,
+  );
+  const below = (id: string, indent: string): void => {
+    for (const child of children.get(id) ?? []) {
+      say(`${indent}${lineOf(child, indent.length)}`);
+      below(child.id, `${indent}  `);
+    }
+  };
+  below(memory.id, "  ");
+}
+
+function lineOf({ id, type, agent, about, via, quarantined }: ImpactMemory, used: number): string {
+  const how = via.memory === "" ? "through a hidden record" : via.kind;
+  const text = `${type} of ${agent} (${how}): ${about}`;
+  const mark = quarantined ? `${bad("quarantined")} ` : "";
+  return `${dim(id)}  ${mark}${oneLine(text, used + id.length + 2)}`;
+}
+
+function sayDelivery({ id, state, open, task, sender, receiver, holder }: ImpactDelivery): void {
+  const who = holder === "" ? "" : `, ${open ? "held" : "last held"} by ${holder}`;
+  const line = oneLine(`${state} ${task} from ${sender} to ${receiver}${who}, ${id}`, 4);
+  say(`    ${open ? bold(line) : line}`);
+}

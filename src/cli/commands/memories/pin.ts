@@ -1,0 +1,32 @@
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { openExisting } from "../../store.ts";
+import { dim, oneLine, say, sayJson, table } from "../../terminal.ts";
+
+export const pin = command({
+  name: "pin",
+  summary: "makes a memory travel with every handoff, or no longer (--off); shows which do",
+  args: [{ name: "memory", help: "the memory's id (mem_…)", optional: true }],
+  options: {
+    ...AS_OPTION,
+    off: { type: "flag", help: "takes the pin off" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [memory], options: { as, off, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const agent = await hub.agent(as);
+    if (memory !== undefined) await (off ? agent.unpin(memory) : agent.pin(memory));
+    const pinned = await agent.pins();
+    if (json) sayJson(pinned);
+    else if (pinned.length === 0) say(dim("Nothing is pinned."));
+    else for (const row of table(pinned.map(rowOf))) say(row);
+    return OK;
+  },
+});
+
+const rowOf = ({ id, type, content }: { id: string; type: string; content: string }): string[] => [
+  id,
+  oneLine(`${type}: ${content}`, id.length + 2),
+];

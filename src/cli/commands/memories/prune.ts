@@ -1,0 +1,49 @@
+import type { PruneReport } from "../../../memory/traces/prune.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { progressBar } from "../../progress.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, plural, say, sayJson } from "../../terminal.ts";
+
+export const prune = command({
+  name: "prune",
+  summary: "removes traces and events by the rules of retention, and nothing else",
+  args: [],
+  options: {
+    "dry-run": { type: "flag", help: "only tell what would go" },
+    as: { type: "text", value: "<agent>", help: "who does it; else the hub itself" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const by = options.as === undefined ? hub : await hub.agent(options.as);
+    const bar = progressBar("pruning");
+    const report = await by
+      .prune({
+        dryRun: options["dry-run"] ?? false,
+        onProgress: ({ done, total }) => bar.show(done, total),
+      })
+      .finally(() => bar.end());
+    if (options.json) sayJson(report);
+    else sayReport(report);
+    return OK;
+  },
+});
+
+function sayReport({ rules, dryRun, sessions, steps, events, bytes }: PruneReport): void {
+  if (Object.keys(rules).length === 0) {
+    say(dim("There are no rules: everything is kept. Set some with baton retention."));
+    return;
+  }
+  for (const { session, steps: gone, kept } of sessions) {
+    const why = kept ? dim(", the rest is referred to") : "";
+    say(`  ${session}  ${plural(gone, "step")}${why}`);
+  }
+  const what = `${plural(steps, "step")} and ${plural(events, "event")}`;
+  const room = `${Math.ceil(bytes / 1024)} KB`;
+  say(
+    dryRun ? `${bold("Would go:")} ${what}, ${room}.` : `${bold("Gone:")} ${what}, ${room} free.`,
+  );
+}

@@ -1,0 +1,153 @@
+import type { Hub } from "../../../hub/hub.ts";
+import type {
+  LiftWhat,
+  Quarantined,
+  QuarantineWhat,
+} from "../../../memory/quarantine/quarantine.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { given } from "../../options/given.ts";
+import { instant } from "../../options/instant.ts";
+import { missingOption } from "../../parse.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
+
+const DEFAULT_LIMIT = 100;
+
+export const quarantine = command({
+  name: "quarantine",
+  summary: "takes memories out of every look and tells whoever holds them; lists or lifts that",
+  args: [{ name: "memory", help: "the memories' ids (mem_…)", optional: true, many: true }],
+  options: {
+    as: { type: "text", value: "<agent>", help: "who does it, or looks; must be registered" },
+    reason: { type: "text", value: "<text>", help: "why" },
+    downstream: { type: "flag", help: "with all that came of them: see baton impact" },
+    "dry-run": { type: "flag", help: "only say what would be done" },
+    "from-agent": { type: "text", value: "<agent>", help: "all that this agent wrote" },
+    "from-session": { type: "text", value: "<session>", help: "all that this session wrote" },
+    since: { type: "text", value: "<time>", help: "only what was stored since: 2026-01-31T12:00Z" },
+    lift: { type: "flag", help: "puts the memories back in sight" },
+    record: {
+      type: "text",
+      value: "<memory>",
+      help: "with --lift: all that this record says so of",
+    },
+    list: { type: "flag", help: "shows what is quarantined, by whom and why" },
+    limit: { type: "number", value: "<n>", help: `how many to list; else ${DEFAULT_LIMIT}` },
+    after: { type: "text", value: "<memory>", help: "only behind this one: the next page" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args, options }) {
+    const { as, reason, list, lift, downstream, json, store, workspace } = options;
+    if (list) return sayList(options);
+    if (as === undefined) throw missingOption(quarantine, "as");
+    if (reason === undefined) throw missingOption(quarantine, "reason");
+    const what = whatOf(args, options);
+    if (lift && downstream) throw liftedAlone();
+    await using hub = await openExisting({ store, workspace });
+    const agent = await hub.agent(as);
+    const dryRun = options["dry-run"];
+    const done = lift
+      ? await agent.lift(what, reason, given({ dryRun }))
+      : await agent.quarantine(what as QuarantineWhat, reason, given({ downstream, dryRun }));
+    const how = lift ? "put back in sight" : "quarantined";
+    if (json) sayJson(done);
+    else sayDone(done, dryRun ? `would be ${how}` : how);
+    return OK;
+  },
+});
+
+interface Which {
+  readonly "from-agent"?: string | undefined;
+  readonly "from-session"?: string | undefined;
+  readonly since?: string | undefined;
+  readonly lift?: boolean | undefined;
+  readonly record?: string | undefined;
+}
+
+function whatOf(ids: readonly string[], options: Which): LiftWhat {
+  const { "from-agent": agent, "from-session": session, since, lift = false, record } = options;
+  if (record !== undefined && !lift) throw recordLifts();
+  const ways = [ids.length > 0, ...[agent, session, record].map((way) => way !== undefined)];
+  if (ways.filter(Boolean).length !== 1) throw oneOf(lift);
+  if (since !== undefined && agent === undefined && session === undefined) throw sinceOfSomebody();
+  if (record !== undefined) return { record };
+  const from = given({ since: instant("--since", since) });
+  if (agent !== undefined) return { agent, ...from };
+  return session === undefined ? ids : { session, ...from };
+}
+
+const oneOf = (lift: boolean) =>
+  mistake(
+    "memory",
+    `baton quarantine needs <memory>…, --from-agent or --from-session${lift ? ", or --record" : ""}, one of them.`,
+    `Write baton quarantine${lift ? " --lift" : ""} mem_… --as <agent> --reason <text>.`,
+  );
+
+const sinceOfSomebody = () =>
+  mistake(
+    "--since",
+    "--since goes with --from-agent or --from-session.",
+    "Leave it out, or name whose memories are meant.",
+  );
+
+const recordLifts = () =>
+  mistake(
+    "--record",
+    "--record goes with --lift: it names the quarantine that is undone.",
+    "Write baton quarantine --lift --record mem_… --as <agent> --reason <text>.",
+  );
+
+const liftedAlone = () =>
+  mistake(
+    "--downstream",
+    "--lift does not follow what came of a memory.",
+    "Lift what one quarantine took, with all that came of it: --lift --record mem_…",
+  );
+
+function sayDone(done: Quarantined, how: string): void {
+  const { memories, already, hidden, records, deliveries } = done;
+  say(bold(`${plural(memories.length + hidden, "memory")} ${how}.`));
+  for (const id of memories) say(`  ${id}`);
+  if (hidden > 0) say(`  and ${hidden} that only others may see`);
+  if (already.length > 0)
+    say(
+      dim(
+        `${plural(already.length, "memory")} ${already.length === 1 ? "was" : "were"} so before.`,
+      ),
+    );
+  if (deliveries.length > 0) {
+    say(`${plural(deliveries.length, "open delivery")} told:`);
+    for (const id of deliveries) say(`  ${id}`);
+  }
+  for (const id of records) say(dim(`Recorded as ${id}`));
+}
+
+interface Listing {
+  readonly as?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+  readonly json?: boolean | undefined;
+  readonly store?: string | undefined;
+  readonly workspace?: string | undefined;
+}
+
+async function sayList(options: Listing): Promise<number> {
+  const { as, limit = DEFAULT_LIMIT, after, json, ...choice } = options;
+  await using hub: Hub = await openExisting(choice);
+  const reader = as === undefined ? hub : await hub.agent(as);
+  const found = await reader.quarantined({ limit, ...given({ after }) });
+  if (json) sayJson(found);
+  else if (found.length === 0) say(dim("Nothing is quarantined."));
+  else {
+    for (const { memory, by, at, reason } of found) {
+      say(`${bold(memory)}  ${localTime(at)}`);
+      say(oneLine(`  by ${by}: ${reason}`));
+    }
+    if (found.length === limit) say(dim(`More: --after ${found.at(-1)?.memory}`));
+  }
+  return OK;
+}

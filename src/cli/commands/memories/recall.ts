@@ -1,0 +1,148 @@
+import type { Hit, Recalled, RecallQuery } from "../../../memory/recall/recall.ts";
+import {
+  command,
+  JSON_OPTION,
+  type OptionSpecs,
+  type OptionValues,
+  STORE_OPTIONS,
+} from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { instant } from "../../options/instant.ts";
+import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
+import { excerpt } from "../../render/excerpt.ts";
+import { fraction } from "../../render/fraction.ts";
+import { openExisting } from "../../store.ts";
+import { age, bad, bold, dim, printable, say, sayJson } from "../../terminal.ts";
+
+const DEFAULT_LIMIT = 10;
+const WIDTH = 100;
+/** Two lines of a terminal for what it says. */
+const LINES = 2;
+
+const OPTIONS = {
+  task: { type: "texts", value: "<task>", help: "only of this task" },
+  agent: { type: "texts", value: "<name>", help: "only by this agent (or alias)" },
+  type: { type: "texts", value: "<type>", help: "only of this type: decision, lesson, …" },
+  tag: { type: "texts", value: "<tag>", help: "only with this tag; of several, with all" },
+  concept: { type: "texts", value: "<concept>", help: "only about this; of several, about all" },
+  session: { type: "texts", value: "<name>", help: "only of this session" },
+  run: { type: "texts", value: "<name>", help: "only of this run" },
+  scope: {
+    type: "texts",
+    value: "<scope>",
+    help: "only of this scope: agent, session, user, team",
+  },
+  "from-branch": { type: "texts", value: "<name>", help: "only written on this branch" },
+  "min-importance": { type: "text", value: "<0…1>", help: "only at least this important" },
+  "min-confidence": { type: "text", value: "<0…1>", help: "only at least this sure" },
+  since: { type: "duration", value: "<time>", help: "only of the last 15m, 2h, …" },
+  until: { type: "duration", value: "<time>", help: "only older than 15m, 2h, …" },
+  "valid-at": { type: "text", value: "<time>", help: "only what is true then: 2026-01-31T12:00Z" },
+  depth: {
+    type: "number",
+    value: "<n>",
+    help: "how far to follow relations, 0 to 3; default: 1",
+  },
+  visits: {
+    type: "number",
+    value: "<n>",
+    help: "how many records to visit on the way; default: 200",
+  },
+  traces: { type: "flag", help: "include what agents did, step by step" },
+  current: { type: "flag", help: "leave out what was superseded instead of marking it" },
+  "words-only": { type: "flag", help: "not by meaning" },
+  limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+  cursor: { type: "text", value: "<cursor>", help: "the next page" },
+  explain: { type: "flag", help: "with the numbers each place is made of" },
+  ...READER_OPTIONS,
+  ...STORE_OPTIONS,
+  ...JSON_OPTION,
+} as const satisfies OptionSpecs;
+
+export const recall = command({
+  name: "recall",
+  summary: "Find the memories that answer a question, best first, each with why",
+  args: [{ name: "question", help: 'in quotes: "why did we choose REST?"' }],
+  options: OPTIONS,
+
+  async run({ args: [question = ""], options }) {
+    const { store, workspace, json, explain, as, branch } = options;
+    const query = queryOf(options);
+    await using hub = await openExisting({ store, workspace });
+    const reader = await readerOf(hub, as, branch);
+    const found = await reader.recall(question, query);
+    const offset = options.cursor === undefined ? 0 : -1;
+    if (json) sayJson(found);
+    else sayHits(found, { explain: explain ?? false, offset });
+    return OK;
+  },
+});
+
+function queryOf(options: OptionValues<typeof OPTIONS>): RecallQuery {
+  const { task, agent, type, tag, concept, session, run, scope, limit, cursor, depth, visits } =
+    options;
+  const now = Date.now();
+  return {
+    ...given({ task, agent, type, tag, concept, session, run, cursor, depth, visits }),
+    ...given({
+      scope: scope as RecallQuery["scope"],
+      branch: options["from-branch"],
+      asOf: momentOf(options["as-of"]),
+      minImportance: fraction("--min-importance", options["min-importance"]),
+      minConfidence: fraction("--min-confidence", options["min-confidence"]),
+      since: options.since === undefined ? undefined : now - options.since,
+      until: options.until === undefined ? undefined : now - options.until,
+      validAt: instant("--valid-at", options["valid-at"]),
+      traces: options.traces,
+    }),
+    limit: limit ?? DEFAULT_LIMIT,
+    meaning: !options["words-only"],
+    superseded: options.current ? "left-out" : "marked",
+  };
+}
+
+function sayHits(
+  { hits, cursor, index, meaning }: Recalled,
+  { explain, offset }: { explain: boolean; offset: number },
+): void {
+  if (hits.length === 0) say(dim("Nothing remembered answers this."));
+  for (const [n, hit] of hits.entries()) {
+    sayHit(hit, offset < 0 ? "•" : String(n + 1));
+    if (explain) sayParts(hit);
+  }
+  if (cursor !== undefined) say(dim(`More: --cursor ${cursor}`));
+  if (index.records - index.indexed > 20_000) {
+    say(dim(`The index is being made: ${index.indexed} of ${index.records} records.`));
+  }
+  if (explain) say(dim(`By meaning: ${meaning}.`));
+}
+
+function sayHit(hit: Hit, number: string): void {
+  const { memory, supersededBy } = hit;
+  const about = memory.task === undefined ? "" : ` on ${memory.task}`;
+  const marked = supersededBy.length === 0 ? "" : `${bad("superseded")} `;
+  const when = age(Date.now() - memory.storedAt);
+  say(
+    `${dim(number.padStart(2))}  ${marked}${bold(memory.type)}  ${memory.agent}${about}${dim(`, ${when} ago, ${memory.id}`)}`,
+  );
+  const width = Math.min(process.stdout.columns || WIDTH, 120) - 4;
+  const words = [...hit.said, ...hit.heard];
+  const text = memory.redacted === undefined ? memory.content : "(redacted)";
+  say(`    ${excerpt(text, words, width * LINES)}`);
+  if (hit.passage !== undefined) say(`    ${excerpt(hit.passage, words, width * LINES)}`);
+  const [delivery, ...others] = hit.handoff?.deliveries ?? [];
+  if (delivery !== undefined) {
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    say(dim(`    handoff ${delivery}${more}`));
+  }
+  say(dim(`    ${printable(hit.why.join("; "))}`));
+}
+
+function sayParts({ score, parts }: Hit): void {
+  const { factor, ...sums } = parts;
+  const told = Object.entries(sums)
+    .filter(([, value]) => value > 0)
+    .map(([name, value]) => `${name} ${value.toFixed(2)}`);
+  say(dim(`    ${score.toFixed(2)} = (${told.join(" + ")}) × ${factor.toFixed(2)}`));
+}

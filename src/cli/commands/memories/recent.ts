@@ -1,0 +1,59 @@
+import type { RecentMemory } from "../../../memory/read.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+
+const DEFAULT_LIMIT = 20;
+const LAST_COLUMN = 4;
+
+export const recent = command({
+  name: "recent",
+  summary: "List the newest memories of a task, agent, session, tag or type",
+  args: [],
+  options: {
+    task: { type: "text", value: "<task>", help: "only of this task" },
+    agent: { type: "text", value: "<name>", help: "only by this agent (or alias)" },
+    type: { type: "text", value: "<type>", help: "only of this type: plan, decision, handoff, …" },
+    tag: { type: "text", value: "<tag>", help: "only with this tag" },
+    session: { type: "text", value: "<name>", help: "only of this session" },
+    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    before: { type: "text", value: "<memory>", help: "only older than this one: the next page" },
+    ...READER_OPTIONS,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options }) {
+    const { store, workspace, json, limit = DEFAULT_LIMIT, as, branch, ...rest } = options;
+    const { "as-of": asOf, ...filter } = rest;
+    await using hub = await openExisting({ store, workspace });
+    const reader = await readerOf(hub, as, branch);
+    const memories = await reader.recent({ ...given({ ...filter, asOf: momentOf(asOf) }), limit });
+    if (json) sayJson(memories);
+    else sayMemories(memories, limit);
+    return OK;
+  },
+});
+
+/** Oldest first: the newest stands where the eye is, at the end. */
+function sayMemories(memories: readonly RecentMemory[], limit: number): void {
+  if (memories.length === 0) say(dim("Nothing remembered that fits."));
+  for (const memory of memories.toReversed()) {
+    const { id, seq, type, agent, task, storedAt, content, redacted, superseded } = memory;
+    const about = task === undefined ? "" : ` on ${task}`;
+    say(
+      `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}, ${id}`)}`,
+    );
+    const told = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
+    say(`      ${oneLine(told ?? content, 6)}`);
+    if (superseded !== undefined)
+      say(dim(`      superseded${superseded.by ? ` by ${superseded.by}` : ""}`));
+  }
+  const oldest = memories.at(-1);
+  if (oldest !== undefined && memories.length === limit) {
+    say(dim(`Older ones: --before ${oldest.id}`));
+  }
+}

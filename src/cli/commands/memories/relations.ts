@@ -1,0 +1,73 @@
+import type { RelationsQuery } from "../../../memory/read.ts";
+import type { RelationKind } from "../../../memory/record.ts";
+import type { RelationEdge } from "../../../store/rows.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { requireChoice } from "../../options/choice.ts";
+import { given } from "../../options/given.ts";
+import { instant } from "../../options/instant.ts";
+import { RELATION_KINDS } from "../../options/memory-options.ts";
+import { momentOf, READER_OPTIONS } from "../../reader.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, say, sayJson } from "../../terminal.ts";
+
+const DIRECTIONS = ["in", "out"] as const;
+
+export const relations = command({
+  name: "relations",
+  summary: "List the relations of a memory to others, oldest first",
+  args: [{ name: "memory", help: "the memory's id (mem_…)" }],
+  options: {
+    ...AS_OPTION,
+    branch: READER_OPTIONS.branch,
+    "as-of": READER_OPTIONS["as-of"],
+    direction: {
+      type: "text",
+      value: "<direction>",
+      help: "out: where it points; in: what points to it; default: out",
+      choices: DIRECTIONS,
+    },
+    kind: {
+      type: "texts",
+      value: "<kind>",
+      help: `only of this kind: ${RELATION_KINDS.join(", ")}`,
+    },
+    at: { type: "text", value: "<time>", help: "only those valid then: 2026-01-31T12:00Z" },
+    limit: { type: "number", value: "<n>", help: "how many; default: 100" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [id = ""], options }) {
+    const { as, branch, direction, limit, json, store, workspace } = options;
+    const query = given({
+      asOf: momentOf(options["as-of"]),
+      at: instant("--at", options.at),
+      direction: direction as RelationsQuery["direction"],
+      kinds: options.kind?.map(kindOf),
+      limit,
+    });
+    await using hub = await openExisting({ store, workspace });
+    const agent = await hub.agent(as);
+    const reader = branch === undefined ? agent : await agent.on(branch);
+    const edges = await reader.relations(id, query);
+    if (json) sayJson(edges);
+    else sayEdges(edges);
+    return OK;
+  },
+});
+
+function kindOf(kind: string): RelationKind {
+  const message = `--kind is "${kind}", which is not a kind of relation.`;
+  requireChoice(kind, RELATION_KINDS, { message, path: "--kind" });
+  return kind as RelationKind;
+}
+
+function sayEdges(edges: readonly RelationEdge[]): void {
+  if (edges.length === 0) say(dim("No relations."));
+  for (const { kind, source, target, validFrom, validUntil } of edges) {
+    const since = validFrom === 0 ? "" : ` from ${localTime(validFrom)}`;
+    const until = validUntil === 0 ? "" : ` until ${localTime(validUntil)}`;
+    say(`${source}  ${bold(kind)}  ${target}${dim(`${since}${until}`)}`);
+  }
+}

@@ -1,0 +1,62 @@
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { given } from "../../options/given.ts";
+import { MEMORY_OPTIONS, memoryInputOf } from "../../options/memory-options.ts";
+import { sayKnown } from "../../render/known.ts";
+import { sayRedacted } from "../../render/redacted.ts";
+import { openExisting } from "../../store.ts";
+import { dim, say, sayJson } from "../../terminal.ts";
+
+export const remember = command({
+  name: "remember",
+  summary: "Write a memory, and show what was known before",
+  args: [{ name: "text", help: "what to remember, in quotes" }],
+  options: {
+    agent: {
+      type: "text",
+      value: "<name>",
+      help: "who writes it; must be registered",
+      required: true,
+    },
+    task: { type: "text", value: "<task>", help: "the task it is about" },
+    type: { type: "text", value: "<type>", help: "decision, finding, lesson, …; default: fact" },
+    ...MEMORY_OPTIONS,
+    branch: { type: "text", value: "<name>", help: "write on this branch; default: main" },
+    strict: { type: "flag", help: "write nothing when it is known already" },
+    force: { type: "flag", help: "do not check what is known" },
+    "dry-run": { type: "flag", help: "write nothing, show what is known" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [content = ""], options }) {
+    const { agent, branch, strict, force, json, store, workspace, task, type } = options;
+    const dryRun = options["dry-run"];
+    if (force && (strict || dryRun)) {
+      const other = strict ? "--strict" : "--dry-run";
+      throw mistake("--force", `${other} and --force exclude each other.`, "Leave one out.");
+    }
+    const input = { ...memoryInputOf(content, options), ...given({ task, type }) };
+    await using hub = await openExisting({ store, workspace });
+    const author = await hub.agent(agent);
+    const writer = branch === undefined ? author : await author.on(branch);
+    if (dryRun) {
+      const known = await writer.known(input);
+      if (json) sayJson(known);
+      else if (known.length === 0) say("Nothing is known of it.");
+      else sayKnown(known);
+      return OK;
+    }
+    const memory = await writer.remember(input, {
+      known: force ? "ignore" : strict ? "refuse" : "report",
+    });
+    if (json) sayJson(memory);
+    else {
+      say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
+      sayRedacted(memory.secrets);
+      sayKnown(memory.known ?? [], memory.id);
+    }
+    return OK;
+  },
+});

@@ -1,0 +1,54 @@
+import type { RetentionRules } from "../../../memory/traces/retention.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, say, sayJson } from "../../terminal.ts";
+
+export const retention = command({
+  name: "retention",
+  summary: "shows how long traces and events are kept, or sets it: the rules named, and no others",
+  args: [],
+  options: {
+    "trace-days": { type: "number", value: "<n>", help: "traces whose last step is older may go" },
+    "trace-sessions": { type: "number", value: "<n>", help: "traces of so many sessions stay" },
+    "event-days": { type: "number", value: "<n>", help: "events that are older may go" },
+    "event-keep": { type: "number", value: "<n>", help: "so many events stay" },
+    forever: { type: "flag", help: "takes all rules away" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options }) {
+    const traces = some({ days: options["trace-days"], sessions: options["trace-sessions"] });
+    const events = some({ days: options["event-days"], keep: options["event-keep"] });
+    const given: RetentionRules = { ...(traces && { traces }), ...(events && { events }) };
+    const sets = options.forever === true || traces !== undefined || events !== undefined;
+    await using hub = await openExisting(options);
+    const rules = await hub.retention(sets ? given : undefined);
+    if (options.json) sayJson(rules);
+    else sayRules(rules);
+    return OK;
+  },
+});
+
+/** Without what was not given; undefined when nothing was. */
+function some<T extends object>(given: T): { [Key in keyof T]: NonNullable<T[Key]> } | undefined {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  return entries.length === 0
+    ? undefined
+    : (Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> });
+}
+
+function sayRules({ traces = {}, events = {} }: RetentionRules): void {
+  say(`${bold("traces")}  ${said(traces.days, traces.sessions, "sessions")}`);
+  say(`${bold("events")}  ${said(events.days, events.keep, "events")}`);
+  say(dim("Carried out by baton prune."));
+}
+
+function said(days: number | undefined, most: number | undefined, what: string): string {
+  const rules = [
+    ...(days === undefined ? [] : [`${days} days`]),
+    ...(most === undefined ? [] : [`${most} ${what} at most`]),
+  ];
+  return rules.length === 0 ? "kept for ever" : `kept for ${rules.join(", ")}`;
+}

@@ -1,0 +1,56 @@
+import type { FoundSecrets } from "../../../memory/redaction/secrets-found.ts";
+import { SECRET_MODES, type SecretMode } from "../../../workspace/workspace.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, oneLine, plural, say, sayJson, table } from "../../terminal.ts";
+
+export const secrets = command({
+  name: "secrets",
+  summary: "shows where secrets were redacted, and what is done about them, or sets it",
+  args: [],
+  options: {
+    policy: {
+      type: "text",
+      value: "<rule>",
+      help: "redact, refuse or allow, in this workspace from now on",
+      choices: SECRET_MODES,
+    },
+    limit: { type: "number", value: "<n>", help: "so many of the newest; 100 unless said" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options }) {
+    await using hub = await openExisting(options);
+    const policy = await hub.secretPolicy(options.policy as SecretMode | undefined);
+    const report = await hub.secretsFound(given({ limit: options.limit }));
+    if (options.json) sayJson({ policy, ...report });
+    else sayReport(policy, report);
+    return OK;
+  },
+});
+
+const DONE: Readonly<Record<SecretMode, string>> = {
+  allow: "are stored as they are",
+  redact: "are replaced by what they are before anything is stored",
+  refuse: "are refused: nothing of the call is stored",
+};
+
+function sayReport(policy: SecretMode, { total, byKind, found }: FoundSecrets): void {
+  say(`${bold(policy)}  ${dim(`keys, passwords and tokens ${DONE[policy]}`)}`);
+  if (total === 0) {
+    say("None was found.");
+    return;
+  }
+  const rows = found.map(({ kind, path, in: { kind: what, id }, at, by }) => [
+    at === 0 ? "" : localTime(at),
+    by,
+    kind,
+    oneLine(`${what} ${id}${path === "" ? "" : ` ${path}`}`),
+  ]);
+  for (const row of table(rows)) say(row);
+  const kinds = Object.entries(byKind).map(([kind, count]) => `${kind} ${count}`);
+  say(dim(`${plural(total, "place")}: ${kinds.join(", ")}`));
+}

@@ -1,0 +1,91 @@
+import type { SqlAnswer } from "../../../memory/sql.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, oneLine, plural, say, sayJson, table } from "../../terminal.ts";
+
+/** A cell of a table; the whole of it is in --json. */
+const CELL = 60;
+
+export const sql = command({
+  name: "sql",
+  summary: "one read-only query over the workspace's views; without one, which views there are",
+  args: [
+    {
+      name: "query",
+      help: "a select; ? or $1 stand for parameters. Alone, a view's name lists its columns",
+      optional: true,
+    },
+  ],
+  options: {
+    param: {
+      type: "texts",
+      value: "<value>",
+      help: 'for the next ?: JSON (a number, [0.1, …], {"text": "…"}), or else a text',
+    },
+    as: { type: "text", value: "<agent>", help: "whose private records are seen too" },
+    traces: { type: "flag", help: "also the steps of sessions' traces" },
+    limit: { type: "number", value: "<n>", help: "the most rows; more are an error" },
+    timeout: { type: "duration", value: "<time>", help: "how long it may run, for instance 2s" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [query], options }) {
+    const { json = false, limit, timeout, traces, param = [], as } = options;
+    const { isViewName } = await import("../../../store/sql/views.ts");
+    if (query === undefined || isViewName(query)) {
+      await sayViews(query, json);
+      return OK;
+    }
+    await using hub = await openExisting(options);
+    const reader = as === undefined ? hub : await hub.agent(as);
+    const answer = await reader.sql(query, {
+      params: param.map(parameterOf) as string[], // The library says what is wrong with one.
+      ...given({ limit, timeoutMs: timeout, traces }),
+    });
+    if (json) sayJson(answer);
+    else sayAnswer(answer);
+    return OK;
+  },
+});
+
+function parameterOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function sayViews(view: string | undefined, json: boolean): Promise<void> {
+  const { VIEWS } = await import("../../../store/sql/views.ts");
+  const shown = Object.entries(VIEWS).filter(([name]) => view === undefined || name === view);
+  if (json) {
+    sayJson(Object.fromEntries(shown));
+    return;
+  }
+  for (const [name, { meaning, columns }] of shown) {
+    say(`${bold(name)}  ${dim(meaning)}`);
+    const rows = Object.entries(columns);
+    if (view === undefined) say(`  ${rows.map(([column]) => column).join(", ")}`);
+    else
+      for (const line of table(rows.map(([column, of]) => [`  ${column}`, of.type, of.meaning])))
+        say(line);
+  }
+}
+
+function sayAnswer({ columns, rows }: SqlAnswer): void {
+  const cells = rows.map((row) => columns.map((name) => shownAs(row[name] ?? null)));
+  const [head = "", ...lines] = table([columns, ...cells]);
+  if (columns.length > 0) say(bold(head));
+  for (const line of lines) say(line);
+  say(dim(`(${plural(rows.length, "row")})`));
+}
+
+function shownAs(value: SqlAnswer["rows"][number][string]): string {
+  if (value instanceof Uint8Array) return `(${plural(value.byteLength, "byte")})`;
+  const text = oneLine(value === null ? "" : `${value}`);
+  return text.length <= CELL ? text : `${[...text].slice(0, CELL - 1).join("")}…`;
+}

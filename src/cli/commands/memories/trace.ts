@@ -1,0 +1,84 @@
+import type { Memory } from "../../../memory/record.ts";
+import type { TraceData } from "../../../memory/traces/trace.ts";
+import type { TraceInfo } from "../../../memory/traces/traces.ts";
+import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
+
+const SESSIONS = 20;
+const STEPS = 100;
+
+const list = command({
+  name: "trace list",
+  summary: "the sessions that left a trace, the one heard of last at the end",
+  args: [],
+  options: {
+    limit: { type: "number", value: "<n>", help: `how many; else ${SESSIONS}` },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options }) {
+    const { limit = SESSIONS, json } = options;
+    await using hub = await openExisting(options);
+    const sessions = await hub.traceSessions({ limit });
+    if (json) sayJson(sessions);
+    else if (sessions.length === 0) say(dim("Nobody has traced anything."));
+    else for (const session of sessions.toReversed()) saySession(session);
+    return OK;
+  },
+});
+
+function saySession({ session, agent, task, steps, pruned, until }: TraceInfo): void {
+  const about = task === "" ? "" : ` on ${task}`;
+  const gone = pruned === 0 ? "" : `, ${pruned} pruned`;
+  const who = agent === "" ? "" : `  ${agent}${about}`;
+  say(`${bold(session)}${who}  ${plural(steps, "step")}${gone}${dim(`, ${localTime(until)}`)}`);
+}
+
+const show = command({
+  name: "trace show",
+  summary: "what agents did, step by step, the newest at the end",
+  args: [{ name: "session", help: "only of this session", optional: true }],
+  options: {
+    task: { type: "text", value: "<task>", help: "only of this task" },
+    agent: { type: "text", value: "<name>", help: "only by this agent (or alias)" },
+    tag: { type: "text", value: "<tag>", help: "only with this tag" },
+    limit: { type: "number", value: "<n>", help: `how many; else ${STEPS}` },
+    before: { type: "text", value: "<id>", help: "only before this step: the page before" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [session], options }) {
+    const { store, workspace, json, limit = STEPS, ...filter } = options;
+    await using hub = await openExisting({ store, workspace });
+    const asked = Object.entries({ ...filter, session, limit });
+    const query = asked.filter(([, value]) => value !== undefined);
+    const steps = await hub.traces(Object.fromEntries(query));
+    if (json) sayJson(steps);
+    else saySteps(steps, limit);
+    return OK;
+  },
+});
+
+function saySteps(steps: readonly Memory[], limit: number): void {
+  if (steps.length === 0) say(dim("No step that fits."));
+  const [first] = steps;
+  if (first !== undefined && steps.length === limit) say(dim(`Before: --before ${first.id}`));
+  for (const step of steps) sayStep(step);
+}
+
+function sayStep({ agent, task, storedAt, content, data }: Memory): void {
+  const about = task === undefined ? "" : ` on ${task}`;
+  const { kind, name = "", ok } = data as TraceData;
+  const [, ...rest] = content.split("\n");
+  const failed = ok === false ? " failed" : "";
+  say(
+    `${bold(`${kind} ${name}`.trim())}${failed}  ${agent}${about}${dim(`, ${localTime(storedAt)}`)}`,
+  );
+  for (const line of rest) say(`      ${oneLine(line, 6)}`);
+}
+
+export const trace = [list, show];

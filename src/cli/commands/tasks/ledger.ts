@@ -1,0 +1,121 @@
+import type {
+  Ledger,
+  LedgerConstraint,
+  LedgerDecision,
+  LedgerProgress,
+  LedgerRelease,
+} from "../../../index.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { nothingOf } from "../../options/no-task.ts";
+import { sayField } from "../../render/envelope.ts";
+import { openForWork } from "../../render/work.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+
+const TASK = { name: "task", help: "the task's name" } as const;
+
+const show = command({
+  name: "ledger",
+  summary: "what follows a task to its end: what holds, since when, by whom, and what was released",
+  args: [TASK],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [task = ""], options }) {
+    await using hub = await openExisting(options);
+    const ledger = await hub.ledger(task);
+    if (options.json) sayJson(ledger ?? null);
+    else if (ledger === undefined) say(dim(await nothingOf(hub, task)));
+    else sayLedger(ledger);
+    return OK;
+  },
+});
+
+const release = command({
+  name: "ledger release",
+  summary: "release a constraint, a decision or progress from a task's ledger, with the reason",
+  args: [TASK, { name: "id", help: "the id, as baton ledger shows it" }],
+  options: {
+    reason: { type: "text", value: "<text>", help: "why it no longer holds", required: true },
+    decided: { type: "text", value: "<text>", help: "of a decision: what was chosen" },
+    ...AS_OPTION,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [task = "", id = ""], options: { as, reason, decided, json, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const agent = await hub.agent(as, undefined, { lease: "session" });
+    const ledger = await agent.release(task, { id, reason, decided });
+    if (json) sayJson(ledger);
+    else sayLedger(ledger);
+    return OK;
+  },
+});
+
+const releasers = command({
+  name: "ledger releasers",
+  summary: "the roles that may release what others have set, and close tasks; sets them",
+  args: [
+    { name: "role", help: "from now on these; else they are shown", optional: true, many: true },
+  ],
+  options: {
+    none: { type: "flag", help: "from now on only whoever set something" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args, options: { none, json, ...choice } }) {
+    if (none && args.length > 0) {
+      throw mistake("--none", "--none goes without roles.", "Say the roles, or --none.");
+    }
+    await using hub = await openExisting(choice);
+    const roles = await hub.releasers(none || args.length > 0 ? args : undefined);
+    if (json) sayJson(roles);
+    else if (roles.length === 0) say(dim("Only whoever set something may release it."));
+    else for (const role of roles) say(role);
+    return OK;
+  },
+});
+
+function sayLedger(ledger: Ledger): void {
+  const { task, begun, brief, origins, from, constraints, decisions, progress, released } = ledger;
+  const reported = (kind: LedgerProgress["kind"]): string[] =>
+    progress.filter((each) => each.kind === kind).map(progressLine);
+  say(`${bold(oneLine(task))}${dim(`, begun by ${begun.by}, ${localTime(begun.at)}`)}`);
+  sayField("intent", [ledger.intent]);
+  sayField("brief", brief === undefined ? [] : [brief]);
+  sayField("inherits", from);
+  sayField(
+    "origin",
+    origins.map(({ intent }) => intent),
+  );
+  sayField("must", constraints.map(constraintLine));
+  sayField("undecided", decisions.map(decisionLine));
+  sayField("blocked", reported("blocked"));
+  sayField("not to redo", reported("doNotRedo"));
+  sayField("done", reported("done"));
+  sayField("released", released.map(releaseLine));
+}
+
+const since = ({ by, at }: { readonly by: string; readonly at: number }): string =>
+  `(${by}, ${localTime(at)})`;
+
+const constraintLine = ({ id, rule, ...said }: LedgerConstraint): string =>
+  `${id}: ${rule} ${since(said)}`;
+
+const progressLine = ({ id, text, on, ...said }: LedgerProgress): string =>
+  `${id}: ${text}${on === undefined ? "" : `, on ${on}`} ${since(said)}`;
+
+function decisionLine({ id, question, options, owner, ...said }: LedgerDecision): string {
+  const choices = options.length === 0 ? "" : ` ${options.join(" | ")}`;
+  return `${id}: ${question}${choices}${owner === undefined ? "" : `, for ${owner}`} ${since(said)}`;
+}
+
+function releaseLine({ id, said, decided, reason, ...by }: LedgerRelease): string {
+  const outcome = decided === undefined ? "" : ` → ${decided}`;
+  return `${id}: ${said}${outcome}; ${reason} ${since(by)}`;
+}
+
+export const ledger = [show, release, releasers];

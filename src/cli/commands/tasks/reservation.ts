@@ -1,0 +1,104 @@
+import type { Reservation } from "../../../coordination/reservations/reservation.ts";
+import type { Hub } from "../../../hub/hub.ts";
+import type { Work } from "../../../hub/work.ts";
+import { type ArgumentSpec, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { given } from "../../options/given.ts";
+import { sayConflicts } from "../../render/conflicts.ts";
+import { holderAt, openForWork, WORK_OPTIONS } from "../../render/work.ts";
+import { openExisting } from "../../store.ts";
+import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+
+const WORK: ArgumentSpec = {
+  name: "work",
+  help: "what baton accept gave (dlv_…#n), or the delivery's id",
+};
+
+export const reservations = command({
+  name: "reservations",
+  summary: "who works on which files and resources now",
+  args: [],
+  options: {
+    touching: { type: "texts", value: "<glob>", help: "only what can mean the same as this" },
+    agent: { type: "text", value: "<agent>", help: "only of this agent" },
+    task: { type: "text", value: "<task>", help: "only for this task" },
+    limit: { type: "number", value: "<n>", help: "how many" },
+    after: { type: "text", value: "<delivery>", help: "only behind this one: the next page" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ options: { touching, agent, task, limit, after, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const by = agent === undefined ? undefined : (await hub.agent(agent)).id;
+    const query = given({ touching: touching?.slice(), agent: by, task, limit, after });
+    const reserved = await hub.reservations(query);
+    if (json) sayJson(reserved);
+    else if (reserved.length === 0) say(dim("Nobody has reserved anything of that."));
+    else reserved.forEach(sayReservation);
+    if (!json && reserved.length === limit) say(dim(`More: --after ${reserved.at(-1)?.delivery}`));
+    return OK;
+  },
+});
+
+export const reserve = command({
+  name: "reserve",
+  summary: "says which files and resources accepted work is on, and tells who else works there",
+  args: [
+    WORK,
+    {
+      name: "glob",
+      help: "src/auth/**, db:users, …; else what the handoff says it will touch",
+      optional: true,
+      many: true,
+    },
+  ],
+  options: {
+    shared: { type: "flag", help: "does not mind others that share" },
+    note: { type: "text", value: "<text>", help: "what for" },
+    ...WORK_OPTIONS,
+  },
+
+  async run({ args: [id = "", ...globs], options: { shared, note, json, as, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const work = await heldAt(hub, id, as);
+    const mode = shared ? ("shared" as const) : undefined;
+    const said = await work.reserve(globs.length === 0 ? undefined : globs, given({ mode, note }));
+    if (json) sayJson(said);
+    else {
+      sayReservation(said.reserved);
+      sayConflicts(said.conflicts);
+    }
+    return OK;
+  },
+});
+
+export const unreserve = command({
+  name: "unreserve",
+  summary: "takes back what accepted work has reserved; it ends with the work by itself",
+  args: [WORK],
+  options: WORK_OPTIONS,
+
+  async run({ args: [id = ""], options: { json, as, ...choice } }) {
+    await using hub = await openForWork(choice);
+    const work = await heldAt(hub, id, as);
+    await work.unreserve();
+    if (json) sayJson({ delivery: work.id, reserved: null });
+    else say(`${work.id}  ${bold("nothing reserved")}`);
+    return OK;
+  },
+});
+
+/** The work by its handle, or as it is held now. */
+async function heldAt(hub: Hub, id: string, as: string | undefined): Promise<Work> {
+  const handle = id.includes("#") ? id : `${id}#${(await hub.delivery(id)).delivery.fence}`;
+  return (await holderAt(hub, handle, as)).resume(handle);
+}
+
+function sayReservation({ agent, task, globs, mode, note, since, until, delivery }: Reservation) {
+  const shared = mode === "shared" ? ", shared" : "";
+  say(`${bold(oneLine(globs.join(", ")))}${shared}`);
+  const why = note === undefined ? "" : `: ${note}`;
+  say(`  ${oneLine(`${agent} for "${task}"${why}`, 2)}`);
+  say(dim(`  since ${localTime(since)}, until ${localTime(until)}  ${delivery}`));
+}

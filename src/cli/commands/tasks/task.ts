@@ -1,0 +1,321 @@
+/** The task queue: added to, looked at as a board or a tree, taken from, closed. */
+
+import type { Hub } from "../../../hub/hub.ts";
+import type { AddedTask, Board, TaskInfo, TaskTree } from "../../../index.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { OK } from "../../exit.ts";
+import { mistake } from "../../mistake.ts";
+import { DRAFT_OPTIONS, draftOf } from "../../options/draft.ts";
+import { given } from "../../options/given.ts";
+import { sayField } from "../../render/envelope.ts";
+import { LEASE_OPTION, openForWork } from "../../render/work.ts";
+import { openExisting } from "../../store.ts";
+import { bad, bold, dim, good, localTime, oneLine, say, sayJson, table } from "../../terminal.ts";
+
+const TASK = { name: "task", help: "the task's name" } as const;
+const OPEN_STATES = ["open", "blocked", "in_progress"] as const;
+const CLOSED_STATES = ["done", "failed", "cancelled"] as const;
+const STATES = [...OPEN_STATES, ...CLOSED_STATES] as const;
+type State = (typeof STATES)[number];
+
+const { task: _named, delay: _delay, ...SAID } = DRAFT_OPTIONS;
+
+const add = command({
+  name: "task add",
+  summary: "puts a task into the queue, for an agent or a role, to begin when others are done",
+  args: [TASK, { name: "intent", help: "what is wanted, in quotes" }],
+  options: {
+    ...AS_OPTION,
+    to: { type: "text", value: "<receiver>", help: "an agent, role:<role>; else a route says" },
+    parent: { type: "text", value: "<task>", help: "the task it is a part of" },
+    after: { type: "texts", value: "<task>", help: "a task that must be done before it begins" },
+    told: { type: "flag", help: "the end of its work does not close it: somebody does" },
+    ...SAID,
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [task = "", intent = ""], options }) {
+    const { as, to, parent, after, told, file, json, store, workspace } = options;
+    await using hub = await openForWork({ store, workspace });
+    const agent = await hub.agent(as);
+    const { withFiles } = await import("../../options/artifacts.ts");
+    const said = { ...draftOf({ ...options, task }), ...given({ to }) };
+    const draft = { ...(await withFiles(hub, said, file)), task, intent };
+    const closing = told ? ("told" as const) : undefined;
+    const added = await agent.tasks.add({ ...draft, ...given({ parent, after, closing }) });
+    if (json) sayJson(shownAs(added));
+    else say(rowOf(added.task).filter(Boolean).join("  "));
+    return OK;
+  },
+});
+
+const shownAs = ({ task, sent }: AddedTask) => ({
+  ...task,
+  delivery: sent.id,
+  joined: sent.joined,
+});
+
+const list = command({
+  name: "task list",
+  summary: "tasks by state: what is open, blocked and in progress, or what was closed",
+  args: [],
+  options: {
+    state: { type: "text", value: "<state>", help: STATES.join(", "), choices: STATES },
+    closed: { type: "flag", help: "those that were closed, the last first" },
+    to: { type: "text", value: "<receiver>", help: "only what was given to this agent or role:…" },
+    role: { type: "text", value: "<role>", help: "only what was given to this role" },
+    agent: {
+      type: "text",
+      value: "<agent>",
+      help: "only what this agent has, or what waits for it by name",
+    },
+    parent: { type: "text", value: "<task>", help: "only parts of this task" },
+    limit: { type: "number", value: "<n>", help: "at most so many" },
+    after: { type: "text", value: "<cursor>", help: "go on after a page: what it named as next" },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({
+    options: { state, closed, to, role, agent, parent, limit, after, json, ...choice },
+  }) {
+    await using hub = await openExisting(choice);
+    const page = given({ limit, parent });
+    const ended = CLOSED_STATES.find((each) => each === state);
+    if (closed || ended !== undefined) {
+      const other = Object.keys(given({ to, role, agent }))[0];
+      if (other !== undefined) throw onlyOpen(other);
+      if (state !== undefined && ended === undefined) throw notClosedAs(state);
+      await sayClosed(
+        hub,
+        { ...page, ...given({ before: after }), ...(ended && { states: [ended] }) },
+        json,
+      );
+      return OK;
+    }
+    const wanted = OPEN_STATES.find((each) => each === state);
+    const board = await hub.tasks.board({
+      ...page,
+      ...given({ to, role, agent, after }),
+      ...(wanted && { states: [wanted] }),
+    });
+    if (json) sayJson(board);
+    else sayBoard(hub, board);
+    return OK;
+  },
+});
+
+const onlyOpen = (option: string) =>
+  mistake(
+    `--${option}`,
+    `--${option} is for tasks that are not closed.`,
+    "Closed tasks are told apart by --state and --parent.",
+  );
+
+const notClosedAs = (state: string) =>
+  mistake(
+    "--state",
+    `A task that was closed is not ${state}.`,
+    `Leave out --closed, or say ${CLOSED_STATES.join(", ")}.`,
+  );
+
+function sayBoard(hub: Hub, board: Board): void {
+  const rows = OPEN_STATES.flatMap((state) => board[state].map(rowOf));
+  if (rows.length === 0) say(dim(`No open tasks in workspace "${hub.workspace}".`));
+  const lines = table(rows);
+  for (const state of OPEN_STATES) {
+    const here = lines.splice(0, board[state].length);
+    if (here.length === 0) continue;
+    say(`${coloured(state)} ${dim(`(${here.length})`)}`);
+    for (const line of here) say(`  ${line}`);
+  }
+  if (board.next !== undefined) say(dim(`There are more: --after ${JSON.stringify(board.next)}`));
+}
+
+async function sayClosed(
+  hub: Hub,
+  query: Parameters<Hub["tasks"]["closed"]>[0],
+  json: boolean | undefined,
+): Promise<void> {
+  const page = await hub.tasks.closed(query);
+  if (json) return sayJson(page);
+  if (page.tasks.length === 0) say(dim(`No closed tasks in workspace "${hub.workspace}".`));
+  for (const row of table(page.tasks.map((each) => [each.state, ...rowOf(each)]))) say(row);
+  if (page.next !== undefined) say(dim(`There are more: --after ${page.next}`));
+}
+
+const show = command({
+  name: "task show",
+  summary: "how a task stands and why, whose it is, and everything handed over for it",
+  args: [TASK],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [task = ""], options }) {
+    await using hub = await openExisting(options);
+    const info = await hub.tasks.get(task);
+    if (options.json) sayJson(info);
+    else sayTask(info);
+    return OK;
+  },
+});
+
+const tree = command({
+  name: "task tree",
+  summary: "a task with its parts, and theirs",
+  args: [TASK],
+  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [task = ""], options }) {
+    await using hub = await openExisting(options);
+    const root = await hub.tasks.tree(task);
+    if (options.json) sayJson(root);
+    else sayBranch(root, "", "");
+    return OK;
+  },
+});
+
+/** Itself after `own`, everything below it after `below`. */
+function sayBranch({ parts, ...info }: TaskTree, own: string, below: string): void {
+  const name = `${own}${oneLine(info.task)}`;
+  say(`${name}  ${coloured(info.state)}  ${dim(oneLine(info.why, name.length + 14))}`);
+  for (const [i, part] of parts.entries()) {
+    const isLast = i === parts.length - 1;
+    sayBranch(part, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`);
+  }
+}
+
+const REASON = { type: "text", value: "<text>", help: "why", required: true } as const;
+
+const close = command({
+  name: "task close",
+  summary: "says how a task ended, and why; refused while anything of it is open",
+  args: [TASK],
+  options: {
+    ...AS_OPTION,
+    reason: REASON,
+    state: {
+      type: "text",
+      value: "<state>",
+      help: `${CLOSED_STATES.join(", ")}; else done`,
+      choices: CLOSED_STATES,
+    },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
+
+  async run({ args: [task = ""], options: { as, reason, state, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const closing = CLOSED_STATES.find((each) => each === state) ?? "done";
+    const closed = await (await hub.agent(as)).tasks.close(task, { as: closing, reason });
+    sayChanged(closed, json);
+    return OK;
+  },
+});
+
+const reopen = command({
+  name: "task reopen",
+  summary: "takes the closing of a task off; what began because of it goes on",
+  args: [TASK],
+  options: { ...AS_OPTION, reason: REASON, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [task = ""], options: { as, reason, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    sayChanged(await (await hub.agent(as)).tasks.reopen(task, reason), json);
+    return OK;
+  },
+});
+
+const cancel = command({
+  name: "task cancel",
+  summary: "takes back everything open of a task and its parts, and closes them",
+  args: [TASK],
+  options: { ...AS_OPTION, reason: REASON, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ args: [task = ""], options: { as, reason, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    sayChanged(await (await hub.agent(as)).tasks.cancel(task, reason), json);
+    return OK;
+  },
+});
+
+const next = command({
+  name: "task next",
+  summary:
+    "takes the first task of the queue that waits for an agent; gives the handle to go on with",
+  args: [],
+  options: { ...AS_OPTION, ...LEASE_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
+
+  async run({ options }) {
+    const { as, json, store, workspace } = options;
+    const first = await firstQueued({ store, workspace }, as);
+    if (first !== undefined) {
+      const { accept } = await import("../handoffs/accept.ts");
+      return accept.run({ args: [first], options });
+    }
+    if (json) sayJson(null);
+    else say(dim(`No task of the queue waits for ${as} that can be taken now.`));
+    return OK;
+  },
+});
+
+async function firstQueued(
+  choice: Parameters<typeof openExisting>[0],
+  as: string,
+): Promise<string | undefined> {
+  await using hub = await openExisting(choice);
+  const agent = await hub.agent(as, undefined, { lease: "session" });
+  await hub.carryOut(); // This process looks once: what is due by now must not be taken.
+  const waiting = await agent.waiting();
+  return waiting.find(
+    ({ delivery, envelope }) =>
+      delivery.state === "ready" && delivery.inTurn && envelope.queued === true,
+  )?.delivery.id;
+}
+
+function sayChanged(info: TaskInfo, json: boolean | undefined): void {
+  if (json) sayJson(info);
+  else sayTask(info);
+}
+
+function sayTask(info: TaskInfo): void {
+  say(`${bold(oneLine(info.task))}  ${coloured(info.state)}`);
+  sayField("why", [info.why]);
+  sayField("intent", [info.intent]);
+  sayField("for", info.to === "" ? [] : [info.to]);
+  sayField("priority", info.priority === "normal" ? [] : [info.priority]);
+  sayField("deadline", info.deadline === undefined ? [] : [localTime(info.deadline)]);
+  sayField("part of", info.parent === undefined ? [] : [info.parent]);
+  sayField("after", info.after);
+  sayField("parts", info.children === 0 ? [] : [`${info.children}, ${info.openChildren} open`]);
+  sayField("added", [
+    `by ${info.by}, ${localTime(info.queuedAt)}${info.queued ? "" : ", not in the queue"}`,
+  ]);
+  sayField(
+    "handoffs",
+    info.deliveries.map(
+      ({ id, state, receiver, holder, failure }) =>
+        `${id} ${state}, ${holder && holder !== receiver ? `${holder} (${receiver})` : receiver}${failure ? ", a failure to decide about" : ""}`,
+    ),
+  );
+}
+
+const rowOf = (info: TaskInfo): string[] => [
+  oneLine(info.task),
+  info.priority === "normal" ? "" : info.priority,
+  info.to,
+  oneLine(info.why),
+];
+
+const COLOURS: Readonly<Record<State, (text: string) => string>> = {
+  open: bold,
+  blocked: bad,
+  in_progress: bold,
+  done: good,
+  failed: bad,
+  cancelled: dim,
+};
+
+const coloured = (state: State): string => COLOURS[state](state.replace("_", " "));
+
+export const task = [list, add, show, tree, next, close, reopen, cancel];

@@ -1,0 +1,77 @@
+/** What a view takes of its budget, part by part: a bar, coloured on a terminal and with signs elsewhere. */
+import type { View } from "../../context/view.ts";
+import { dim, say, styled } from "../terminal.ts";
+
+type Part = View["sections"][number]["section"];
+
+/** A colour, and a sign where there are no colours. */
+const MARKS: Readonly<Record<Part, readonly [Parameters<typeof styled>[0], string]>> = {
+  task: ["cyan", "#"],
+  constraints: ["red", "!"],
+  decisions: ["magenta", "?"],
+  pins: ["yellow", "^"],
+  earlier: ["cyanBright", "<"],
+  references: ["green", "="],
+  neighbours: ["blue", "~"],
+  recent: ["white", "-"],
+  recalled: ["gray", ":"],
+};
+
+const WIDTH = 60;
+/** Columns beside the bar. */
+const BESIDE = 4;
+
+export function sayBudget({ sections, tokens, budget, strategy }: View): void {
+  const used = sections.filter((section) => section.tokens > 0);
+  const width = Math.max(20, Math.min(WIDTH, (process.stdout.columns || WIDTH) - BESIDE));
+  const cells = cellsOf(
+    used.map((section) => section.tokens),
+    width,
+    budget.tokens,
+  );
+  const bar = used.map(({ section }, i) => mark(section, cells[i] ?? 0)).join("");
+  const left = width - cells.reduce((sum, each) => sum + each, 0);
+  say(`[${bar}${dim(isColoured() ? "░".repeat(left) : ".".repeat(left))}]`);
+  const share = Math.round((tokens / budget.tokens) * 100);
+  const how = budget.exact ? budget.tokenizer : `${budget.tokenizer}, estimated`;
+  say(
+    `${tokens.toLocaleString("en")} of ${budget.tokens.toLocaleString("en")} tokens, ${share} %` +
+      dim(` (${FROM[budget.from]}; ${how}; strategy ${strategy})`),
+  );
+  for (const { section, tokens: taken, shown, omitted } of sections) {
+    if (taken === 0 && omitted === 0) continue;
+    const counts = [
+      ...(shown > 0 ? [`${shown} shown`] : []),
+      ...(omitted > 0 ? [`${omitted} left out`] : []),
+    ];
+    const about = counts.length === 0 ? "" : `  ${counts.join(", ")}`;
+    say(`  ${mark(section, 1)} ${section.padEnd(12)}${String(taken).padStart(7)}${dim(about)}`);
+  }
+}
+
+const FROM: Readonly<Record<View["budget"]["from"], string>> = {
+  call: "as asked for",
+  envelope: "as its sender says",
+  profile: "as the role's profile says",
+  window: "of the receiver's window, less what its own work needs",
+  default: "by default: no window is registered",
+};
+
+const isColoured = (): boolean => dim("x") !== "x";
+
+function mark(section: Part, count: number): string {
+  const [style, sign] = MARKS[section];
+  return isColoured() ? styled(style, "█".repeat(count)) : sign.repeat(count);
+}
+
+/** Whole columns that add up: what takes anything has at least one. */
+function cellsOf(takes: readonly number[], width: number, of: number): number[] {
+  const cells = takes.map((tokens) => Math.max(1, Math.round((tokens / of) * width)));
+  let over = cells.reduce((sum, each) => sum + each, 0) - width;
+  while (over > 0) {
+    const widest = cells.indexOf(Math.max(...cells));
+    cells[widest] = (cells[widest] ?? 1) - 1;
+    over--;
+  }
+  return cells;
+}

@@ -1,0 +1,80 @@
+/** A delivery for people: stored, seen, accepted and settled are different times. */
+import type { Shown } from "../../delivery/show.ts";
+import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
+import { bold, dim, localTime, oneLine, say } from "../terminal.ts";
+import { sayField } from "./envelope.ts";
+
+/** Later than any time a policy can name: until somebody decides. */
+const FOREVER = Date.UTC(9999, 0);
+
+/** `dlv_…  accepted  auth from planner to coder` */
+export function sayRow(row: DeliveryRow): void {
+  const { id, state, task, sender, receiver } = row;
+  say(`${id}  ${bold(state)}  ${oneLine(task)} from ${sender} to ${receiver}`);
+}
+
+/** Every time it has, every try, and what came of it. */
+export function sayTruth({ delivery, attempts, ...came }: Shown): void {
+  const { state, attempt, maxAttempts, holder, readyAt, sentAt } = delivery;
+  sayRow(delivery);
+  sayField("stored", [localTime(sentAt)]);
+  sayField("seen", timeOf(delivery.seenAt, sentAt));
+  sayField("accepted", timeOf(delivery.acceptedAt, sentAt));
+  sayField(endOf(delivery), timeOf(delivery.settledAt, sentAt));
+  if (state === "scheduled") sayField("not before", [untilOf(readyAt)]);
+  if (state === "claimed" || state === "accepted") {
+    sayField("held by", [`${holder}, until ${localTime(delivery.leaseUntil)} without a call`]);
+  }
+  sayField("deadline", delivery.deadline === 0 ? [] : [localTime(delivery.deadline)]);
+  if (!delivery.inTurn) sayField("turn", ["after an earlier handoff of the same task"]);
+  sayField("attempt", [`${attempt} of ${maxAttempts}`]);
+  sayField("tries", attempts.map(attemptOf));
+  sayField("result", came.result ? [came.result.summary] : []);
+  sayField("outputs", Object.entries(came.result?.outputs ?? {}).map(outputOf));
+  sayField("handed on", came.result?.handedOn ? [came.result.handedOn] : []);
+  sayField("reason", came.reason ? [came.reason] : []);
+  sayField("question", came.question ? [came.question] : []);
+}
+
+const outputOf = ([name, value]: [string, unknown]): string =>
+  `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
+
+/** Work that waits for an answer has left its holder; all else with a time at its end is over. */
+const endOf = ({ state }: DeliveryRow): string => (state === "waiting" ? "asked" : state);
+
+function timeOf(at: number, sentAt: number): string[] {
+  if (at === 0) return [];
+  return [`${localTime(at)}${dim(`, ${secondsBetween(sentAt, at)} after it was stored`)}`];
+}
+
+export const secondsBetween = (from: number, to: number): string =>
+  `${((to - from) / 1000).toFixed(1)} s`;
+
+const untilOf = (at: number): string =>
+  at >= FOREVER ? "other handoffs, or a decision" : localTime(at);
+
+/** When it can be claimed, when that is not now: at a time, or after other tasks. */
+export function notBefore({ state, readyAt }: DeliveryRow, after: readonly string[] = []): string {
+  if (state !== "scheduled") return "";
+  const tasks = readyAt >= FOREVER ? after : [];
+  return tasks.length === 0 ? `, not before ${untilOf(readyAt)}` : `, after ${tasks.join(", ")}`;
+}
+
+export function attemptOf({ attempt, outcome, holder, endedAt, reason }: AttemptRow): string {
+  const by = holder === "" ? "" : ` by ${holder}`;
+  const why = whyOf(reason);
+  return `attempt ${attempt}${by} ${outcome} ${localTime(endedAt)}${why === "" ? "" : `: ${why}`}`;
+}
+
+/** What a try was ended with, in words where there are some. */
+function whyOf(reason: string): string {
+  if (reason === "") return "";
+  const said = JSON.parse(reason) as Readonly<Record<string, unknown>>;
+  const words = [said["message"] ?? said["reason"] ?? said["question"], classOf(said)];
+  const told = words.filter((word) => typeof word === "string" && word !== "");
+  if (typeof said["acceptMs"] === "number") return `not within ${said["acceptMs"] / 1000} s`;
+  return told.length === 0 ? reason : told.join(", ");
+}
+
+const classOf = (said: Readonly<Record<string, unknown>>): unknown =>
+  said["class"] === "permanent" ? "permanent" : "";

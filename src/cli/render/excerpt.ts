@@ -1,0 +1,40 @@
+/** The part of a text that answers, on one line, with the words that were asked for standing out. */
+import { stem } from "../../search/terms.ts";
+import { wordsOf } from "../../search/words.ts";
+import { printable, styled } from "../terminal.ts";
+
+const WORD = /[\p{L}\p{N}]+/gu;
+/** Of a text full of them the best window is among the first. */
+const MOST_PLACES = 200;
+
+export function excerpt(text: string, words: readonly string[], room: number): string {
+  const plain = printable(text).replace(/\s+/g, " ").trim();
+  const wanted = new Set(words.map(stem));
+  const isWanted = (word: string): boolean => wordsOf(word).some((part) => wanted.has(stem(part)));
+  const places = [...plain.matchAll(WORD)]
+    .filter(([word]) => isWanted(word))
+    .map(({ index }) => index);
+  const { start, end } = windowOf(plain, places, room);
+  const shown = plain
+    .slice(start, end)
+    .replace(WORD, (word) => (isWanted(word) ? styled(["bold", "yellow"], word) : word));
+  return `${start > 0 ? "…" : ""}${shown}${end < plain.length ? "…" : ""}`;
+}
+
+/** Where most of the words are, from the beginning of a word on. */
+function windowOf(
+  text: string,
+  places: readonly number[],
+  room: number,
+): { readonly start: number; readonly end: number } {
+  if (text.length <= room) return { start: 0, end: text.length };
+  let best = { count: -1, start: 0 };
+  for (const place of places.length === 0 ? [0] : places.slice(0, MOST_PLACES)) {
+    const start = Math.max(0, place - Math.floor(room / 4));
+    const count = places.filter((each) => each >= start && each < start + room).length;
+    if (count > best.count) best = { count, start };
+  }
+  const space = best.start === 0 ? -1 : text.indexOf(" ", best.start);
+  const start = space === -1 ? best.start : Math.min(space + 1, text.length - 1);
+  return { start, end: Math.min(text.length, start + room) };
+}

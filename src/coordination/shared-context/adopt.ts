@@ -1,0 +1,158 @@
+/**
+ * Adopting a proposal: the change is written under the lease of the work that proposed it, together with
+ * an entry that says so, and then the work is completed. Whoever dies in between leaves work that is
+ * offered again, maybe with an envelope that was reconstructed; adopting it again finds the entry and
+ * writes nothing. What was changed since it was proposed is declined, with what is there now as the
+ * reason; what its proposer has changed meanwhile is looked at first.
+ */
+import * as z from "zod";
+import { canonicalJson, sha256 } from "../../base/canonical.ts";
+import { BatonError, isBatonError } from "../../base/errors.ts";
+import type { Worker } from "../../delivery/worker.ts";
+import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import type { Work } from "../../hub/work.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import { type EntryName, entryValue, writtenValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { ContextKey, nameOf } from "./items.ts";
+import { requireKeeper } from "./keepers.ts";
+import { type Proposed, ProposedSchema } from "./propose.ts";
+import { type Change, write } from "./write.ts";
+
+const ADOPTED = "context-adopted";
+
+export const AdoptSchema = z.strictObject({ despite: z.array(ContextKey).optional() });
+
+export type AdoptOptions = z.input<typeof AdoptSchema>;
+
+/** What came of a proposal. */
+export type Adopted =
+  | {
+      readonly kind: "adopted";
+      readonly version: number;
+      readonly memory: string;
+      readonly delivery: DeliveryRow;
+    }
+  /** Changed since it was proposed: declined, for this reason. */
+  | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: DeliveryRow }
+  /** The proposer added to it: look at the new envelope, then adopt again. */
+  | { readonly kind: "extended"; readonly envelope: Envelope };
+
+interface Mark {
+  readonly version: number;
+  readonly memory: string;
+}
+
+/** Whose change it is whose work is adopted. */
+type Proposal = Pick<Work, "complete" | "decline" | "envelope" | "handle" | "id">;
+
+export async function adopt(
+  workspace: Workspace,
+  keeper: Worker,
+  work: Proposal,
+  options: AdoptOptions = {},
+): Promise<Adopted> {
+  const { despite } = parseOr(AdoptSchema, options, { code: "invalid_input", what: "The options" });
+  const proposed = proposalIn(work);
+  await requireKeeper(workspace, keeper.agent);
+  const added = await addition(workspace, work);
+  if (added !== undefined) return added;
+  try {
+    const mark =
+      (await adoptedBefore(workspace, work, proposed)) ??
+      (await carryOut(workspace, keeper, { work, proposed, despite }));
+    const summary = `${keeper.agent} adopted ${nameOf(proposed.change)}: version ${mark.version} of the shared context.`;
+    const settled = await work.complete({ summary });
+    if (settled.kind === "extended")
+      return { kind: "extended", envelope: settled.envelope as Envelope };
+    return { kind: "adopted", ...mark, delivery: settled.delivery };
+  } catch (error) {
+    if (!isStale(error)) throw error;
+    const settled = await work.decline(`Changed since it was proposed: ${error.message}`);
+    if (settled.kind === "extended")
+      return { kind: "extended", envelope: settled.envelope as Envelope };
+    return { kind: "stale", conflict: error, delivery: settled.delivery };
+  }
+}
+
+/**
+ * What the proposer has said since, which takes the place of what this holder knows. Completing is
+ * refused then, and tells the holder of it; nothing is written before.
+ */
+async function addition({ store, name }: Workspace, work: Proposal): Promise<Adopted | undefined> {
+  const found = await store.findDelivery(name, work.id);
+  if (found === undefined || found.envelope.id === work.envelope.id) return undefined;
+  if (found.delivery.settledAt !== 0) return undefined;
+  const settled = await work.complete();
+  if (settled.kind !== "extended")
+    throw new Error("work was completed before what was added to it");
+  return { kind: "extended", envelope: settled.envelope as Envelope };
+}
+
+/** What it is based on is not there any more, or is another version. */
+const isStale = (error: unknown): error is BatonError =>
+  isBatonError(error) && (error.code === "context_conflict" || error.code === "not_in_context");
+
+function proposalIn({ envelope, id }: Proposal): Proposed {
+  const { payload } = envelope;
+  if (payload?.type === CONTEXT_CHANGE) {
+    return parseOr(ProposedSchema, payload.data, {
+      code: "invalid_payload",
+      what: "The proposal",
+      prefix: "payload.data",
+    });
+  }
+  throw new BatonError("invalid_input", {
+    message: `${id} proposes no change of the shared context.`,
+    path: "work",
+    hint: `A proposal has a payload of type ${CONTEXT_CHANGE}; agent.context.propose() sends one.`,
+  });
+}
+
+/** By what was proposed, not by the envelope: another one may say the same. */
+function markName({ id }: Proposal, proposed: Proposed): EntryName {
+  const digest = sha256(canonicalJson(proposed, "invalid_input"));
+  return { kind: ADOPTED, name: canonicalJson([id, digest], "invalid_input") };
+}
+
+async function adoptedBefore({ store, name }: Workspace, work: Proposal, proposed: Proposed) {
+  const mark = markName(work, proposed);
+  return entryValue<Mark>(await store.findEntry(name, mark.kind, mark.name));
+}
+
+async function carryOut(
+  workspace: Workspace,
+  keeper: Worker,
+  {
+    work,
+    proposed,
+    despite,
+  }: {
+    readonly work: Proposal;
+    readonly proposed: Proposed;
+    readonly despite: readonly string[] | undefined;
+  },
+): Promise<Mark> {
+  const { change, basedOn, reason } = proposed;
+  const wanted: Change =
+    "retire" in change ? { kind: "retired", item: change, reason } : { kind: "set", item: change };
+  const fence = Number(work.handle.slice(work.handle.lastIndexOf("#") + 1));
+  const { leaseMs } = workspace.limits;
+  const lease = { delivery: work.id, fence, envelope: work.envelope.id, leaseMs };
+  const { version, memory } = await write(workspace, keeper, wanted, {
+    basedOn,
+    despite,
+    reason: `Proposed by ${work.envelope.from.agent}: ${reason}`,
+    under: {
+      lease,
+      entry: (mark) => ({
+        ...markName(work, proposed),
+        value: writtenValue(mark),
+        basedOn: 0,
+      }),
+    },
+  });
+  return { version, memory };
+}

@@ -1,0 +1,136 @@
+/**
+ * Proposing: whoever may not change the shared context hands the change to somebody who may. The proposal
+ * is a handoff like any other, with the change as its payload, so that it waits, is retried and leaves
+ * its trail. What it contradicts is told to whoever decides about it.
+ */
+
+import * as z from "zod";
+import { sha256 } from "../../base/canonical.ts";
+import { clip } from "../../base/clip.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import type { Sender } from "../../delivery/plan.ts";
+import { sendHandoff } from "../../delivery/send.ts";
+import type { Worker } from "../../delivery/worker.ts";
+import { CONTEXT_CHANGE, PROPOSED } from "../../envelope/own-names.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { LocalSent, type Sent } from "../../hub/sent.ts";
+import { heard } from "../../memory/redaction/secret-policy.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
+import { type Contradiction, contradictionsOf } from "./contradictions.ts";
+import { conflict, notInContext } from "./errors.ts";
+import {
+  CONTEXT_SECTIONS,
+  type ContextInput,
+  ContextItemSchema,
+  ContextKey,
+  nameOf,
+  saidOf,
+} from "./items.ts";
+import { keeperRole } from "./keepers.ts";
+import { type ItemName, seenItem } from "./kept.ts";
+import { liveDecisions, replacedBy } from "./write.ts";
+
+export const ItemNameSchema = z.strictObject({
+  section: z.enum(CONTEXT_SECTIONS),
+  key: ContextKey,
+});
+
+export const RetireSchema = ItemNameSchema.extend({ retire: z.literal(true) });
+
+/** What is proposed: an item as it should be, or that one goes. */
+export type ContextProposal = ContextInput | (ItemName & { readonly retire: true });
+
+const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
+export const BasedOn = z.int().positive();
+
+export const ProposeSchema = z.strictObject({
+  /** The version of the item that was seen; nothing where there is none yet. */
+  basedOn: BasedOn.optional(),
+  reason: Reason,
+});
+
+export type ProposeOptions = z.input<typeof ProposeSchema>;
+
+/** As it stands in the payload. */
+export const ProposedSchema = z.strictObject({
+  basedOn: BasedOn.optional(),
+  change: z.union([RetireSchema, ContextItemSchema]),
+  reason: Reason,
+});
+
+export type Proposed = z.output<typeof ProposedSchema>;
+
+export interface ProposalSent {
+  readonly sent: Sent<Proposed>;
+  /** Decisions it speaks against: whoever adopts it has to say that it is meant so. */
+  readonly contradictions: readonly Contradiction[];
+}
+
+export async function propose(
+  workspace: Workspace,
+  sender: Worker,
+  given: ContextProposal,
+  options: ProposeOptions,
+): Promise<ProposalSent> {
+  // Before anything is made of it: what is cut short is no longer known for what it was.
+  const { proposal, options: asked } = await heard(workspace, { proposal: given, options });
+  const { basedOn, reason } = parseOr(ProposeSchema, asked, {
+    code: "invalid_input",
+    what: "The proposal",
+  });
+  const isRetiring = Object.hasOwn(Object(proposal), "retire");
+  const change = parseOr(isRetiring ? RetireSchema : ContextItemSchema, proposal, {
+    code: "invalid_input",
+    what: "The change",
+  });
+  const trunk = trunkOf(workspace);
+  await refuseStale(trunk, change, basedOn);
+  if (!("retire" in change)) await replacedBy(trunk, { kind: "set", item: change });
+  const contradictions =
+    "retire" in change || change.section !== "decisions"
+      ? []
+      : contradictionsOf(change, await liveDecisions(trunk));
+  const role = await keeperRole(trunk);
+  const data: Proposed = { change, reason, ...(basedOn !== undefined && { basedOn }) };
+  const draft = {
+    to: `role:${role}`,
+    task: taskOf(sender.agent, change, basedOn),
+    action: PROPOSED,
+    intent: clip(intentOf(change), FORMAT_LIMITS.intentLength),
+    state: clip([reason, ...contradictions.map(againstLine)].join("\n"), FORMAT_LIMITS.textLength),
+    next: ["Adopt it (context adopt), or decline it with the reason"],
+    payload: { type: CONTEXT_CHANGE, data },
+    // Declined is an answer, not a failure that somebody has to decide about.
+    policy: { exhausted: "park" as const },
+  };
+  const outcome = await sendHandoff<Proposed>(trunk, sender as Sender, draft, {});
+  if (outcome.kind !== "sent") throw new Error("a proposal outside a lease cannot lose one");
+  return { sent: new LocalSent<Proposed>(workspace, sender, outcome), contradictions };
+}
+
+/** Better refused now than when somebody has looked at it. */
+async function refuseStale(
+  workspace: Workspace,
+  change: Proposed["change"],
+  basedOn: number | undefined,
+): Promise<void> {
+  const { live } = await seenItem(workspace, change);
+  const now = live.kept?.version;
+  const { section, key } = change;
+  if (now === undefined && "retire" in change)
+    throw await notInContext(workspace, { section, key });
+  if (now !== basedOn) throw await conflict(workspace, { section, key }, { now, basedOn });
+}
+
+/** One task for what one agent proposes over one version of an item: said again, it adds to what waits. */
+function taskOf(agent: string, change: ItemName, basedOn = 0): string {
+  return `context ${nameOf(change)}@${basedOn} ${sha256(agent).slice(0, 8)}`;
+}
+
+function intentOf(change: Proposed["change"]): string {
+  if ("retire" in change) return `Retire ${nameOf(change)} from the shared context.`;
+  return `Change ${nameOf(change)} in the shared context to: ${saidOf(change)}`;
+}
+
+const againstLine = ({ key, choice, by, why }: Contradiction): string =>
+  `Contradicts the decision ${key} ("${choice}", by ${by}): ${why}. Adopting it takes despite: ["${key}"].`;

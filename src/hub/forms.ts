@@ -1,0 +1,53 @@
+/** What a sender, a receiver and a holder have in hand, as it travels. */
+import type { Finding } from "../context/lint/rule.ts";
+import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
+import type { Background } from "../delivery/background.ts";
+import type { SentHandoff } from "../delivery/key.ts";
+import type { Repeat } from "../delivery/repeats.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
+import type { Deprecated } from "../envelope/versions.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+
+export {
+  ATTEMPT_OUTCOMES,
+  type AttemptRow,
+  DELIVERY_STATES,
+  type DeliveryRow,
+  isOpen,
+} from "../store/rows.ts";
+
+/** After sending: everything `Sent` tells without asking again. */
+export interface SentForm {
+  readonly kind: "sent";
+  readonly envelope: Envelope;
+  readonly digest: string;
+  /** The handoff record on the chain. */
+  readonly memory: string;
+  readonly joined: SentHandoff<unknown>["joined"];
+  readonly cycle: NonNullable<Envelope["path"]>;
+  readonly stopped: boolean;
+  readonly deprecated: readonly Deprecated[];
+  readonly deliveries: readonly DeliveryRow[];
+  /** Which secrets were taken out of what was said: of which kind, and where they stood. */
+  readonly secrets: readonly SecretAt[];
+  /** What the lint finds in it. */
+  readonly findings: readonly Finding[];
+  /** Earlier handoffs it repeats. */
+  readonly repeats: readonly Repeat[];
+}
+
+/** An offer, claimed for the caller's session. */
+export interface OfferForm extends Background {
+  readonly handle: string;
+  readonly delivery: DeliveryRow;
+  readonly envelope: Envelope;
+}
+
+/** Accepted work. */
+export interface WorkForm extends Background {
+  readonly handle: string;
+  readonly delivery: DeliveryRow;
+  readonly envelope: Envelope;
+  readonly conflicts: readonly ReservationConflict[];
+}

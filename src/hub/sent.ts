@@ -1,0 +1,194 @@
+/** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
+
+import { BatonError } from "../base/errors.ts";
+import type { Finding } from "../context/lint/rule.ts";
+import {
+  type AcceptedAnswer,
+  awaitAccepted,
+  awaitCompleted,
+  type CompletedAnswer,
+  type CompletedOptions,
+  checkedWait,
+  patienceWith,
+  type WaitOptions,
+} from "../delivery/answers.ts";
+import { cancelDeliveries } from "../delivery/cancel.ts";
+import type { SentHandoff } from "../delivery/key.ts";
+import type { Sender } from "../delivery/plan.ts";
+import type { Repeat } from "../delivery/repeats.ts";
+import { changesOf } from "../delivery/watch.ts";
+import { deprecationsIn } from "../envelope/deprecations.ts";
+import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import type { SecretAt } from "../envelope/secrets-within.ts";
+import type { Deprecated } from "../envelope/versions.ts";
+import { hear } from "../memory/redaction/secret-policy.ts";
+import { type DeliveryRow, isOpen } from "../store/rows.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { SentForm } from "./forms.ts";
+import type { Public } from "./public.ts";
+
+/** What a sender has in hand. */
+export type Sent<T = unknown> = Public<LocalSent<T>>;
+
+export class LocalSent<T = unknown> {
+  readonly kind = "sent";
+  readonly #workspace: Workspace;
+  readonly #sender: Sender;
+  readonly #sent: SentHandoff<T>;
+  #findings: readonly Finding[] | undefined;
+
+  constructor(workspace: Workspace, sender: Sender, sent: SentHandoff<T>) {
+    this.#workspace = workspace;
+    this.#sender = sender;
+    this.#sent = sent;
+  }
+
+  /** The delivery's id; of a publication, that of the first. */
+  get id(): string {
+    return this.#sent.deliveries[0]?.id ?? "";
+  }
+
+  get task(): string {
+    return this.#sent.envelope.task;
+  }
+
+  get envelope(): EnvelopeOf<T> {
+    return this.#sent.envelope;
+  }
+
+  get digest(): string {
+    return this.#sent.digest;
+  }
+
+  /** The handoff record on the chain. */
+  get memory(): string {
+    return this.#sent.memory;
+  }
+
+  /** Whether this was new work, joined work that was open, or was sent before with the same key. */
+  get joined(): SentHandoff<T>["joined"] {
+    return this.#sent.joined;
+  }
+
+  /** The line came here before with the same payload: the handoffs since then; else empty. */
+  get cycle(): NonNullable<Envelope["path"]> {
+    return this.#sent.cycle;
+  }
+
+  /** True: the line is longer than it may be, and has stopped in dead letters. */
+  get stopped(): boolean {
+    return this.#sent.stopped;
+  }
+
+  /** Which secrets were taken out of what was said: of which kind, and where they stood. */
+  get secrets(): readonly SecretAt[] {
+    return this.#sent.secrets ?? [];
+  }
+
+  /**
+   * What the lint finds in it, each with what to write instead; without the rules that query the store.
+   * Looked for when it is first asked for.
+   */
+  get findings(): readonly Finding[] {
+    this.#findings ??= this.#sent.lint(this.secrets);
+    return this.#findings;
+  }
+
+  /** Open or completed handoffs that it repeats, newest first. */
+  get repeats(): readonly Repeat[] {
+    return this.#sent.repeats;
+  }
+
+  /** Deprecated fields it says something in: since when, and what to say instead. */
+  get deprecated(): readonly Deprecated[] {
+    return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
+  }
+
+  /** One for each receiver: of a publication, each goes its own way. */
+  get each(): readonly Sent<T>[] {
+    return this.#sent.deliveries.map(
+      (delivery) =>
+        new LocalSent<T>(this.#workspace, this.#sender, { ...this.#sent, deliveries: [delivery] }),
+    );
+  }
+
+  /** Whose inbox it went to. */
+  get receivers(): readonly string[] {
+    return this.#sent.deliveries.map(({ receiver }) => receiver);
+  }
+
+  /** As it travels. */
+  toJSON(): SentForm {
+    const { kind, envelope, digest, memory, joined, cycle, stopped, deliveries } = this.#sent;
+    const { deprecated, findings, repeats, secrets } = this;
+    return {
+      kind,
+      envelope: envelope as Envelope,
+      digest,
+      memory,
+      joined,
+      cycle,
+      stopped,
+      deprecated,
+      deliveries,
+      secrets,
+      findings,
+      repeats,
+    };
+  }
+
+  /** Where it stands now: stored, seen, accepted, settled are different times. */
+  async status(): Promise<DeliveryRow> {
+    for await (const { delivery } of changesOf(this.#workspace, this.#single(), {})) {
+      return delivery;
+    }
+    throw new Error("a delivery is always shown once");
+  }
+
+  /** The delivery each time it has changed, first as it is now, until it is settled. */
+  async *changes(options: WaitOptions = {}): AsyncGenerator<DeliveryRow, void, undefined> {
+    for await (const { delivery } of changesOf(
+      this.#workspace,
+      this.#single(),
+      checkedWait(options),
+    )) {
+      yield delivery;
+      if (!isOpen(delivery.state)) return;
+    }
+  }
+
+  /**
+   * Waits until somebody has accepted it, or never will: 15 s unless told, and where a policy says how
+   * long each try may take, until that has come to an end.
+   */
+  async accepted(options: WaitOptions = {}): Promise<AcceptedAnswer> {
+    const { timeoutMs = patienceWith(this.#sent.envelope), signal } = checkedWait(options);
+    return awaitAccepted(this.#workspace, this.#single(), { timeoutMs, signal });
+  }
+
+  /** Waits until it is over, or the receiver asks back; with the result, or why there is none. */
+  async completed(options: CompletedOptions = {}): Promise<CompletedAnswer> {
+    return awaitCompleted(this.#workspace, this.#single(), options);
+  }
+
+  /** Takes it back: whoever has it is told. False when it was over already. */
+  async cancel(reason: string): Promise<boolean> {
+    const ids = this.#sent.deliveries.map(({ id }) => id);
+    return hear(this.#workspace, { reason }, async ({ reason: why }) => {
+      const cancelled = await cancelDeliveries(this.#workspace, this.#sender, ids, why);
+      return cancelled.length > 0;
+    });
+  }
+
+  #single(): string {
+    if (this.#sent.deliveries.length === 1) return this.id;
+    throw severalReceivers(this.#sent.deliveries.length);
+  }
+}
+
+export const severalReceivers = (count: number): BatonError =>
+  new BatonError("invalid_input", {
+    message: `This went to ${count} receivers, each in its own state.`,
+    path: "sent",
+    hint: "Ask each of them: for (const one of sent.each) await one.completed().",
+  });

@@ -1,0 +1,105 @@
+/**
+ * The ledger and one handoff: what the handoff has to know of it before it is sealed, and what it then
+ * says and adds. Read again whenever somebody else on the task was quicker to change it.
+ */
+
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import type { Plan, Sender } from "../delivery/plan.ts";
+import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
+import type { KeptQueue, Saying } from "../memory/ledger.ts";
+import type { PutEntry } from "../store/store.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { type Briefed, briefed } from "./brief.ts";
+import { type Carried, carry, type Releasing, refuseTooMany } from "./carry.ts";
+import { flagsOf } from "./flags.ts";
+import { type Beginning, beginningOf, intentsOf, ledgerEntry, originOf } from "./keep.ts";
+import type { Family, LedgerIntent } from "./ledger.ts";
+import { releasingOf } from "./releasing.ts";
+
+/** What a handoff knows of its task's ledger. */
+export interface Line {
+  readonly family: Family;
+  /** What the task began with, where that is known and not on the ledger yet. */
+  readonly beginning: Beginning | undefined;
+  readonly intents: readonly LedgerIntent[];
+  readonly releases: readonly Releasing[];
+  readonly briefed: Briefed;
+}
+
+export async function lineFor(
+  workspace: Workspace,
+  sender: Sender,
+  plan: Pick<Plan, "draft" | "task" | "family">,
+): Promise<Line> {
+  const { draft, family } = plan;
+  const beginning = await beginningOf(workspace, family, sender.work?.envelope);
+  const intents = intentsOf(family, beginning);
+  const releaser = {
+    ...sender,
+    isOnLine: sender.work !== undefined,
+    pathOf: (i: number) => `releases[${i}]`,
+  };
+  const releases =
+    draft.releases.length === 0
+      ? []
+      : await releasingOf(workspace, releaser, family, draft.releases);
+  return {
+    family,
+    beginning,
+    intents,
+    releases,
+    briefed: await briefed(workspace, sender, plan, intents),
+  };
+}
+
+/** What a handoff says, with what it carries. */
+export interface Burden {
+  readonly draft: CheckedDraft;
+  readonly refs: Envelope["refs"];
+  readonly said: Pick<Envelope, "brief" | "flags" | "origin" | "released">;
+  readonly carried: Carried;
+}
+
+/** `before`: the envelope that is continued or added to. */
+export function burdenOf(
+  { family, intents, releases, briefed: { intent, brief, refs } }: Line,
+  { draft, refs: own, sending }: Pick<Plan, "draft" | "refs" | "sending">,
+  by: string,
+  before: Envelope | undefined,
+): Burden {
+  const carried = carry(family, { ...draft, releases }, before);
+  if (sending.bare) return { draft, refs: own, said: {}, carried };
+  refuseTooMany(carried, family);
+  const flags = flagsOf(family, carried, draft, before);
+  const origin = originOf(intents, intent);
+  const released = releases.map(({ id, reason, decided }) => ({
+    by,
+    ...(decided === undefined ? {} : { decided }),
+    id,
+    reason,
+  }));
+  const named = new Set(own.map(({ id }) => id));
+  const { constraints, decisions } = carried;
+  return {
+    draft: { ...draft, intent, constraints, decisions },
+    refs: [...own, ...refs.filter(({ id }) => !named.has(id))].slice(0, FORMAT_LIMITS.references),
+    said: {
+      ...(brief === undefined ? {} : { brief }),
+      ...(flags.length > 0 && { flags }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(released.length > 0 && { released }),
+    },
+    carried,
+  };
+}
+
+/** What the ledger gets of a handoff; undefined when nothing changes. */
+export function keptOf(
+  { family, beginning, releases, briefed: { intent, brief } }: Line,
+  { carried }: Burden,
+  said: Saying & { readonly record: string },
+  queue?: KeptQueue | undefined,
+): PutEntry | undefined {
+  const now = { begun: said, intent, ...(brief === undefined ? {} : { brief }) };
+  return ledgerEntry({ family, beginning: beginning ?? now, carried, releases, queue }, said);
+}

@@ -1,0 +1,61 @@
+/**
+ * Progress on a task's ledger: what is done, what must not be redone, what is blocked. Every later receiver
+ * of the task gets it, whatever the hops between leave out; an item ends only when it is released with a
+ * reason.
+ */
+import { sha256 } from "../base/canonical.ts";
+import type { CheckedDraft } from "../envelope/schema.ts";
+import type { KeptProgress, Saying } from "../memory/ledger.ts";
+import type { Family } from "./ledger.ts";
+
+/** An item that a handoff adds. */
+export type NewProgress = Omit<KeptProgress, keyof Saying>;
+
+type Reported = Partial<Pick<CheckedDraft, "blocked" | "doNotRedo" | "done">>;
+
+/** Returns what a handoff reports and the ledger does not have yet. */
+export function addedProgress(
+  { progress, task }: Pick<Family, "progress" | "task">,
+  { blocked = [], doNotRedo = [], done = [] }: Reported,
+): NewProgress[] {
+  const reported = [
+    ...blocked.map(({ what, on }, i) => item("blocked", i, what, on)),
+    ...doNotRedo.map((text, i) => item("doNotRedo", i, text)),
+    ...done.map((text, i) => item("done", i, text)),
+  ];
+  const known = new Set(progress.map(({ kind, text }) => keyOf(kind, text)));
+  const taken = new Set(progress.filter((each) => each.task === task).map(({ id }) => id));
+  return reported.flatMap((each) => {
+    const key = keyOf(each.kind, each.text);
+    if (known.has(key)) return [];
+    known.add(key);
+    const named = { ...each, id: freeId(each, taken) };
+    taken.add(named.id);
+    return [named];
+  });
+}
+
+type Unnamed = Omit<NewProgress, "id">;
+
+const item = (kind: KeptProgress["kind"], i: number, text: string, on?: string): Unnamed => ({
+  kind,
+  path: `${kind}[${i}]`,
+  text,
+  ...(on === undefined ? {} : { on }),
+});
+
+const keyOf = (kind: string, text: string): string => `${kind} ${text}`;
+
+const PREFIX: Readonly<Record<KeptProgress["kind"], string>> = {
+  blocked: "blocked",
+  doNotRedo: "redo",
+  done: "done",
+};
+
+/** Short enough to be named in a view, longer only where two would be the same. */
+function freeId({ kind, text }: Unnamed, taken: ReadonlySet<string>): string {
+  const digest = sha256(text);
+  let length = 6;
+  while (taken.has(`${PREFIX[kind]}-${digest.slice(0, length)}`)) length++;
+  return `${PREFIX[kind]}-${digest.slice(0, length)}`;
+}

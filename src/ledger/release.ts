@@ -1,0 +1,93 @@
+/**
+ * Releasing: a constraint that holds no more, a decision that was made, or progress that no longer stands is
+ * taken off a task's ledger without a handoff. A record says who did it and why, linked to the handoff that set it; record and
+ * ledger are written together.
+ */
+
+import { BatonError } from "../base/errors.ts";
+import { DraftSchema, Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
+import type { Author, Memory } from "../memory/record.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
+import { rememberWith } from "../memory/remember.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { Carried } from "./carry.ts";
+import { ledgerEntry } from "./keep.ts";
+import { type Family, type Ledger, ledgerOf, readFamily } from "./ledger.ts";
+import { notOnLedger, type ReleaseInput, releasingOf } from "./releasing.ts";
+
+/** Each round somebody else changed the same ledger. */
+const ROUNDS = 100;
+
+const ReleaseSchema = DraftSchema.shape.releases.unwrap().element;
+
+const NOTHING_CARRIED: Carried = {
+  constraints: [],
+  decisions: [],
+  flags: [],
+  added: { constraints: [], decisions: [], progress: [], widened: [] },
+};
+
+export const taskName = (task: unknown): string =>
+  parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
+
+/** The ledger as it is afterwards. */
+export async function release(
+  workspace: Workspace,
+  by: Author,
+  task: string,
+  asked: ReleaseInput,
+): Promise<Ledger> {
+  const name = taskName(task);
+  const how = { code: "invalid_input", what: "The release" } as const;
+  const checked = await heard(workspace, parseOr(ReleaseSchema, asked, how));
+  for (let round = 0; round < ROUNDS; round++) {
+    if ((await releaseOnce(workspace, by, name, checked)) === undefined) continue;
+    return (await ledgerOf(workspace, name)) as Ledger;
+  }
+  throw new BatonError("store_busy", {
+    message: `The ledger of "${name}" was changed ${ROUNDS} times by others.`,
+    hint: "Try again.",
+  });
+}
+
+async function releaseOnce(
+  workspace: Workspace,
+  by: Author,
+  task: string,
+  asked: ReleaseInput,
+): Promise<readonly Memory[] | undefined> {
+  const family = await readFamily(workspace, task);
+  const { kept } = family;
+  if (kept === undefined) throw notOnLedger(family, asked.id, "release");
+  const releaser = { ...by, isOnLine: false, pathOf: () => "release" };
+  const releases = await releasingOf(workspace, releaser, family, [asked]);
+  const record = workspace.ids.mint("memory");
+  const said = { at: workspace.clock.now(), by: by.agent, envelope: "", record };
+  const keeping = { family, beginning: kept, carried: NOTHING_CARRIED, releases };
+  const entry = ledgerEntry(keeping, said);
+  const { id, reason, decided } = asked;
+  const settled = decided === undefined ? "" : ` Decided: ${decided}`;
+  const input = {
+    id: record,
+    type: "decision",
+    task,
+    content: `${by.agent} released "${id}" from "${task}": ${reason}${settled}`,
+    data: { ...releases[0], task },
+    relations: await linksTo(workspace, family, id),
+  };
+  return rememberWith(workspace, by, [input], entry === undefined ? [] : [entry]);
+}
+
+/** To the handoff that set it, where that is known and nobody has taken it out of sight. */
+async function linksTo(
+  workspace: Workspace,
+  { constraints, decisions, progress }: Family,
+  id: string,
+) {
+  const set = [...constraints, ...decisions, ...progress].filter((each) => each.id === id);
+  const records = set.flatMap(({ record }) => (record === undefined ? [] : [{ id: record }]));
+  const shown = await unmarked(workspace, records);
+  return shown.map(({ id: to }) => ({ kind: "continues-from" as const, to }));
+}

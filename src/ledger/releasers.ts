@@ -1,0 +1,37 @@
+/**
+ * Who may take a constraint off a line that somebody else set: agents of these roles. Shared by the
+ * workspace; whoever set a constraint may always release it.
+ */
+import * as z from "zod";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import { Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { changeEntry, entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+const RELEASERS = { kind: "setting", name: "releasers" } as const;
+
+const DEFAULT_ROLES = ["coordinator", "planner", "lead"] as const;
+
+export const ReleasersSchema = z.array(Name).max(FORMAT_LIMITS.listItems);
+
+export async function releasers(workspace: Workspace): Promise<readonly string[]> {
+  const { kind, name } = RELEASERS;
+  const entry = await workspace.store.findEntry(workspace.name, kind, name);
+  return entryValue<{ readonly roles: string[] }>(entry)?.roles ?? DEFAULT_ROLES;
+}
+
+/** Sets the roles; none: only whoever set a constraint may release it. */
+export async function setReleasers(
+  workspace: Workspace,
+  roles: readonly string[],
+): Promise<readonly string[]> {
+  const checked = parseOr(ReleasersSchema, roles, {
+    code: "invalid_input",
+    what: "The roles",
+    prefix: "roles",
+  });
+  const value = { roles: [...new Set(checked)].sort() };
+  await changeEntry(workspace, RELEASERS, () => ({ value }));
+  return value.roles;
+}

@@ -1,0 +1,299 @@
+/**
+ * Branches: beginning one, listing them, giving one up. What a branch is stands in the registry
+ * (branch.ts) and on its own chain: its first record says where it left its base, its last how it
+ * ended. Giving one up leaves nothing on the base; its records can still be read by their ids.
+ */
+
+import * as z from "zod";
+import { canonicalJson } from "../../base/canonical.ts";
+import { BatonError } from "../../base/errors.ts";
+import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
+import { nearestNames } from "../../base/nearest.ts";
+import { BranchName } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { type EntryRow, parseText } from "../../store/rows.ts";
+import { isRowOpenTo, NOBODY, TRUNK } from "../../store/sight.ts";
+import { CLOSED } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import {
+  type Author,
+  type Memory,
+  type MemoryInput,
+  placedMemory,
+  writeRecord,
+} from "../record.ts";
+import { heard } from "../redaction/secret-policy.ts";
+import { refusalError } from "../refusals.ts";
+import { BRANCH, type BranchValue, type ClosedValue, type Fork, refuseReserved } from "./branch.ts";
+
+/** Somebody else did something to the same branch in between, that often. */
+export const ROUNDS = 20;
+
+export interface BranchInfo {
+  readonly name: string;
+  /** The branch it left. */
+  readonly base: string;
+  /** The last record of its base that it sees; not named when it is private. */
+  readonly fork: Pick<Fork, "memory" | "seq">;
+  readonly state: "open" | "merged" | "abandoned";
+  /** Who began it, and when. */
+  readonly by: string;
+  /** Branches that were merged into it. */
+  readonly merged: readonly string[];
+  /** The record that says how it ended. */
+  readonly closedBy?: string;
+}
+
+/** A branch as its entries have it, with what a change of them is based on. */
+export interface Found {
+  readonly name: string;
+  readonly value: BranchValue;
+  readonly revision: number;
+  readonly closed: ClosedValue | undefined;
+}
+
+export const branchName = (name: string, path = "branch"): string =>
+  parseOr(BranchName, name, { code: "invalid_input", what: "The branch", prefix: path });
+
+export const written = (value: BranchValue | ClosedValue): string =>
+  canonicalJson(value, "invalid_input", "branch");
+
+/** The branch of this name; the trunk is always there. */
+export async function requireBranch(workspace: Workspace, name: string): Promise<Found> {
+  const checked = branchName(name);
+  const { store, name: where } = workspace;
+  const [entry, closed] = await Promise.all([
+    store.findEntry(where, BRANCH, checked),
+    store.findEntry(where, CLOSED, checked),
+  ]);
+  if (entry === undefined && checked !== TRUNK) throw await unknownBranch(workspace, checked);
+  return {
+    name: checked,
+    value: entry === undefined ? { merges: [] } : readValue<BranchValue>(entry),
+    revision: entry?.revision ?? 0,
+    closed: closed && readValue<ClosedValue>(closed),
+  };
+}
+
+const readValue = <T>({ kind, name, value }: EntryRow): T =>
+  parseText<T>({ id: `${kind} ${name}`, text: value });
+
+async function unknownBranch(workspace: Workspace, name: string): Promise<BatonError> {
+  const { store, name: where, limits } = workspace;
+  const known = await store.listEntries({ workspace: where, kind: BRANCH, limit: limits.pageSize });
+  const near = nearestNames(
+    name,
+    known.map((entry) => entry.name),
+  );
+  return new BatonError("unknown_branch", {
+    message: `There is no branch "${name}" in workspace "${where}".`,
+    path: "branch",
+    hint:
+      near.length > 0
+        ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
+        : `Begin it first: agent.branch("${name}").`,
+    details: { branch: name, near },
+  });
+}
+
+export function branchClosed({ name, closed }: Found): BatonError {
+  return new BatonError("branch_closed", {
+    message: `The branch "${name}" was ${closed?.as ?? "closed"} by ${closed?.by ?? "somebody"}.`,
+    path: "branch",
+    hint: "Write on its base, or on a new branch.",
+    details: { branch: name, record: closed?.record },
+  });
+}
+
+export const BeginSchema = z.strictObject({ from: z.string().optional() });
+export type BeginOptions = z.input<typeof BeginSchema>;
+
+/** Begins a branch where its base stands now. */
+export async function beginBranch(
+  workspace: Workspace,
+  author: Author,
+  given: string,
+  options: BeginOptions = {},
+): Promise<void> {
+  const { branch: named } = await heard(workspace, { branch: given });
+  const name = branchName(named);
+  refuseReserved(name);
+  const { from = workspace.branch } = parseOr(BeginSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
+  const { base, fork } = await forkOf(workspace, from);
+  const value = { base: base.name, by: author.agent, fork, merges: [] };
+  const relations = fork.memory === "" ? [] : [{ kind: "branches-from" as const, to: fork.memory }];
+  const record = {
+    type: "branch",
+    content: `${author.agent} began "${name}" from "${base.name}".`,
+    data: { base: base.name, seq: fork.seq },
+    relations,
+  };
+  const { memory, operation } = markOf({ ...workspace, branch: name }, author, record);
+  const entry = { kind: BRANCH, name, value: written(value), basedOn: 0 };
+  const outcome = await workspace.store.appendMemories({ ...operation, entries: [entry] });
+  switch (outcome.kind) {
+    case "appended":
+      return;
+    case "entry_changed":
+      throw new BatonError("id_conflict", {
+        message: `There is a branch "${name}" already.`,
+        path: "branch",
+        hint: `Go on with it (agent.on("${name}")), or choose another name.`,
+        details: { id: name },
+      });
+    case "lease_lost":
+    case "tip_moved":
+      throw new Error(`${memory} was refused: ${outcome.kind}`);
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}
+
+/** Where a base stands. Read again until no merge came in between: tip and merges belong together. */
+async function forkOf(
+  workspace: Workspace,
+  from: string,
+): Promise<{ readonly base: Found; readonly fork: Fork }> {
+  const { store, name } = workspace;
+  for (let round = 0; round < ROUNDS; round++) {
+    const base = await requireBranch(workspace, from);
+    if (base.closed !== undefined) throw branchClosed(base);
+    const [tip] = await store.findTips({ workspace: name, branches: [base.name] });
+    const { revision } = await requireBranch(workspace, from);
+    if (revision !== base.revision) continue;
+    const { seq = 0, memory = "" } = tip ?? {};
+    // Everybody sees where a branch began: a private record is not named, its number says it too.
+    const [last] = memory === "" ? [] : await store.readMemories(name, [memory]);
+    const named = last !== undefined && isRowOpenTo(last, NOBODY) ? memory : "";
+    return { base, fork: { memory: named, merges: base.value.merges.length, seq } };
+  }
+  throw overtaken(from);
+}
+
+export function overtaken(name: string): BatonError {
+  return new BatonError("store_busy", {
+    message: `The branch "${name}" was changed ${ROUNDS} times by others.`,
+    path: "branch",
+    hint: "Try again.",
+  });
+}
+
+/** A record about a branch, on the workspace's own, ready to be stored. */
+export function markOf(workspace: Workspace, author: Author, input: MemoryInput) {
+  const { ids, clock, limits, name, branch } = workspace;
+  const record = writeRecord(author, input, { ids, now: clock.now(), limits });
+  return {
+    memory: record.record.id,
+    written: record,
+    operation: { workspace: name, branch, memories: [record.record] },
+  };
+}
+
+/** Gives a branch up. Its base never sees anything of it. */
+export async function abandonBranch(
+  workspace: Workspace,
+  author: Author,
+  given: string,
+  reason: string,
+): Promise<Memory> {
+  const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
+  const checked = parseOr(z.string().min(1).max(FORMAT_LIMITS.lineLength), reason, how);
+  const { reason: said } = await heard(workspace, { reason: checked });
+  refuseReserved(branchName(given));
+  const branch = await requireBranch(workspace, given);
+  if (branch.closed !== undefined) throw branchClosed(branch);
+  const view = { ...workspace, branch: branch.name };
+  const record = {
+    type: "abandon",
+    content: `${author.agent} abandoned "${branch.name}": ${said}`,
+    data: { reason: said },
+  };
+  const mark = markOf(view, author, record);
+  const value = written({ as: "abandoned", by: author.agent, record: mark.memory });
+  const entry = { kind: CLOSED, name: branch.name, value, basedOn: 0 };
+  const outcome = await workspace.store.appendMemories({ ...mark.operation, entries: [entry] });
+  switch (outcome.kind) {
+    case "appended": {
+      const [place] = outcome.places;
+      if (place === undefined) throw new Error("one record was appended, no place came back");
+      return placedMemory(mark.written, place, branch.name);
+    }
+    case "entry_changed":
+      throw branchClosed(await requireBranch(workspace, given));
+    case "lease_lost":
+    case "tip_moved":
+      throw new Error(`${mark.memory} was refused: ${outcome.kind}`);
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}
+
+export const BranchesSchema = z.strictObject({
+  /** The last of a page, for the next one. */
+  after: z.string().optional(),
+  limit: z.int().positive().default(100),
+  /** Only names that begin so: `run-42/`. */
+  prefix: z.string().optional(),
+  state: z.enum(["open", "merged", "abandoned"]).optional(),
+});
+
+export type BranchesQuery = z.input<typeof BranchesSchema>;
+
+/** Branches in the order of their names. Of the trunk nothing is told: it is always there. */
+export async function listBranches(
+  workspace: Workspace,
+  query: BranchesQuery,
+): Promise<BranchInfo[]> {
+  const {
+    limit,
+    prefix = "",
+    state,
+    ...cursor
+  } = parseOr(BranchesSchema, query, {
+    code: "invalid_input",
+    what: "The query",
+  });
+  checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
+  const { store, name } = workspace;
+  const found: BranchInfo[] = [];
+  let { after } = cursor;
+  while (found.length < limit) {
+    const from = after === undefined ? {} : { after };
+    const page = await store.listEntries({ workspace: name, kind: BRANCH, prefix, limit, ...from });
+    const infos = await Promise.all(
+      page.filter((entry) => entry.name !== TRUNK).map((entry) => infoOf(workspace, entry)),
+    );
+    found.push(...infos.filter((info) => state === undefined || info.state === state));
+    after = page.at(-1)?.name;
+    if (page.length < limit) break;
+  }
+  return found.slice(0, limit);
+}
+
+async function infoOf({ store, name: where }: Workspace, entry: EntryRow): Promise<BranchInfo> {
+  const closed = await store.findEntry(where, CLOSED, entry.name);
+  const value = readValue<BranchValue>(entry);
+  return described({
+    name: entry.name,
+    value,
+    revision: entry.revision,
+    closed: closed && readValue<ClosedValue>(closed),
+  });
+}
+
+export function described({ name, value, closed }: Found): BranchInfo {
+  if (value.base === undefined) throw new Error("the trunk is not described");
+  const { base, by, fork, merges } = value;
+  return {
+    name,
+    base,
+    fork: { memory: fork.memory, seq: fork.seq },
+    state: closed?.as ?? "open",
+    by,
+    merged: merges.map((merge) => merge.branch),
+    ...(closed && { closedBy: closed.record }),
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Recalling: the memories that answer a question, best first, each with why. By words, by what is said
+ * beside them, by connection and, where an embedder is at hand, by meaning; only what the reader may
+ * see. What was superseded is left out, or marked and last.
+ */
+import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
+import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
+import { AgentName, Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { type Query, queryOf } from "../../search/query.ts";
+import { EFFORT, type Parts } from "../../search/rank.ts";
+import { WEIGHTS } from "../../search/weights.ts";
+import type { Searched, SearchFilter, SearchHit } from "../../store/search.ts";
+import type { IndexState } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { requireAgent } from "../agents.ts";
+import { AsOfSchema, momentOf } from "../as-of.ts";
+import { type Memory, memoryOf } from "../record.ts";
+import { sightOf } from "../sight.ts";
+import { type HitHandoff, handoffOf } from "./hit-handoff.ts";
+import { cursorFor, DEEPEST, fingerprintOf, type Page, pageOf } from "./recall-cursor.ts";
+import { reasonsOf } from "./why.ts";
+
+const Fraction = z.number().min(0).max(1);
+const Instant = z.int().min(0);
+const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
+const Some = <Of extends z.ZodType>(of: Of) =>
+  z.union([of, z.array(of).min(1).max(FORMAT_LIMITS.tags).readonly()]).optional();
+
+export const RecallSchema = z.strictObject({
+  /** By whom. Several values of a filter: any of them; of tags and concepts: all of them. */
+  agent: Some(AgentName),
+  /** What was known then. */
+  asOf: AsOfSchema.optional(),
+  branch: Some(Label),
+  concept: Some(Label),
+  /** From the answer before: the next page of the same question. */
+  cursor: z.string().optional(),
+  /** How far and how widely connections are followed. */
+  depth: z.int().min(0).max(3).default(1),
+  limit: z.int().positive().default(10),
+  /** False: words and connections only. */
+  meaning: z.boolean().default(true),
+  minConfidence: Fraction.optional(),
+  minImportance: Fraction.optional(),
+  run: Some(Name),
+  scope: Some(z.enum(["agent", "session", "user", "team"])),
+  session: Some(Label),
+  /** Stored at or after. */
+  since: Instant.optional(),
+  /** What was superseded or corrected: left out, or marked and after everything else. */
+  superseded: z.enum(["left-out", "marked"]).default("left-out"),
+  tag: Some(Label),
+  task: Some(Name),
+  /** Also what agents did, step by step. */
+  traces: z.boolean().default(false),
+  type: Some(Label),
+  /** Stored before. */
+  until: Instant.optional(),
+  /** True at this time, as far as it says. */
+  validAt: Instant.optional(),
+  visits: z.int().min(0).max(2_000).default(200),
+});
+
+export type RecallQuery = z.input<typeof RecallSchema>;
+type Checked = z.output<typeof RecallSchema>;
+
+/** A memory that answers, and why it does. */
+export interface Hit {
+  readonly memory: Memory;
+  readonly score: number;
+  /** What the score is made of. */
+  readonly parts: Parts;
+  /** The same in words, most important first. */
+  readonly why: readonly string[];
+  /** Words of the question that it says, and that are said right beside it. */
+  readonly said: readonly string[];
+  readonly heard: readonly string[];
+  /** The part of the handoff or result that answers, where that is not in the memory's content. */
+  readonly passage?: string | undefined;
+  /** There when the memory sends a handoff, or is about one: its result, its failure. */
+  readonly handoff?: HitHandoff | undefined;
+  /** Memories by which it was superseded or corrected. */
+  readonly supersededBy: readonly string[];
+}
+
+export interface Recalled {
+  readonly hits: readonly Hit[];
+  /** For the next page; undefined when there is none. */
+  readonly cursor: string | undefined;
+  /** How far the index has come: what lies beyond is scanned. */
+  readonly index: IndexState;
+  /** How meaning was compared, or why it was not. */
+  readonly meaning: string;
+}
+
+export async function recall(
+  workspace: Workspace,
+  question: string,
+  query: RecallQuery,
+): Promise<Recalled> {
+  const text = checkedQuestion(question);
+  const checked = parseOr(RecallSchema, query, { code: "invalid_input", what: "The query" });
+  checkLimit(workspace.limits, "pageSize", { actual: checked.limit, path: "limit" });
+  const fingerprint = fingerprintOf(text, { ...checked, cursor: undefined, limit: undefined });
+  const page = checked.cursor === undefined ? undefined : pageOf(checked.cursor, fingerprint);
+  const [sight, filter, now, asked] = await Promise.all([
+    sightOf(workspace, { asOf: checked.asOf, traces: checked.traces }),
+    filterOf(workspace, checked),
+    page?.now ?? timeOf(workspace, checked),
+    workspace.meaning.ask(workspace, text, checked.meaning),
+  ]);
+  const terms = queryOf(text, asked.near);
+  const found = await workspace.store.search({
+    workspace: workspace.name,
+    sight,
+    filter,
+    ranking: {
+      query: terms,
+      weights: WEIGHTS,
+      now,
+      graph: { depth: checked.depth, visits: checked.visits },
+      superseded: checked.superseded,
+      effort: EFFORT,
+    },
+    limit: checked.limit,
+    ...(page === undefined ? {} : { upTo: page.upTo, shown: page.shown }),
+    ...(asked.meant === undefined ? {} : { meant: asked.meant }),
+  });
+  return {
+    hits: found.hits.map((hit) => hitOf(hit, terms)),
+    cursor: nextPage(found, { fingerprint, now, shown: page?.shown ?? [] }),
+    index: found.index,
+    meaning: asked.meant === undefined ? asked.state : found.vectors,
+  };
+}
+
+function nextPage({ hits, more, upTo }: Searched, before: Omit<Page, "upTo">): string | undefined {
+  const shown = [...before.shown, ...hits.map(({ pos }) => pos)];
+  return more && shown.length < DEEPEST ? cursorFor({ ...before, upTo, shown }) : undefined;
+}
+
+function checkedQuestion(question: unknown): string {
+  const text = parseOr(z.string().min(1).max(FORMAT_LIMITS.textLength), question, {
+    code: "invalid_input",
+    what: "The question",
+    prefix: "question",
+  });
+  if (/[\p{L}\p{N}]/u.test(text)) return text;
+  throw new BatonError("invalid_input", {
+    message: "The question has no word in it.",
+    path: "question",
+    hint: 'Ask in words, for instance "why did we choose REST?".',
+  });
+}
+
+async function timeOf(workspace: Workspace, { asOf }: Checked): Promise<number> {
+  if (asOf === undefined) return workspace.clock.now();
+  const moment = await momentOf(workspace, asOf);
+  if (moment.kind === "time") return moment.at;
+  const [row] = await workspace.store.readMemories(workspace.name, [moment.id]);
+  return row?.storedAt ?? workspace.clock.now();
+}
+
+/** Names of agents may be aliases. */
+async function filterOf(workspace: Workspace, checked: Checked): Promise<SearchFilter> {
+  const { agent, branch, concept, run, scope, session, tag, task, type } = checked;
+  const agents = await Promise.all(
+    (listOf(agent) ?? []).map(async (name) => (await requireAgent(workspace, name)).id),
+  );
+  const { minImportance, minConfidence, since, until, validAt } = checked;
+  return Object.fromEntries(
+    Object.entries({
+      agents: agent === undefined ? undefined : agents,
+      branches: listOf(branch),
+      concepts: listOf(concept),
+      runs: listOf(run),
+      scopes: listOf(scope),
+      sessions: listOf(session),
+      tags: listOf(tag),
+      tasks: listOf(task),
+      types: listOf(type),
+      minConfidence,
+      minImportance,
+      since,
+      until,
+      validAt,
+    }).filter(([, value]) => value !== undefined),
+  );
+}
+
+const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] | undefined =>
+  value === undefined || Array.isArray(value) ? (value as readonly T[] | undefined) : [value as T];
+
+function hitOf(hit: SearchHit, { terms }: Query): Hit {
+  const words = (places: readonly number[]): string[] =>
+    places.flatMap((place) => terms[place]?.word ?? []);
+  const memory = memoryOf(hit.row);
+  const handoff = handoffOf(memory);
+  return {
+    memory,
+    score: hit.score,
+    parts: hit.parts,
+    why: reasonsOf(hit, terms),
+    said: words(hit.said),
+    heard: words(hit.heard),
+    ...(hit.passage === undefined ? {} : { passage: hit.passage }),
+    ...(handoff && { handoff }),
+    supersededBy: hit.supersededBy,
+  };
+}

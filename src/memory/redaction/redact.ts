@@ -1,0 +1,409 @@
+/**
+ * Redacting: a secret that must not be anywhere is taken away, by the ids of what holds it or by the
+ * text itself, wherever that stands in the workspace. The bodies go, their digests stay, and a record
+ * says who did it and why; so everything still verifies. In batches, each of them whole or not done:
+ * whoever is interrupted calls again, and it goes on with what is left.
+ *
+ * A secret goes from what is private to others as well, and nobody learns more of that than how much of
+ * it there was, and only by erasing it: a dry run could be asked again and again, a letter at a time.
+ */
+
+import * as z from "zod";
+import { canonicalJson } from "../../base/canonical.ts";
+import { BatonError } from "../../base/errors.ts";
+import { ID_PREFIXES } from "../../base/ids.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { EnvelopeId, MemoryId } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { digestOf } from "../../store/redaction.ts";
+import { type MemoryRow, type NewMemory, parseText } from "../../store/rows.ts";
+import { isRowOpenTo, type Reader, TRUNK } from "../../store/sight.ts";
+import type { Erasure, Sighting, VerifyProgress } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { hiddenAmong } from "../invisible.ts";
+import { LEDGER } from "../ledger.ts";
+import { QUARANTINE } from "../quarantine/quarantine-mark.ts";
+import { type Author, type AuthoredRecord, writeRecord } from "../record.ts";
+import { refusalError } from "../refusals.ts";
+import { forgetWork } from "../work.ts";
+import {
+  envelopeFinding,
+  type Finding,
+  findingOf,
+  type Left,
+  memoryFinding,
+  type Spot,
+  spotOf,
+  vouchedFor,
+} from "./finding.ts";
+import { briefIn, closingIn, ledgerFinding } from "./ledger-redaction.ts";
+import { Secret } from "./secret.ts";
+import { heard } from "./secret-policy.ts";
+
+/** Shorter ones stand in too much that has nothing to do with them. */
+const SHORTEST = 6;
+/** Bodies in one batch: what the record that vouches for them has room for, many times over. */
+const BATCH = 50;
+/** Of each body and of all of them: each is looked for in every byte of a file. */
+const SAMPLES_OF_EACH = 8;
+const MOST_SAMPLES = 64;
+/** In characters: long enough to be found nowhere else. */
+const SAMPLE = 40;
+/** Others may change a row between the look and the write; each round one of them gets through. */
+const ROUNDS = 20;
+
+const IdsSchema = z.strictObject({
+  ids: z
+    .array(
+      z.union([MemoryId, EnvelopeId], {
+        error: "must be a memory id (mem_…) or an envelope id (env_…)",
+      }),
+    )
+    .min(1)
+    .max(FORMAT_LIMITS.references),
+});
+const TextSchema = z.strictObject({
+  text: z.string().min(SHORTEST).max(FORMAT_LIMITS.textLength),
+});
+
+export const RedactTargetSchema = z.union([IdsSchema, TextSchema]);
+
+/** What is to go: records and envelopes by their ids, or a text wherever it stands. */
+export type RedactTarget = z.input<typeof RedactTargetSchema>;
+
+const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
+
+export const RedactSchema = z.strictObject({
+  /** True: says what would be erased, and changes nothing. */
+  dryRun: z.boolean().default(false),
+  onProgress: z
+    .custom<(progress: VerifyProgress) => void>((value) => typeof value === "function")
+    .optional(),
+});
+
+export type RedactOptions = z.input<typeof RedactSchema>;
+
+export interface RedactReport {
+  readonly dryRun: boolean;
+  /** What was erased, of what the caller may see; of a dry run, what would be. */
+  readonly erased: readonly Spot[];
+  readonly left: readonly Left[];
+  /** How many more were erased or left that the caller may not see. A dry run does not look at those. */
+  readonly hidden: { readonly erased: number; readonly left: number };
+  /** The records on the chain that say so. */
+  readonly records: readonly string[];
+  /** Where copies may be that this store cannot reach. */
+  readonly beyond: readonly string[];
+}
+
+/** What no store can reach. */
+const BEYOND = [
+  "Backups, exports and copies of the store that were made before.",
+  "Whoever has read it: agents, their models, their logs, the memory of other processes.",
+] as const;
+
+const keyOf = ({ kind, id }: Spot): string => JSON.stringify([kind, id]);
+
+/** One redaction under way. */
+interface Run {
+  readonly workspace: Workspace;
+  readonly by: Author;
+  readonly reason: string;
+  readonly dryRun: boolean;
+  readonly secret: Secret | undefined;
+  readonly erased: Map<string, Spot>;
+  readonly left: Map<string, Left>;
+  /** Of all that was found, what the caller may not see. */
+  readonly hidden: Set<string>;
+  readonly records: string[];
+  /** Parts of what was erased by its id, by which a store can tell whether anything of it is left. */
+  readonly samples: Set<string>;
+}
+
+export async function redact(
+  workspace: Workspace,
+  by: Author,
+  asked: { readonly target: RedactTarget; readonly reason: string },
+  options: RedactOptions,
+): Promise<RedactReport> {
+  const { dryRun, onProgress = () => {} } = parseOr(RedactSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+    unwritten: "onProgress",
+  });
+  const target = checkedTarget(asked.target);
+  const secret = "text" in target ? new Secret(target.text) : undefined;
+  const { reason } = await heard(workspace, { reason: checkedReason(asked.reason, secret) });
+  const found = { erased: new Map(), left: new Map(), hidden: new Set<string>(), records: [] };
+  const samples = new Set<string>();
+  const run: Run = { workspace, by, reason, dryRun, secret, samples, ...found };
+  if ("text" in target) await redactText(run, new Secret(target.text), onProgress);
+  else await redactIds(run, [...new Set(target.ids)]);
+  // What stays in a name stays in the files: nothing can be concluded from finding it there.
+  const forms = secret === undefined ? [...samples] : run.left.size > 0 ? [] : secret.stored;
+  const { beyond } = dryRun ? { beyond: [] } : await workspace.store.scrub(workspace.name, forms);
+  const erased = shownOf(run, run.erased);
+  const left = shownOf(run, run.left);
+  return {
+    dryRun,
+    erased,
+    left,
+    hidden: { erased: run.erased.size - erased.length, left: run.left.size - left.length },
+    records: run.records,
+    beyond: [...beyond, ...BEYOND],
+  };
+}
+
+const shownOf = <T extends Spot>({ hidden }: Run, spots: ReadonlyMap<string, T>): T[] =>
+  [...spots].filter(([key]) => !hidden.has(key)).map(([, spot]) => spot);
+
+function checkedTarget(target: RedactTarget): z.output<typeof RedactTargetSchema> {
+  const how = { code: "invalid_input", what: "What to redact" } as const;
+  const isText = typeof target === "object" && target !== null && "text" in target;
+  if (!isText) return parseOr(IdsSchema, target, how);
+  const checked = parseOr(TextSchema, target, how);
+  canonicalJson(checked.text, "invalid_input", "text"); // What no record can have, nobody has to look for.
+  return checked;
+}
+
+function checkedReason(reason: string, secret: Secret | undefined): string {
+  const checked = parseOr(Reason, reason, {
+    code: "invalid_input",
+    what: "The reason",
+    prefix: "reason",
+  });
+  canonicalJson(checked, "invalid_input", "reason");
+  if (!secret?.isIn(checked)) return checked;
+  throw new BatonError("invalid_input", {
+    message:
+      "The reason contains the very text that is to go: it would stay on the chain for good.",
+    path: "reason",
+    hint: "Say why without repeating it.",
+  });
+}
+
+/** What few pages have goes together: a small secret leaves one record. */
+async function redactText(
+  run: Run,
+  secret: Secret,
+  onProgress: (progress: VerifyProgress) => void,
+): Promise<void> {
+  const { store, name } = run.workspace;
+  let after: string | undefined = "";
+  let waiting: { readonly since: string; readonly found: (Finding | undefined)[] } | undefined;
+  let round = 0;
+  while (after !== undefined) {
+    const page = await store.seekText({ workspace: name, forms: secret.stored, after });
+    const sighted = await lookedInto(run, page.found);
+    const found = await Promise.all(
+      sighted.map((sighting) => findingOf(run.workspace, secret, sighting)),
+    );
+    waiting = { since: waiting?.since ?? after, found: [...(waiting?.found ?? []), ...found] };
+    after = page.next;
+    if (after !== undefined && waiting.found.length < BATCH) continue;
+    const done = await take(run, waiting.found);
+    if (!done && ++round >= ROUNDS) throw overtaken();
+    if (done) {
+      onProgress({ checked: page.checked, total: page.total });
+      round = 0;
+    } else after = waiting.since; // Some of it has changed meanwhile: look again.
+    waiting = undefined;
+  }
+}
+
+/** All of it, or what a dry run may look into. Notes down what the caller may not see. */
+async function lookedInto(run: Run, found: readonly Sighting[]): Promise<readonly Sighting[]> {
+  const { workspace, hidden, dryRun } = run;
+  const ofOthers = await hiddenAmong(
+    workspace,
+    found.flatMap((each) => markedBy(each) ?? []),
+  );
+  return found.filter((each) => {
+    const spot = hiddenAt(each, workspace.reader, ofOthers);
+    if (spot !== undefined) hidden.add(keyOf(spot));
+    return spot === undefined || !dryRun;
+  });
+}
+
+/** Memories have scopes, and so has what the mark of one is named after. All else is everybody's. */
+function hiddenAt(
+  sighting: Sighting,
+  reader: Reader,
+  ofOthers: ReadonlySet<string>,
+): Spot | undefined {
+  if (sighting.kind === "memory") {
+    const { row } = sighting;
+    return isOpenTo(row, reader) ? undefined : { kind: "memory", id: row.id };
+  }
+  const marked = markedBy(sighting);
+  if (marked === undefined || !ofOthers.has(marked)) return undefined;
+  return { kind: "entry", id: `${QUARANTINE} ${marked}` };
+}
+
+/** The record that an entry is the mark of. */
+const markedBy = (sighting: Sighting): string | undefined =>
+  sighting.kind === "entry" && sighting.row.kind === QUARANTINE ? sighting.row.name : undefined;
+
+/** A record that cannot be read does not say whose it is: then it is nobody's. */
+function isOpenTo(row: MemoryRow, reader: Reader): boolean {
+  try {
+    return isRowOpenTo(row, reader);
+  } catch {
+    return false;
+  }
+}
+
+async function redactIds(run: Run, ids: readonly string[]): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    if (await take(run, await byIds(run.workspace, ids))) return;
+  }
+  throw overtaken();
+}
+
+/** A handoff goes as a whole: its record and its task's ledger repeat what was wanted. */
+async function byIds(
+  workspace: Workspace,
+  ids: readonly string[],
+): Promise<(Finding | undefined)[]> {
+  const { store, name, reader } = workspace;
+  const memories = new Set(ids.filter((id) => !isEnvelope(id)));
+  const envelopes = new Set(ids.filter(isEnvelope));
+  for (const id of envelopes) {
+    const found = await store.findEnvelope(name, id);
+    if (found === undefined) throw unknown(workspace, "envelope", id);
+    memories.add(found.envelope.memory);
+  }
+  const all = await store.readMemories(name, [...memories]);
+  const rows = all.filter((row) => isOpenTo(row, reader));
+  const missing = [...memories].find((id) => !rows.some((row) => row.id === id));
+  if (missing !== undefined) throw unknown(workspace, "memory", missing);
+  for (const row of rows) {
+    const sent = sentBy(row);
+    if (sent !== undefined) envelopes.add(sent);
+  }
+  const sealed = await Promise.all([...envelopes].map((id) => store.findEnvelope(name, id)));
+  const sent = sealed.flatMap((found) => found?.envelope.task ?? []);
+  const tasks = new Set([...sent, ...rows.flatMap((row) => authoredBy(row)?.task ?? [])]);
+  const kept = await Promise.all([...tasks].map((task) => store.findEntry(name, LEDGER, task)));
+  const ledgers = kept.filter((entry) => entry !== undefined);
+  const briefs = ledgers.flatMap((entry) => briefIn(entry, envelopes) ?? []);
+  const closings = ledgers.flatMap((entry) => closingIn(entry, memories) ?? []);
+  const whole = await store.readMemories(
+    name,
+    [...briefs, ...closings].filter((id) => !memories.has(id)),
+  );
+  for (const id of closings) memories.add(id);
+  return [
+    ...sealed.map((found) => found && envelopeFinding(workspace, found.envelope)),
+    ...(await Promise.all([...rows, ...whole].map((row) => memoryFinding(workspace, row)))),
+    ...ledgers.map((entry) => ledgerFinding(entry, { envelopes, memories })),
+  ];
+}
+
+const isEnvelope = (id: string): boolean => id.startsWith(ID_PREFIXES.envelope);
+
+/** The envelope a record vouches for. */
+const sentBy = (row: MemoryRow): string | undefined => authoredBy(row)?.envelope?.id;
+
+/** One that cannot be read is told as damaged further on. */
+function authoredBy(row: MemoryRow): AuthoredRecord | undefined {
+  try {
+    return parseText<AuthoredRecord>(row);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Erases what was found, or notes it down. False: something has changed since it was looked at. */
+async function take(run: Run, found: readonly (Finding | undefined)[]): Promise<boolean> {
+  const bodies: Body[] = [];
+  for (const finding of found) {
+    if (finding?.kind === "body") bodies.push(finding);
+    else if (finding !== undefined) noteLeft(run, finding.left);
+  }
+  for (let at = 0; at < bodies.length; at += BATCH) {
+    const batch = bodies.slice(at, at + BATCH);
+    if (run.dryRun) noteErased(run, erasuresOf(run, batch, "").erasures);
+    else if (!(await eraseBatch(run, batch))) return false;
+  }
+  return true;
+}
+
+type Body = Extract<Finding, { kind: "body" }>;
+
+/** What this very call has erased before it had to look again is not left. */
+function noteLeft(run: Run, left: Left): void {
+  if (!run.erased.has(keyOf(left))) run.left.set(keyOf(left), left);
+}
+
+function noteErased(run: Run, erasures: readonly Erasure[]): void {
+  for (const spot of erasures.map(spotOf)) run.erased.set(keyOf(spot), spot);
+}
+
+/** What stands where the bodies of a batch are, once this record vouches for it. */
+function erasuresOf({ workspace, by, reason }: Run, batch: readonly Body[], record: string) {
+  const at = workspace.clock.now();
+  const mark = { at, by: by.agent, reason, record };
+  return { at, erasures: batch.flatMap(({ erase }) => erase(mark)) };
+}
+
+/** One batch: all of it, with the record that vouches for it, or nothing. */
+async function eraseBatch(run: Run, batch: readonly Body[]): Promise<boolean> {
+  const { workspace, by, reason, secret } = run;
+  const { store, ids, limits, name } = workspace;
+  const record = ids.mint("memory");
+  const { at, erasures } = erasuresOf(run, batch, record);
+  const isHidden = (spot: Spot) => secret?.isIn(spot.id) === true || run.hidden.has(keyOf(spot));
+  const redacts = erasures.map((erasure) => vouchedFor(erasure, isHidden));
+  const count = erasures.length;
+  const input = {
+    id: record,
+    type: "redaction",
+    content: `${by.agent} redacted ${count} ${count === 1 ? "text" : "texts"}: ${reason}`,
+    data: { reason },
+  };
+  const written = writeRecord(by, input, { ids, now: at, limits, hallmark: { redacts } });
+  const operation = { workspace: name, branch: TRUNK, memory: written.record, erasures };
+  const outcome = await store.redactBodies(operation);
+  if (outcome.kind !== "redacted" && !(await wasKept(workspace, written.record))) {
+    if (outcome.kind === "changed") return false;
+    throw await refusalError(workspace, outcome);
+  }
+  for (const { intent } of batch) if (intent !== undefined) await forgetWork(workspace, intent);
+  run.records.push(record);
+  noteErased(run, erasures);
+  if (secret === undefined) for (const { text } of batch) sample(run, text ?? "", erasures);
+  return true;
+}
+
+/** Parts of a body that a stub does not have: some of each, as long as there is room. */
+function sample({ samples }: Run, text: string, erasures: readonly Erasure[]): void {
+  for (let part = 0; part < SAMPLES_OF_EACH && samples.size < MOST_SAMPLES; part++) {
+    const at = Math.floor((part * text.length) / SAMPLES_OF_EACH);
+    const piece = text.slice(at, at + SAMPLE);
+    if (!erasures.some((erasure) => "text" in erasure && erasure.text.includes(piece))) {
+      samples.add(piece);
+    }
+  }
+}
+
+/** The answer to a write can be lost, and the write tried again: then it was this one all the same. */
+async function wasKept({ store, name }: Workspace, record: NewMemory): Promise<boolean> {
+  const [row] = await store.readMemories(name, [record.id]);
+  return row !== undefined && digestOf(row) === record.digest;
+}
+
+function unknown(workspace: Workspace, what: "memory" | "envelope", id: string): BatonError {
+  return new BatonError(what === "memory" ? "unknown_memory" : "unknown_envelope", {
+    message: `No ${what} has the id ${id} in workspace "${workspace.name}".`,
+    path: "ids",
+    hint: "Check the id and the workspace. Nothing was redacted.",
+  });
+}
+
+function overtaken(): BatonError {
+  return new BatonError("store_busy", {
+    message: `What is to be redacted was changed ${ROUNDS} times by others.`,
+    hint: "Call again: it goes on with what is left.",
+  });
+}

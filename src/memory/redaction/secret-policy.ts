@@ -1,0 +1,152 @@
+/**
+ * What is done about secrets in what is said to a hub, before any of it is stored, digested or sent: the
+ * value is replaced by what it is ("redact"), the call is refused ("refuse"), or nothing ("allow").
+ *
+ * A hub is opened with its rule, a workspace can have one for everybody; of both the stricter counts.
+ * The workspace's is read only when a secret was found, so it holds from the next call on and costs
+ * nothing before. Finding is pure: what is said twice is redacted to the same text, so that keys and
+ * ids of a second try still mean the first.
+ */
+import * as z from "zod";
+import { canonicalJson } from "../../base/canonical.ts";
+import { assertNever, BatonError } from "../../base/errors.ts";
+import { type SecretAt, withoutSecrets } from "../../envelope/secrets-within.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { parseText } from "../../store/rows.ts";
+import { SECRET_MODES, type SecretMode, type Workspace } from "../../workspace/workspace.ts";
+
+const SETTING = { kind: "setting", name: "secrets" } as const;
+
+export const SecretModeSchema = z.enum(SECRET_MODES);
+
+/** Each round somebody else set it. */
+const ROUNDS = 20;
+
+/** What counts: the stricter of the hub's rule and the workspace's; "redact" where neither says. */
+export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
+  const { store, name, secrets } = workspace;
+  const entry = await store.findEntry(name, SETTING.kind, SETTING.name);
+  const kept =
+    entry && parseText<{ readonly mode: SecretMode }>({ id: "secrets", text: entry.value }).mode;
+  const said = [secrets, kept].filter((mode) => mode !== undefined);
+  return SECRET_MODES.findLast((mode) => said.includes(mode)) ?? "redact";
+}
+
+/** Sets the workspace's rule, and answers with the one that counts here. */
+export async function setSecretPolicy(workspace: Workspace, mode: SecretMode): Promise<SecretMode> {
+  const how = { code: "invalid_input", what: "The rule", prefix: "mode" } as const;
+  const checked = parseOr(SecretModeSchema, mode, how);
+  const { store, name } = workspace;
+  const value = canonicalJson({ mode: checked }, "invalid_input");
+  let current = await store.findEntry(name, SETTING.kind, SETTING.name);
+  for (let round = 0; round < ROUNDS; round++) {
+    const put = { ...SETTING, value, basedOn: current?.revision ?? 0 };
+    const outcome = await store.putEntry(name, put);
+    if (outcome.kind === "put") return secretPolicy(workspace);
+    current = outcome.entry;
+  }
+  throw new BatonError("store_busy", {
+    message: `The rule about secrets was changed ${ROUNDS} times by others.`,
+    hint: "Try again.",
+  });
+}
+
+/** Decisions under way, by the workspace's root: what is said after waits, so that writes keep their order. */
+const underWay = new WeakMap<object, Promise<unknown>>();
+
+/**
+ * Goes on with what was said, without the secrets in it, and with word of them. Where there are none that
+ * is in the same turn: a hub that is closed next still stores it.
+ */
+export function hear<Said, Answer>(
+  workspace: Workspace,
+  said: Said,
+  go: (said: Said, secrets: readonly SecretAt[]) => Promise<Answer>,
+): Promise<Answer> {
+  const { value, secrets } = withoutSecrets(said);
+  const before = underWay.get(workspace.root);
+  if (secrets.length === 0) {
+    return before === undefined ? go(said, secrets) : before.then(() => go(said, secrets));
+  }
+  const policy = secretPolicy(workspace);
+  const turn = Promise.allSettled([before, policy]);
+  underWay.set(workspace.root, turn);
+  // At once when it is known, before what waits for this turn.
+  const answer = turn.then(([, known]) => {
+    if (known.status === "rejected") throw known.reason;
+    const mode = known.value;
+    switch (mode) {
+      case "allow":
+        return go(said, []);
+      case "redact":
+        return go(value, secrets);
+      case "refuse":
+        throw secretFound(secrets);
+      default:
+        return assertNever(mode);
+    }
+  });
+  void turn.then(() => {
+    if (underWay.get(workspace.root) === turn) underWay.delete(workspace.root);
+  });
+  return answer;
+}
+
+/** What was said, without the secrets in it, where nobody minds another turn. */
+export const heard = <Said>(workspace: Workspace, said: Said): Promise<Said> =>
+  hear(workspace, said, async (clean) => clean);
+
+/** The same of what has happened already and cannot be refused any more: it is redacted then. */
+export async function heardLate<Said>(workspace: Workspace, said: Said): Promise<Said> {
+  const { value, secrets } = withoutSecrets(said);
+  if (secrets.length === 0) return said;
+  return (await secretPolicy(workspace)) === "allow" ? said : value;
+}
+
+/** What came of a call, and which secrets were taken out of what was said. */
+export type Told<T> = T & { readonly secrets?: readonly SecretAt[] };
+
+/** What each of several was without. One by itself is named as if it were alone. */
+export function hearEach<Said, Answer extends object>(
+  workspace: Workspace,
+  said: readonly Said[],
+  go: (said: readonly Said[]) => Promise<readonly Answer[]>,
+): Promise<Told<Answer>[]> {
+  const isOne = Array.isArray(said) && said.length === 1;
+  if (isOne) {
+    return hear(workspace, said[0] as Said, async (one, secrets) =>
+      (await go([one])).map((answer) => told(answer, secrets)),
+    );
+  }
+  return hear(workspace, said, async (all, secrets) =>
+    (await go(all)).map((answer, i) => told(answer, ofItem(secrets, i))),
+  );
+}
+
+function ofItem(secrets: readonly SecretAt[], i: number): SecretAt[] {
+  const item = `[${i}]`;
+  return secrets
+    .filter(({ path }) => path.startsWith(item))
+    .map(({ kind, path }) => ({ kind, path: path.slice(item.length + 1) }));
+}
+
+export const told = <T extends object>(answer: T, secrets: readonly SecretAt[]): Told<T> =>
+  secrets.length === 0 ? answer : { ...answer, secrets };
+
+export function secretFound(secrets: readonly SecretAt[]): BatonError {
+  const hint =
+    "Take it out, and say where it is kept (a vault, a variable). If it was real, change it.";
+  const violations = secrets.map(({ kind, path }) => ({
+    path,
+    rule: "secret",
+    message: `${path === "" ? "it" : path}: looks like a secret (${kind}).`,
+    hint,
+  }));
+  const [first] = violations;
+  return new BatonError("secret_found", {
+    message: `${first?.message ?? ""} Nothing was stored.`,
+    hint,
+    violations,
+    details: { secrets },
+  });
+}

@@ -1,0 +1,135 @@
+/**
+ * What was taken out of what is stored: the mark that stands in place of a secret is the record of it.
+ * It is written with the text, covered by its digest, exported with it, and the same on every store;
+ * nothing else has to be kept. Asking reads through the workspace, as `redact` does.
+ *
+ * The same words in a text that never held one are listed as well: then somebody took it out before.
+ */
+import * as z from "zod";
+import { assertNever } from "../../base/errors.ts";
+import { checkLimit } from "../../base/limits.ts";
+import { redactionMark } from "../../envelope/secrets.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { isRowOpenTo, type Reader } from "../../store/sight.ts";
+import type { Sighting } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { readable, type Spot } from "./finding.ts";
+
+export const SecretsFoundSchema = z.strictObject({
+  /** So many of the newest are told, 100 unless said; all are counted. */
+  limit: z.int().positive().default(100),
+  /** Only what was stored from then on. */
+  since: z.int().min(0).default(0),
+});
+
+export type SecretsQuery = z.input<typeof SecretsFoundSchema>;
+
+export interface SecretFound extends SecretAt {
+  /** Where the mark stands now; the path is empty in what the reader may not see. */
+  readonly in: Spot;
+  /** When that was stored. */
+  readonly at: number;
+  /** Who said it; empty where that is not kept. */
+  readonly by: string;
+}
+
+export interface FoundSecrets {
+  readonly total: number;
+  readonly byKind: Readonly<Record<string, number>>;
+  /** The newest first. */
+  readonly found: readonly SecretFound[];
+}
+
+/** How every mark begins, as it stands in a stored text. */
+const BEGINNING = redactionMark("").slice(0, -1);
+const MARKS = new RegExp(redactionMark("([^\\]]{1,64})").replace("[", "\\["), "g");
+
+export async function secretsFound(
+  workspace: Workspace,
+  query: SecretsQuery,
+): Promise<FoundSecrets> {
+  const how = { code: "invalid_input", what: "The query" } as const;
+  const { limit, since } = parseOr(SecretsFoundSchema, query, how);
+  checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
+  const byKind = new Map<string, number>();
+  let found: SecretFound[] = [];
+  let after: string | undefined = "";
+  while (after !== undefined) {
+    const asked = { workspace: workspace.name, forms: [BEGINNING], after };
+    const page = await workspace.store.seekText(asked);
+    const more = page.found
+      .flatMap((sighting) => marksOf(sighting, workspace.reader))
+      .filter(({ at }) => at >= since);
+    for (const { kind } of more) byKind.set(kind, (byKind.get(kind) ?? 0) + 1);
+    found = [...found, ...more].sort((a, b) => b.at - a.at).slice(0, limit);
+    after = page.next;
+  }
+  const total = [...byKind.values()].reduce((sum, count) => sum + count, 0);
+  return { total, byKind: Object.fromEntries([...byKind].sort()), found };
+}
+
+function marksOf(sighting: Sighting, reader: Reader): SecretFound[] {
+  const { id, text, at, by } = facts(sighting);
+  const value = readable<unknown>({ id, text });
+  const isHidden = sighting.kind === "memory" && !isOpen(sighting.row, reader);
+  return marksIn(value, "").map(({ kind, path }) => ({
+    kind,
+    path: isHidden ? "" : path,
+    in: { kind: sighting.kind, id },
+    at,
+    by: by ?? (value as { readonly agent?: string }).agent ?? "",
+  }));
+}
+
+interface Facts extends Pick<SecretFound, "at"> {
+  readonly id: string;
+  readonly text: string;
+  /** Undefined: the text says. */
+  readonly by?: string;
+}
+
+function facts(sighting: Sighting): Facts {
+  switch (sighting.kind) {
+    case "memory": {
+      const { id, text, storedAt: at } = sighting.row;
+      return { id, text, at };
+    }
+    case "envelope": {
+      const { id, text, storedAt: at, sender: by } = sighting.row;
+      return { id, text, at, by };
+    }
+    case "attempt": {
+      const { delivery, attempt, reason: text, endedAt: at, holder: by } = sighting.row;
+      return { id: `${delivery} ${attempt}`, text, at, by };
+    }
+    case "entry": {
+      const { kind, name, value: text, at } = sighting.row;
+      return { id: `${kind} ${name}`, text, at, by: "" };
+    }
+    case "agent": {
+      const { id, profile: text, keyedAt: at } = sighting.row;
+      return { id, text, at, by: id };
+    }
+    default:
+      return assertNever(sighting);
+  }
+}
+
+/** A record that cannot be read is nobody's to look into. */
+function isOpen(row: Parameters<typeof isRowOpenTo>[0], reader: Reader): boolean {
+  return readable<unknown>(row) !== undefined && isRowOpenTo(row, reader);
+}
+
+function marksIn(value: unknown, path: string): SecretAt[] {
+  if (typeof value === "string") {
+    const kinds = [...value.matchAll(MARKS)].map(([, kind = ""]) => kind);
+    return [...new Set(kinds)].map((kind) => ({ kind, path }));
+  }
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item, i) => marksIn(item, `${path}[${i}]`));
+  return Object.entries(value).flatMap(([key, item]) => {
+    const at = path === "" ? key : `${path}.${key}`;
+    return [...marksIn(key, at), ...marksIn(item, at)];
+  });
+}

@@ -1,0 +1,240 @@
+/**
+ * Carrying out the rules of retention. First it is found out what goes; then a record says so, with the
+ * link each trace is left at, on a chain that verification reads; then it goes, slice by slice, among
+ * the writes of everybody else. Whatever happens in between, what is missing is vouched for, and the
+ * next pruning goes on from there.
+ */
+import * as z from "zod";
+import { parseOr } from "../../envelope/violations.ts";
+import { PRUNINGS, type Pruned } from "../../store/pruning.ts";
+import { everybodyOn } from "../../store/sight.ts";
+import type { TraceBranch } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { refuseStranger, registerSystem, requireAgent, SYSTEM } from "../agents.ts";
+import { type Author, writeRecord } from "../record.ts";
+import { agentDisabled, refusalError } from "../refusals.ts";
+import { type RetentionRules, retentionRules } from "./retention.ts";
+import { drainTraces } from "./trace.ts";
+import { allTraces, sessionOf } from "./traces.ts";
+
+/** Rows that go in one transaction: about a millisecond in which others wait. */
+const SLICE = 200;
+/** Traces that one record vouches for: far less than a record may have. */
+const NAMED = 100;
+const DAY_MS = 24 * 3_600_000;
+
+export const PruneSchema = z.strictObject({
+  /** Only tells what would go. */
+  dryRun: z.boolean().default(false),
+  /** The time that days are counted from, in milliseconds; else now. */
+  now: z.int().min(0).optional(),
+  onProgress: z
+    .custom<(progress: PruneProgress) => void>((it) => typeof it === "function")
+    .optional(),
+});
+
+export type PruneOptions = z.input<typeof PruneSchema>;
+
+export interface PruneProgress {
+  /** Records and events that have gone, and how many there are to go. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface PrunedSession {
+  readonly session: string;
+  readonly steps: number;
+  /** True when some of its steps stay because something refers to one of them. */
+  readonly kept: boolean;
+}
+
+export interface PruneReport {
+  readonly rules: RetentionRules;
+  readonly dryRun: boolean;
+  /** Traces of which something goes, and those that stay whole although they are old enough. */
+  readonly sessions: readonly PrunedSession[];
+  readonly steps: number;
+  readonly events: number;
+  /** Of the steps' texts: room that the store uses again, before it grows. */
+  readonly bytes: number;
+}
+
+interface Plan {
+  readonly trace: TraceBranch;
+  /** The last step that goes; 0: none. */
+  readonly upTo: number;
+  readonly steps: number;
+  readonly bytes: number;
+  readonly kept: boolean;
+}
+
+/** `by` is who wants it so; else it is the hub itself, by the rules. */
+export async function prune(
+  workspace: Workspace,
+  by: Author | undefined,
+  options: PruneOptions,
+): Promise<PruneReport> {
+  const { dryRun, now, onProgress } = parseOr(PruneSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+    unwritten: "onProgress",
+  });
+  if (by !== undefined && !dryRun) await requireAuthor(workspace, by);
+  await drainTraces(workspace);
+  const rules = await retentionRules(workspace);
+  const at = now ?? workspace.clock.now();
+  const plans = await plansFor(workspace, rules, at);
+  const old = await oldEvents(workspace, rules, at);
+  const sum = (of: "steps" | "bytes"): number => plans.reduce((all, plan) => all + plan[of], 0);
+  const planned = {
+    rules,
+    dryRun,
+    sessions: plans.map(({ trace, steps, kept }) => ({ session: sessionOf(trace), steps, kept })),
+  };
+  const total = sum("steps") + old.events;
+  if (dryRun) return { ...planned, steps: sum("steps"), events: old.events, bytes: sum("bytes") };
+  let done = 0;
+  const tell = (more: number): void => {
+    done += more;
+    onProgress?.({ done, total });
+  };
+  const gone = await pruneTraces(workspace, plans, { by, tell });
+  const events = await pruneEvents(workspace, old.upTo, tell);
+  return { ...planned, ...gone, events };
+}
+
+/** Also where no record is written that the store would refuse: events go without one. */
+async function requireAuthor(workspace: Workspace, { agent, signer }: Author): Promise<void> {
+  const known = await requireAgent(workspace, agent);
+  if (known.status === "disabled") throw agentDisabled(known.id, "agent");
+  refuseStranger(known, signer);
+}
+
+/** What the rules say of each trace that is due, and what can go of it. */
+async function plansFor(
+  workspace: Workspace,
+  { traces: rule }: RetentionRules,
+  at: number,
+): Promise<Plan[]> {
+  if (rule?.days === undefined && rule?.sessions === undefined) return [];
+  const there = (await allTraces(workspace)).filter(({ first, last }) => first <= last);
+  const newest = there.sort((a, b) => b.lastAt - a.lastAt);
+  const oldest = rule.days === undefined ? 0 : at - rule.days * DAY_MS;
+  const most = rule.sessions ?? Number.POSITIVE_INFINITY;
+  const due = newest.filter(({ lastAt }, i) => lastAt < oldest || i >= most);
+  const plans: Plan[] = [];
+  for (const trace of due) plans.push(await planFor(workspace, trace));
+  return plans;
+}
+
+async function planFor({ store, name }: Workspace, trace: TraceBranch): Promise<Plan> {
+  const { branch, first, last } = trace;
+  const survey = await store.surveyTrace({ workspace: name, branch, upTo: last });
+  const { records: steps, bytes, heldBy } = survey;
+  return { trace, upTo: steps === 0 ? 0 : first + steps - 1, steps, bytes, kept: heldBy > 0 };
+}
+
+interface Carrying {
+  readonly by: Author | undefined;
+  tell(more: number): void;
+}
+
+async function pruneTraces(
+  workspace: Workspace,
+  plans: readonly Plan[],
+  { by, tell }: Carrying,
+): Promise<Pick<PruneReport, "steps" | "bytes">> {
+  const going = plans.filter(({ upTo }) => upTo > 0);
+  let steps = 0;
+  let bytes = 0;
+  for (let from = 0; from < going.length; from += NAMED) {
+    const some = going.slice(from, from + NAMED);
+    await vouch(workspace, some, by ?? (await hubItself(workspace)));
+    for (const { trace, upTo } of some) {
+      for (;;) {
+        const slice = { workspace: workspace.name, branch: trace.branch, upTo, limit: SLICE };
+        const gone = await workspace.store.pruneTrace(slice);
+        if (gone.records === 0) break;
+        steps += gone.records;
+        bytes += gone.bytes;
+        tell(gone.records);
+      }
+    }
+  }
+  return { steps, bytes };
+}
+
+async function hubItself(workspace: Workspace): Promise<Author> {
+  await registerSystem(workspace);
+  return { agent: SYSTEM, instance: workspace.ids.mint("session") };
+}
+
+/** Says, before anything goes, what may be gone from now on, by whom, and where each chain goes on. */
+async function vouch(workspace: Workspace, plans: readonly Plan[], by: Author): Promise<void> {
+  const { store, name, ids, clock, limits } = workspace;
+  const traces: Pruned[] = [];
+  for (const plan of plans) traces.push(await markOf(workspace, plan));
+  const written = writeRecord(
+    by,
+    {
+      type: "pruning",
+      content: `${by.agent} had ${plans.length} traces pruned by the rules of retention.`,
+      data: { by: by.agent, traces },
+    },
+    { ids, now: clock.now(), limits },
+  );
+  const memories = [written.record];
+  const outcome = await store.appendMemories({ workspace: name, branch: PRUNINGS, memories });
+  switch (outcome.kind) {
+    case "appended":
+      return;
+    case "lease_lost":
+    case "entry_changed":
+    case "tip_moved":
+      throw new Error(`a plain record was refused: ${outcome.kind}`);
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}
+
+async function markOf(workspace: Workspace, { trace, upTo }: Plan): Promise<Pruned> {
+  const { branch, last, lastAt, link } = trace;
+  if (upTo === last) return { branch, seq: last, storedAt: lastAt, link };
+  const [row] = await workspace.store.recentMemories({
+    workspace: workspace.name,
+    sight: { ...everybodyOn(branch), lines: [{ branch, upTo }] },
+    filter: {},
+    limit: 1,
+  });
+  if (row?.seq !== upTo) throw new Error(`step ${upTo} of ${branch} is not there`);
+  return { branch, seq: upTo, storedAt: row.storedAt, link: row.link };
+}
+
+async function oldEvents(
+  { store, name }: Workspace,
+  { events: rule }: RetentionRules,
+  at: number,
+): Promise<{ readonly upTo: number; readonly events: number }> {
+  if (rule?.days === undefined && rule?.keep === undefined) return { upTo: 0, events: 0 };
+  return store.surveyEvents({
+    workspace: name,
+    ...(rule.days === undefined
+      ? {}
+      : { before: Math.max(0, Math.floor(at - rule.days * DAY_MS)) }),
+    ...(rule.keep === undefined ? {} : { keep: rule.keep }),
+  });
+}
+
+async function pruneEvents(
+  { store, name }: Workspace,
+  upTo: number,
+  tell: Carrying["tell"],
+): Promise<number> {
+  let events = 0;
+  for (;;) {
+    const gone = upTo === 0 ? 0 : await store.pruneEvents(name, upTo, SLICE);
+    if (gone === 0) return events;
+    events += gone;
+    tell(gone);
+  }
+}

@@ -1,0 +1,146 @@
+/** Reading traces back: which sessions have one, and the newest steps of a session, task or agent. */
+import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
+import { checkLimit } from "../../base/limits.ts";
+import { nearestNames } from "../../base/nearest.ts";
+import { AgentName, MemoryId, Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { type Sight, TIP, traceBranch } from "../../store/sight.ts";
+import type { TraceBranch } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { requireAgent } from "../agents.ts";
+import { readOpen, unknownMemory } from "../read.ts";
+import { type Memory, memoryOf } from "../record.ts";
+import { sightOf } from "../sight.ts";
+import { TRACE } from "./trace.ts";
+
+export const TracesSchema = z.strictObject({
+  agent: AgentName.optional(),
+  /** The step to go back from: the first of a page, for the one before it. */
+  before: MemoryId.optional(),
+  limit: z.int().positive().default(100),
+  session: Name.optional(),
+  tag: z.string().min(1).optional(),
+  task: Name.optional(),
+});
+
+export type TracesQuery = z.input<typeof TracesSchema>;
+
+/** The newest steps that fit, in the order they were stored. */
+export async function traces(workspace: Workspace, query: TracesQuery): Promise<Memory[]> {
+  const { agent, before, limit, session, tag, task } = parseOr(TracesSchema, query, {
+    code: "invalid_input",
+    what: "The query",
+  });
+  checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
+  const author = agent === undefined ? undefined : (await requireAgent(workspace, agent)).id;
+  if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
+    throw unknownMemory(workspace, before, "before");
+  }
+  const rows = await workspace.store.recentMemories({
+    workspace: workspace.name,
+    sight: await stepsSeen(workspace, session),
+    filter: {
+      type: TRACE,
+      ...(author === undefined ? {} : { agent: author }),
+      ...(tag === undefined ? {} : { tag }),
+      ...(task === undefined ? {} : { task }),
+    },
+    limit,
+    ...(before === undefined ? {} : { before }),
+  });
+  if (rows.length === 0 && session !== undefined) await requireSession(workspace, session);
+  return rows.map(memoryOf).reverse();
+}
+
+/** One session's steps, or those of all; and nothing else. */
+async function stepsSeen(workspace: Workspace, session: string | undefined): Promise<Sight> {
+  const { reader, quarantined } = await sightOf(workspace);
+  if (session === undefined) return { lines: [], reader, traces: true, quarantined };
+  return {
+    lines: [{ branch: traceBranch(session), upTo: TIP }],
+    reader,
+    traces: false,
+    quarantined,
+  };
+}
+
+async function requireSession(workspace: Workspace, session: string): Promise<void> {
+  const sessions = (await allTraces(workspace)).map(sessionOf);
+  if (sessions.includes(session)) return;
+  const near = nearestNames(session, sessions);
+  throw new BatonError("unknown_session", {
+    message: `No session "${session}" has left a trace in workspace "${workspace.name}".`,
+    path: "session",
+    hint:
+      near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "See which have: baton trace list.",
+    details: { session, near },
+  });
+}
+
+/** A session's trace as it stands. */
+export interface TraceInfo {
+  readonly session: string;
+  /** Who was at it, and on which task, at the last step that is seen; empty when none is. */
+  readonly agent: string;
+  readonly task: string;
+  /** Steps there are, also quarantined ones, and how many before them were pruned. */
+  readonly steps: number;
+  readonly pruned: number;
+  /** Store time of the first step that is there (0 when none is), and of the last there was. */
+  readonly from: number;
+  readonly until: number;
+}
+
+export const SessionsSchema = z.strictObject({ limit: z.int().positive().default(20) });
+
+export type TraceSessionsQuery = z.input<typeof SessionsSchema>;
+
+/** The sessions that left a trace, the one that was heard of last first. */
+export async function traceSessions(
+  workspace: Workspace,
+  query: TraceSessionsQuery,
+): Promise<TraceInfo[]> {
+  const { limit } = parseOr(SessionsSchema, query, { code: "invalid_input", what: "The query" });
+  checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
+  const found = await allTraces(workspace);
+  const newest = found.sort((a, b) => b.lastAt - a.lastAt).slice(0, limit);
+  const sight = await stepsSeen(workspace, undefined);
+  return Promise.all(newest.map((branch) => infoOf(workspace, branch, sight)));
+}
+
+async function infoOf(
+  { store, name }: Workspace,
+  of: TraceBranch,
+  every: Sight,
+): Promise<TraceInfo> {
+  const sight = { ...every, lines: [{ branch: of.branch, upTo: TIP }], traces: false };
+  const [row] = await store.recentMemories({ workspace: name, sight, filter: {}, limit: 1 });
+  const last = row && memoryOf(row);
+  return {
+    session: sessionOf(of),
+    agent: last?.agent ?? "",
+    task: last?.task ?? "",
+    steps: of.last - of.first + 1,
+    pruned: of.first - 1,
+    from: of.firstAt,
+    until: of.lastAt,
+  };
+}
+
+/** Every trace there is or was. */
+export async function allTraces({ store, name, limits }: Workspace): Promise<TraceBranch[]> {
+  const found: TraceBranch[] = [];
+  const limit = limits.pageSize;
+  let page: readonly TraceBranch[];
+  do {
+    const after = found.at(-1)?.branch;
+    const cursor = after === undefined ? {} : { after };
+    page = await store.listTraces({ workspace: name, limit, ...cursor });
+    found.push(...page);
+  } while (page.length === limit);
+  return found;
+}
+
+export const sessionOf = ({ branch }: Pick<TraceBranch, "branch">): string =>
+  branch.slice(traceBranch("").length);

@@ -1,0 +1,106 @@
+/**
+ * From a backup to a store, without a hub: a copy of a SQLite store into its place, an export into
+ * whatever store is named. Verifies everything first; what is there is not touched before.
+ */
+import { open } from "node:fs/promises";
+import * as z from "zod";
+import { checkedFile, checkedOptions, listener } from "../archive/given.ts";
+import { type ImportReport, readHeader } from "../archive/import.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { BatonError } from "../base/errors.ts";
+import { type Limits, resolveLimits } from "../base/limits.ts";
+import { fileFailure } from "../base/staged-file.ts";
+import { fileOf } from "../base/store-file.ts";
+import { refuseStoreInUse } from "../base/store-in-use.ts";
+import { parseOr } from "../envelope/violations.ts";
+import type { CopiedWorkspace } from "../store/archive.ts";
+import { openHub } from "./open-hub.ts";
+
+const RestoreSchema = z.strictObject({
+  clock: z
+    .custom<Clock>((clock) => typeof (clock as Partial<Clock> | null)?.now === "function", {
+      error: "must be a clock",
+      params: { rule: "type", hint: "Pass an object with now(), or leave it out." },
+    })
+    .optional(),
+  /** Replaces a store that is there; the old one is kept beside it. */
+  force: z.boolean().default(false),
+  /** Checked where they are put together with the others. */
+  limits: z.custom<Partial<Limits>>().optional(),
+  onProgress: listener<{
+    readonly phase: "copying" | "reading" | "writing" | "verifying";
+    readonly done: number;
+    readonly total: number;
+  }>(),
+});
+
+export type RestoreOptions = z.input<typeof RestoreSchema>;
+
+const Address = z.string().min(1);
+
+export type Restored =
+  | {
+      readonly kind: "store";
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly workspaces: readonly CopiedWorkspace[];
+      /** Where the store that was there is now; empty when there was none. */
+      readonly kept: string;
+    }
+  | ({ readonly kind: "workspace" } & Omit<ImportReport, "kind">);
+
+/** `address` is where the store is to be: `sqlite:<path>`, and for an export any other store. */
+export async function restore(
+  backup: string,
+  address: string,
+  options: RestoreOptions = {},
+): Promise<Restored> {
+  checkedFile(backup, "backup");
+  parseOr(Address, address, { code: "invalid_input", what: "The address", prefix: "address" });
+  const checked = checkedOptions(RestoreSchema, options);
+  const limits = resolveLimits(checked.limits);
+  const { clock = systemClock, force, onProgress = () => {} } = checked;
+  if (!(await isCopy(backup))) {
+    return restoreExport(backup, address, { clock, limits, onProgress });
+  }
+  const file = fileOf(address);
+  if (file === undefined) throw notAFile();
+  const { restoreFile } = await import("../store/sqlite/archive/restore.ts");
+  return { kind: "store", ...(await restoreFile({ backup, file, force, clock, onProgress })) };
+}
+
+interface Importing extends Pick<RestoreOptions, "onProgress"> {
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+async function restoreExport(
+  backup: string,
+  address: string,
+  { onProgress, ...how }: Importing,
+): Promise<Restored> {
+  const { workspace } = await readHeader(how, backup);
+  await using hub = await openHub(address, { ...how, workspace });
+  const { kind: _kind, ...report } = await hub.import(backup, { onProgress });
+  return { kind: "workspace", ...report };
+}
+
+/** An export begins with `{`; everything else is taken for a copy of a file, and looked at there. */
+async function isCopy(file: string): Promise<boolean> {
+  refuseStoreInUse(file);
+  try {
+    await using handle = await open(file, "r");
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
+    return bytesRead === 0 || buffer.toString("latin1") !== "{";
+  } catch (error) {
+    throw fileFailure(error, file);
+  }
+}
+
+function notAFile(): BatonError {
+  return new BatonError("store_unsupported", {
+    message: "A copy of a SQLite store can only become a SQLite store.",
+    path: "address",
+    hint: "Restore it to sqlite:<path>; to move it to PostgreSQL, export that and import it there.",
+  });
+}

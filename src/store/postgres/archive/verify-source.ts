@@ -1,0 +1,91 @@
+/** Shows the database's rows to the common verification, page by page, all of one moment. */
+
+import { FORMAT_LIMITS } from "../../../base/limits.ts";
+import {
+  attemptOf,
+  edgeOf,
+  entryOf,
+  envelopeOf,
+  memoryOf,
+  rawAgentOf,
+  rawDeliveryOf,
+} from "../../codecs.ts";
+import type { VerifySource } from "../../verify/audit.ts";
+import type { Row } from "../connection.ts";
+import type { Reader } from "../find.ts";
+
+const PAGE = 1_000;
+/** More than a record can name, so that one too many is seen. */
+const MOST_EDGES = 2 * (FORMAT_LIMITS.relations + FORMAT_LIMITS.references);
+
+export async function verifySource(
+  { sql, read }: Reader,
+  workspace: string,
+): Promise<VerifySource> {
+  const [totals] = await read(sql.totals, [workspace]);
+  const [memories, relations, envelopes, deliveries] = totals as [number, number, number, number];
+  const one = async <T>(rows: Promise<Row[]>, codec: (row: Row) => T): Promise<T | undefined> => {
+    const [row] = await rows;
+    return row && codec(row);
+  };
+  return {
+    workspace,
+    totals: { memories, relations, envelopes, deliveries },
+    async *agents() {
+      yield* (await read(sql.agents, [workspace])).map(rawAgentOf);
+    },
+    async *names() {
+      for (const row of await read(sql.agentNames, [workspace])) {
+        const [name, agent] = row as [string, string];
+        yield { name, agent };
+      }
+    },
+    async *heads() {
+      for (const row of await read(sql.chains, [workspace])) {
+        const [branch, seq, storedAt, link] = row as [string, number, number, string];
+        yield { branch, seq, storedAt, link };
+      }
+    },
+    memories: (branch) =>
+      paged(0, async (after) => {
+        const rows = await read(sql.memoriesOfChain, [workspace, branch, after, PAGE]);
+        return rows.map(memoryOf).map((row) => [row.seq, row] as const);
+      }),
+    memory: (id) => one(read(sql.memories, [workspace, [id]]), memoryOf),
+    relations: async (source) =>
+      (await read(sql.edgesOut, [workspace, source, null, null, MOST_EDGES])).map(edgeOf),
+    envelopes: () =>
+      paged("", async (after) => {
+        const rows = await read(sql.envelopesAfter, [workspace, after, PAGE]);
+        return rows.map(envelopeOf).map((row) => [row.id, row] as const);
+      }),
+    envelope: (id) => one(read(sql.envelope, [workspace, id]), envelopeOf),
+    deliveries: () =>
+      paged("", async (after) => {
+        const rows = await read(sql.deliveriesAfter, [workspace, after, PAGE]);
+        return rows.map(rawDeliveryOf).map((row) => [row.id, row] as const);
+      }),
+    delivery: (id) => one(read(sql.deliveryRow, [workspace, id]), rawDeliveryOf),
+    attempts: async (delivery) => (await read(sql.attempts, [workspace, delivery])).map(attemptOf),
+    entries: () =>
+      paged(["", ""], async (after) => {
+        const rows = await read(sql.entriesAfter, [workspace, ...after, PAGE]);
+        return rows.map(entryOf).map((row) => [[row.kind, row.name], row] as const);
+      }),
+  };
+}
+
+/** Row by row; the next page is read when the last row of this one has been looked at. */
+async function* paged<Cursor, RowType>(
+  first: Cursor,
+  page: (after: Cursor) => Promise<(readonly [Cursor, RowType])[]>,
+): AsyncGenerator<RowType> {
+  for (let after = first; ; ) {
+    const rows = await page(after);
+    for (const [cursor, row] of rows) {
+      yield row;
+      after = cursor;
+    }
+    if (rows.length < PAGE) return;
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * The index behind `recent` and `search`: facets, lists of positions by term, and what ranking wants
+ * to know of each record, up to a watermark. Filled after the acknowledgement by whichever hub gets
+ * the lock, in small transactions and small slices of its event loop's time; a record beyond the
+ * watermark is scanned, so it is found at once.
+ */
+import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { sha256 } from "../../../base/canonical.ts";
+import { together } from "../../../search/memory-sources.ts";
+import type { Census } from "../../../search/sources.ts";
+import { memoryOf } from "../../codecs.ts";
+import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
+import { foundColumns } from "../../found-row.ts";
+import type { MemoryRow } from "../../rows.ts";
+import { type Homed, type IndexedRecord, indexedRecord, spaceOf } from "../../search.ts";
+import type { Row, Statement } from "../connection.ts";
+import { withEnvelopes } from "../envelope-texts.ts";
+import type { Statements } from "../statements.ts";
+import { keysOf, POSITION_BYTES, packPositions, type Space } from "./search-tokens.ts";
+
+/** Changes when what is put into the index changes: it is then made anew. */
+export const INDEX_VERSION = 3;
+/**
+ * Records per transaction. The more there are, the fewer lists are written twice: 1,600 records/s with
+ * slices of 200, 2,800 with 1,000.
+ */
+const SLICE = 1_000;
+/** Taken apart in one go: a few milliseconds. */
+const BREATH = 100;
+/** What may be left to scan. */
+const WORTH_FILLING = 256;
+/** Another hub is filling the index: asked again after a while. */
+const BUSY = -1;
+const BUSY_MS = 200;
+/** A block with so many positions is full: its row is as long as a short text. */
+const BLOCK = 256;
+
+export interface IndexerOptions {
+  readonly sql: Statements;
+  run(client: pg.ClientBase, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /** A connection for one transaction, given back when it is over. */
+  withClient<T>(use: (client: pg.ClientBase) => Promise<T>): Promise<T>;
+}
+
+/** A statement about the workspace that is being indexed. */
+type Act = (statement: Statement, ...values: unknown[]) => Promise<Row[]>;
+
+export class Indexer {
+  readonly #options: IndexerOptions;
+  readonly #backlog = new Map<string, number>();
+  #filling: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: IndexerOptions) {
+    this.#options = options;
+  }
+
+  /** After a commit: counts what has piled up, and fills when it is worth it. */
+  committed(workspace: string, records: number): void {
+    const backlog = (this.#backlog.get(workspace) ?? WORTH_FILLING) + records;
+    this.#backlog.set(workspace, backlog);
+    if (backlog >= WORTH_FILLING) this.#filling ??= this.#fillAll();
+  }
+
+  /** After a search that had to scan so many records: an index of an earlier version is made anew. */
+  scanned(workspace: string, records: number): void {
+    if (records >= WORTH_FILLING) this.committed(workspace, records);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#filling;
+  }
+
+  /** One workspace after the other, also those that have piled up meanwhile. */
+  async #fillAll(): Promise<void> {
+    const worthIt = (): string | undefined =>
+      [...this.#backlog].find(([, backlog]) => backlog >= WORTH_FILLING)?.[0];
+    try {
+      for (let next = worthIt(); next !== undefined && !this.#closed; next = worthIt()) {
+        this.#backlog.set(next, 0);
+        await this.#fill(next);
+      }
+    } catch {
+      // What it was stays to be done: the next commit tries again.
+    } finally {
+      this.#filling = undefined;
+    }
+  }
+
+  async #fill(workspace: string): Promise<void> {
+    try {
+      for (;;) {
+        if (this.#closed) return;
+        const added = await this.#slice(workspace);
+        // The other hub may have read what there was before this one's records came.
+        if (added === BUSY) await sleep(BUSY_MS);
+        else if (added < SLICE) return;
+      }
+    } catch (error) {
+      this.#backlog.set(workspace, WORTH_FILLING);
+      throw error;
+    }
+  }
+
+  /** How many records were added; BUSY while another hub is at it. */
+  #slice(workspace: string): Promise<number> {
+    const { sql, run, withClient } = this.#options;
+    return withClient(async (client) => {
+      const act: Act = (statement, ...values) => run(client, statement, [workspace, ...values]);
+      await client.query("begin");
+      try {
+        const [locked] = await act(sql.indexLock);
+        const added = locked?.[0] === true ? await this.#add(act) : BUSY;
+        await client.query("commit");
+        return added;
+      } catch (error) {
+        await client.query("rollback");
+        throw error;
+      }
+    });
+  }
+
+  async #add(act: Act): Promise<number> {
+    const { sql } = this.#options;
+    const [state] = await act(sql.indexState, INDEX_VERSION);
+    const [, indexed] = state as [number, number];
+    if (indexed === 0) {
+      for (const clear of [sql.clearFacets, sql.clearPostings, sql.clearFound, sql.clearCensus]) {
+        await act(clear);
+      }
+    }
+    const [key] = (await act(sql.workspaceKey))[0] as [number];
+    const rows = await act(sql.memoriesAfter, indexed, SLICE);
+    if (rows.length === 0) return 0;
+    const read = (ids: readonly string[]) => act(sql.envelopeTexts, ids);
+    const sealed = await withEnvelopes(rows.map(memoryOf), read);
+    const memories = sealed.map((row): Homed => ({ ...row, workspace: key }));
+    await this.#addFacets(act, memories);
+    await this.#addRecords(act, await takenApart(memories));
+    await act(sql.moveIndex, INDEX_VERSION, memories.at(-1)?.pos);
+    return rows.length;
+  }
+
+  async #addFacets(act: Act, memories: readonly Homed[]): Promise<void> {
+    const pairs = memories.flatMap((row) =>
+      facetsIn(row).map((facet) => [facet, row.pos] as const),
+    );
+    const [facets, positions] = [pairs.map(([facet]) => facet), pairs.map(([, pos]) => pos)];
+    await act(this.#options.sql.addFacets, facets, positions);
+  }
+
+  async #addRecords(act: Act, records: readonly IndexedRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    const { sql } = this.#options;
+    await act(sql.addFound, ...columnsOf(records));
+    for (const [space, census] of censusOf(records)) {
+      const { records: count, passages, terms, first, last } = census;
+      await act(sql.addCensus, SPACES.indexOf(space), count, passages, terms, first, last);
+    }
+    const lists = listsOf(records);
+    // In the order of their keys: pages are written one after the other.
+    const tokens = [...lists.keys()].sort();
+    const packed = tokens.map((token) => packPositions(lists.get(token) ?? []));
+    const full = await act(sql.addPostings, tokens, packed, BLOCK * POSITION_BYTES);
+    if (full.length === 0) return;
+    const first = full.map(([, start]) => (start as Buffer).readUIntBE(0, POSITION_BYTES));
+    await act(
+      sql.closePostings,
+      full.map(([token]) => token),
+      first,
+    );
+  }
+}
+
+/** Without holding up what else there is to do. */
+async function takenApart(memories: readonly Homed[]): Promise<IndexedRecord[]> {
+  const records: IndexedRecord[] = [];
+  for (const [n, row] of memories.entries()) {
+    if (n % BREATH === BREATH - 1) await breathe();
+    const indexed = indexedRecord(row);
+    if (indexed !== undefined) records.push(indexed);
+  }
+  return records;
+}
+
+/** The number of a space in the census is its place here. */
+export const SPACES = ["known", "traced"] as const satisfies readonly Space[];
+
+function listsOf(records: readonly IndexedRecord[]): Map<string, number[]> {
+  const lists = new Map<string, number[]>();
+  for (const record of records) {
+    for (const key of keysOf(record.row, record)) {
+      const list = lists.get(key);
+      if (list === undefined) lists.set(key, [record.row.pos]);
+      else list.push(record.row.pos);
+    }
+  }
+  return lists;
+}
+
+function censusOf(records: readonly IndexedRecord[]): Map<Space, Census> {
+  const counted = new Map<Space, Census>();
+  for (const { row, passages, terms } of records) {
+    const space = spaceOf(row.branch);
+    const one = { records: 1, passages, terms, first: row.pos, last: row.pos };
+    const known = counted.get(space);
+    counted.set(space, known === undefined ? one : together(known, one));
+  }
+  return counted;
+}
+
+/** A list for each column. */
+function columnsOf(records: readonly IndexedRecord[]): unknown[][] {
+  const rows = records.map(foundColumns);
+  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
+}
+
+/** Nothing of a record that cannot be read: the ones after it must still be found. */
+function facetsIn(row: MemoryRow): string[] {
+  let facets: Facets;
+  try {
+    facets = facetsOf(row);
+  } catch {
+    return [];
+  }
+  const { agent, task, type, tags = [] } = facets;
+  const named = { session: sessionOf(facets), task, agent, type };
+  return [
+    ...Object.entries(named).flatMap(([kind, value]) =>
+      value === undefined ? [] : facetOf(row.branch, kind, value),
+    ),
+    ...tags.map((tag) => facetOf(row.branch, "tag", tag)),
+  ];
+}
+
+/** 64 bits of a hash, as the database writes them: the row is checked again anyway. */
+export function facetOf(branch: string, kind: string, value: string): string {
+  const hash = sha256(JSON.stringify([branch, kind, value])).slice(0, 16);
+  return BigInt.asIntN(64, BigInt(`0x${hash}`)).toString();
+}

@@ -1,0 +1,279 @@
+/**
+ * The index and the tail beyond it as sources for ranking: one statement for each question of the
+ * ranking, however many words or records it is about. All of one search see the same moment.
+ */
+import { together } from "../../../search/memory-sources.ts";
+import type {
+  Beside,
+  Census,
+  Found,
+  FoundEdge,
+  PostingRequest,
+  Replaced,
+  Similar,
+  Sources,
+} from "../../../search/sources.ts";
+import { memoryOf } from "../../codecs.ts";
+import { foundRowOf, NO_CENSUS } from "../../found-row.ts";
+import {
+  facetsIn,
+  fits,
+  nearestSeen,
+  reachOf,
+  type SearchMemories,
+  spaceKey,
+} from "../../search.ts";
+import { Seeing } from "../../seeing.ts";
+import { isSeen } from "../../sight.ts";
+import type { Kept } from "../../tail.ts";
+import type { Row } from "../connection.ts";
+import type { Reader } from "../find.ts";
+import { SPACES } from "./indexer.ts";
+import { type ListRequest, readLists } from "./search-lists.ts";
+import { Restriction } from "./search-restriction.ts";
+import { conditionsOf, type Space, termKey } from "./search-tokens.ts";
+import type { Vectors } from "./vectors.ts";
+
+export interface Searching {
+  readonly reader: Reader;
+  readonly kept: Kept;
+  readonly vectors: Vectors;
+  /** How far the index is. */
+  readonly watermark: number;
+  /** The workspace's key. */
+  readonly key: number;
+  readonly operation: SearchMemories & { readonly upTo: number };
+}
+
+/** More branches than this are not named to the index: what it finds is checked anyway. */
+const NAMED_BRANCHES = 16;
+const FOUND_WIDTH = 14;
+/** A list is read no deeper than this for more that pass a filter: some 5 ms. */
+const DEEP = 50_000;
+/** So many of the nearest are looked at, and with a filter. */
+const NEAR = 200;
+const NEAR_FILTERED = 1_000;
+
+export class PostgresSources implements Sources {
+  readonly #of: Searching;
+  readonly #spaces: readonly Space[];
+  readonly #seeing: Seeing;
+  #restriction: Promise<Restriction | undefined> | undefined;
+
+  constructor(of: Searching) {
+    this.#of = of;
+    this.#spaces = of.operation.sight.traces ? SPACES : ["known"];
+    this.#seeing = new Seeing(of.operation);
+  }
+
+  #read(name: keyof Reader["sql"], ...values: readonly unknown[]): Promise<Row[]> {
+    const { reader, operation } = this.#of;
+    return reader.read(reader.sql[name], [operation.workspace, ...values]);
+  }
+
+  async census(): Promise<Census> {
+    const rows = this.#of.watermark === 0 ? [] : await this.#read("censusOf");
+    const parts = this.#spaces.map((space) => {
+      const row = rows.find(([n]) => n === SPACES.indexOf(space)) as number[] | undefined;
+      const [, records = 0, passages = 0, terms = 0, first = 0, last = 0] = row ?? [];
+      const tail = this.#tail(space)?.census() ?? NO_CENSUS;
+      return together({ records, passages, terms, first, last }, tail);
+    });
+    return parts
+      .filter(({ records }) => records > 0)
+      .reduce((all, part) => bothOf(all, part), NO_CENSUS);
+  }
+
+  #tail(space: Space) {
+    return this.#of.kept.space(spaceKey(this.#of.key, space));
+  }
+
+  /**
+   * A list that is read to its end is left as it is: how long it is says how rare its word is, and
+   * who may not be seen is left out later. Of a longer one only what passes the filter is read.
+   */
+  async postings(requests: readonly PostingRequest[]): Promise<readonly (readonly number[])[]> {
+    const lists = await this.#lists(requests);
+    const long = requests.filter((request, n) => lists[n]?.length === request.limit);
+    if (long.length === 0) return lists;
+    this.#restriction ??= this.#restrict();
+    const restriction = await this.#restriction;
+    if (restriction === undefined) return lists;
+    const passing = await this.#passing(long, restriction);
+    return requests.map((request, n) => passing.get(request) ?? lists[n] ?? []);
+  }
+
+  async #lists(
+    requests: readonly PostingRequest[],
+    deeper = 1,
+  ): Promise<readonly (readonly number[])[]> {
+    const wanted = requests.flatMap((request) =>
+      this.#spaces.map((space): ListRequest & { tail: readonly number[] } => {
+        const before = Math.min(request.before, this.#of.operation.upTo + 1);
+        const limit = Math.max(request.limit, Math.min(request.limit * deeper, DEEP));
+        const tail = this.#tail(space)?.posting({ token: request.token, before, limit }) ?? [];
+        const below = Math.min(before, this.#of.watermark + 1);
+        return { key: termKey(space, request.token), below, most: limit - tail.length, tail };
+      }),
+    );
+    const indexed = await readLists(this.#of.reader, this.#of.operation.workspace, wanted);
+    const lists = wanted.map(({ tail }, n) => tail.concat(indexed[n] ?? []));
+    if (this.#spaces.length === 1) return lists;
+    return requests.map(({ limit }, n) => {
+      const both = this.#spaces.flatMap((_, s) => lists[n * this.#spaces.length + s] ?? []);
+      return both.sort((a, b) => b - a).slice(0, limit);
+    });
+  }
+
+  async #passing(
+    requests: readonly PostingRequest[],
+    restriction: Restriction,
+  ): Promise<Map<PostingRequest, readonly number[]>> {
+    const { watermark } = this.#of;
+    const passes = (pos: number): boolean =>
+      pos > watermark ? this.#seenInTail(pos) !== undefined : restriction.passes(pos);
+    const few = restriction.few;
+    const passing = new Map<PostingRequest, readonly number[]>();
+    if (few !== undefined) {
+      for (const request of requests) {
+        const tail = this.#tail("known")?.posting({ ...request, limit: Number.MAX_SAFE_INTEGER });
+        const found = [...(tail ?? []).filter(passes), ...few.posting(request)];
+        passing.set(request, found.slice(0, request.limit));
+      }
+      return passing;
+    }
+    const lists = await this.#lists(requests, restriction.deeper);
+    for (const [n, request] of requests.entries()) {
+      passing.set(request, (lists[n] ?? []).filter(passes).slice(0, request.limit));
+    }
+    return passing;
+  }
+
+  /**
+   * By a filter's facets. Without any, by branches when most of what the workspace knows is on others:
+   * else reading on costs less than comparing lists.
+   */
+  async #restrict(): Promise<Restriction | undefined> {
+    const { reader, operation, watermark } = this.#of;
+    const { sight, filter, workspace } = operation;
+    const { branches } = this.#seeing;
+    if (sight.traces || branches.length > NAMED_BRANCHES || watermark === 0) return undefined;
+    if (facetsIn(filter).length === 0 && (await this.#seesMost(branches))) return undefined;
+    return Restriction.load(reader, {
+      workspace,
+      conditions: conditionsOf(branches, filter),
+      below: Math.min(watermark, operation.upTo) + 1,
+      // Whether they pass the rest of the filter is seen when they are looked at.
+      records: (positions) => this.#indexed(positions, false),
+    });
+  }
+
+  async #seesMost(branches: readonly string[]): Promise<boolean> {
+    const [[traced], lengths] = await Promise.all([
+      this.#read("tracedRecords").then(([row]) => row as [number]),
+      this.#read("lengthsOf", branches),
+    ]);
+    const seen = (lengths as [string, number][]).reduce(
+      (sum, [branch, length]) => sum + Math.min(length, this.#seeing.upTo(branch)),
+      0,
+    );
+    return seen * 2 >= this.#of.operation.upTo - traced;
+  }
+
+  async records(positions: readonly number[]): Promise<readonly Found[]> {
+    const { watermark, operation } = this.#of;
+    const known = positions.filter((pos) => pos <= operation.upTo);
+    const tail = known
+      .filter((pos) => pos > watermark)
+      .flatMap((pos) => this.#seenInTail(pos) ?? []);
+    const indexed = known.filter((pos) => pos <= watermark);
+    return indexed.length === 0 ? tail : [...tail, ...(await this.#indexed(indexed))];
+  }
+
+  #seenInTail(pos: number): Found | undefined {
+    const entry = this.#of.kept.record(pos);
+    if (entry === undefined || pos > this.#of.operation.upTo) return undefined;
+    const { row, record, found } = entry;
+    const isSeen = this.#seeing.isSeen({ ...row, reach: reachOf(record) });
+    return isSeen && fits(row, record, this.#of.operation.filter) ? found : undefined;
+  }
+
+  async #indexed(
+    positions: readonly number[],
+    filtered = this.#seeing.isFiltered,
+  ): Promise<readonly Found[]> {
+    const rows = await this.#read(filtered ? "foundWithText" : "found", positions);
+    return rows.flatMap((row): Found[] => {
+      const record = foundRowOf(row);
+      if (!this.#seeing.isSeen(record)) return [];
+      if (!filtered) return [record.found];
+      return this.#seeing.passes(row.slice(FOUND_WIDTH)) ? [record.found] : [];
+    });
+  }
+
+  async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
+    const { watermark } = this.#of;
+    if (records.length === 0) return [];
+    const sessions = records.map(({ session }) => session);
+    const positions = records.map(({ pos }) => pos);
+    const rows =
+      watermark === 0 ? [] : await this.#read("beside", sessions, positions, watermark, reach);
+    return records.map(({ pos, session }, n): Beside => {
+      const [before = [], after = []] = (rows[n] ?? []) as readonly (readonly unknown[])[];
+      const tail = this.#spaces.flatMap((space) => this.#tail(space)?.session(session) ?? []);
+      const here = tail.filter((other) => other > watermark);
+      const earlier = here
+        .filter((other) => other < pos)
+        .slice(-reach)
+        .reverse();
+      const later = here.filter((other) => other > pos);
+      return {
+        pos,
+        before: [...earlier, ...before.map(Number)].slice(0, reach),
+        after: [...after.map(Number), ...later].slice(0, reach),
+      };
+    });
+  }
+
+  async edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]> {
+    const { now } = this.#of.operation.ranking;
+    const rows = await this.#read("edgesAround", positions, now, limit);
+    return rows.map((row) => {
+      const [kind, source, target] = row as [string, number, number];
+      return { kind, source, target };
+    });
+  }
+
+  async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
+    if (positions.length === 0) return [];
+    const { ranking, sight, upTo } = this.#of.operation;
+    const rows = await this.#read("replacing", positions, ranking.now);
+    return rows.flatMap((row): Replaced[] => {
+      const [pos] = row as [number];
+      const source = memoryOf(row.slice(1));
+      return source.pos <= upTo && isSeen(source, sight) ? [{ pos, by: source.pos }] : [];
+    });
+  }
+
+  /** More are looked at where many may not be seen. */
+  async nearest(limit: number): Promise<readonly Similar[]> {
+    const near = await this.#of.vectors.nearest(this.#seeing.isFiltered ? NEAR_FILTERED : NEAR);
+    return nearestSeen(near, limit, (positions) => this.records(positions));
+  }
+
+  similarities(positions: readonly number[]): Promise<readonly Similar[]> {
+    return this.#of.vectors.similarities(positions);
+  }
+}
+
+/** Of two spaces. */
+function bothOf(all: Census, part: Census): Census {
+  if (all.records === 0) return part;
+  return {
+    records: all.records + part.records,
+    passages: all.passages + part.passages,
+    terms: all.terms + part.terms,
+    first: Math.min(all.first, part.first),
+    last: Math.max(all.last, part.last),
+  };
+}

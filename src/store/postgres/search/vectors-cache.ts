@@ -1,0 +1,69 @@
+/**
+ * The signatures of models that were searched lately, kept from search to search. What was added since
+ * is read before each search; when some were replaced or taken away, all are.
+ */
+
+import { wordsIn } from "../../found-row.ts";
+import { Signatures } from "../../signatures.ts";
+import type { Reader } from "../find.ts";
+
+const MODELS = 4;
+/** Read at once: some megabytes. */
+const SLICE = 20_000;
+
+interface Followed {
+  readonly signatures: Signatures;
+  readonly revision: number;
+  /** One reads on at a time. */
+  following: Promise<void>;
+}
+
+export interface CachedModel {
+  readonly workspace: string;
+  readonly key: number;
+  /** How often some of its vectors were replaced or taken away. */
+  readonly revision: number;
+}
+
+export class SignatureCache {
+  /** The one used last comes last. */
+  readonly #models = new Map<number, Followed>();
+
+  /** With everything that was added since. */
+  async of(reader: Reader, model: CachedModel): Promise<Signatures> {
+    const followed = this.#followed(model);
+    const follow = (): Promise<void> => readOn(reader, model, followed.signatures);
+    // A connection that broke before is not this search's trouble.
+    followed.following = followed.following.then(follow, follow);
+    await followed.following;
+    return followed.signatures;
+  }
+
+  #followed({ key, revision }: CachedModel): Followed {
+    const known = this.#models.get(key);
+    const followed =
+      known !== undefined && known.revision >= revision
+        ? known
+        : { signatures: new Signatures(), revision, following: Promise.resolve() };
+    this.#models.delete(key);
+    this.#models.set(key, followed);
+    const [oldest] = this.#models.keys();
+    if (this.#models.size > MODELS && oldest !== undefined) this.#models.delete(oldest);
+    return followed;
+  }
+}
+
+async function readOn(
+  { sql, read }: Reader,
+  { workspace, key }: CachedModel,
+  signatures: Signatures,
+): Promise<void> {
+  for (;;) {
+    const rows = await read(sql.signaturesAfter, [workspace, key, signatures.last, SLICE]);
+    for (const row of rows) {
+      const [pos, signature] = row as [number, Uint8Array];
+      signatures.add(pos, wordsIn(signature));
+    }
+    if (rows.length < SLICE) return;
+  }
+}

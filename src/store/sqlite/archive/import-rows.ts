@@ -1,0 +1,173 @@
+/**
+ * Puts archived rows into their tables as they stand. Only what the file gives anew differs:
+ * positions (those of other workspaces are taken), and the numbers of events where others have
+ * them.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+  type ArchivedRow,
+  type ArchivedRows,
+  type ArchiveSummary,
+  edgesIn,
+  firstPosition,
+  UnsoundRow,
+} from "../../archive.ts";
+import { stateNumber } from "../../codecs.ts";
+import { count, single } from "../scalar.ts";
+import type { Statements } from "../statements.ts";
+
+const ADD_MEMORY = `insert into memories
+  (pos, workspace, chain, seq, stored_at, id, link, signature, text)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const ADD_DELIVERY = `insert into deliveries (workspace, state, turn, place, attempt, max_attempts,
+    fence, lease_until, hold_until, ready_at, deadline, lapse_at, sent_at, seen_at, accepted_at,
+    settled_at, id, envelope, parent, task, sender, receiver, holder, instance, process,
+    accepted_by, settled_by, followers)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const ADD_EVENT = `insert into events
+  (number, workspace, at, attempt, kind, agent, task, delivery, envelope)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export class RowWriter {
+  readonly #sql: Statements;
+  readonly #key: number;
+  readonly #chains = new Map<string, number>();
+  readonly #addMemory: StatementSync;
+  readonly #addDelivery: StatementSync;
+  readonly #addEvent: StatementSync;
+  /** The last number that others have. */
+  readonly #lastEvent: number;
+  #position: number;
+  #eventsMovedBy: number | undefined;
+  #last = "";
+
+  constructor(
+    db: DatabaseSync,
+    sql: Statements,
+    { key, summary }: { readonly key: number; readonly summary: ArchiveSummary },
+  ) {
+    this.#sql = sql;
+    this.#key = key;
+    this.#addMemory = db.prepare(ADD_MEMORY);
+    this.#addDelivery = db.prepare(ADD_DELIVERY);
+    this.#addEvent = db.prepare(ADD_EVENT);
+    const { last } = db.prepare("select max(number) as last from events").get() as {
+      last: number | null;
+    };
+    this.#lastEvent = last ?? 0;
+    this.#position = firstPosition(count(sql.lastPosition.get()), summary);
+    for (const { branch, seq, storedAt, link } of summary.heads) {
+      sql.addChain.run(key, branch, link);
+      const chain = count(sql.chain.get(key, branch));
+      sql.moveChain.run(seq, storedAt, link, chain);
+      this.#chains.set(branch, chain);
+    }
+  }
+
+  /** What was written last, for whoever has to say where it went wrong. */
+  get last(): string {
+    return this.#last;
+  }
+
+  get eventsMovedBy(): number {
+    return this.#eventsMovedBy ?? 0;
+  }
+
+  write({ kind, row }: ArchivedRow): void {
+    switch (kind) {
+      case "agent":
+        this.#agent(row);
+        break;
+      case "memory":
+        this.#memory(row);
+        break;
+      case "envelope":
+        this.#envelope(row);
+        break;
+      case "delivery":
+        this.#delivery(row);
+        break;
+      case "attempt":
+        this.#attempt(row);
+        break;
+      case "entry":
+        this.#entry(row);
+        break;
+      case "event":
+        this.#event(row);
+        break;
+    }
+  }
+
+  #agent(row: ArchivedRows["agent"]): void {
+    const { id, revision, keyedAt, status, role, aliases, publicKey, profile, digest } = row;
+    const names = JSON.stringify(aliases);
+    this.#last = `agent ${id}`;
+    const said = [status, role, names, publicKey, profile, digest];
+    this.#sql.putAgent.run(this.#key, id, revision, keyedAt, ...said);
+    for (const name of new Set([id, ...aliases])) this.#sql.addName.run(this.#key, name, id);
+  }
+
+  #memory({ id, branch, seq, storedAt, link, signature, text }: ArchivedRows["memory"]): void {
+    this.#last = id;
+    const position = this.#position++;
+    const chain = this.#chains.get(branch);
+    if (chain === undefined) throw unsound(id, "branch", `${branch} has no head`);
+    const placed = [position, this.#key, chain, seq, storedAt];
+    this.#addMemory.run(...placed, id, link, signature, text);
+    for (const [n, { kind, target, validFrom, validUntil }] of edgesIn(text).entries()) {
+      const to = single<number>(this.#sql.memoryPosition.get(this.#key, target));
+      if (to === undefined) throw unsound(id, "relations", `${target} is not there`);
+      this.#sql.addRelation.run(position, n, to, validFrom, validUntil, kind);
+    }
+  }
+
+  #envelope({ id, task, sender, memory, text }: ArchivedRows["envelope"]): void {
+    this.#last = id;
+    const position = single<number>(this.#sql.memoryPosition.get(this.#key, memory));
+    if (position === undefined) throw unsound(id, "memory", `${memory} is not there`);
+    this.#sql.addEnvelope.run(position, this.#key, id, task, sender, text);
+  }
+
+  #delivery(row: ArchivedRows["delivery"]): void {
+    this.#last = row.id;
+    const counted = [row.attempt, row.maxAttempts, row.fence, row.leaseUntil, row.holdUntil];
+    const timed = [row.readyAt, row.deadline, row.lapseAt, row.sentAt, row.seenAt];
+    const ended = [row.acceptedAt, row.settledAt];
+    const about = [row.id, row.envelope, row.parent, row.task, row.sender, row.receiver];
+    const held = [row.holder, row.instance, row.process];
+    const left = [row.acceptedBy, row.settledBy, row.followers];
+    this.#addDelivery.run(
+      ...[this.#key, stateNumber(row.state), Number(row.inTurn), row.place],
+      ...counted,
+      ...timed,
+      ...ended,
+      ...about,
+      ...held,
+      ...left,
+    );
+  }
+
+  #attempt(row: ArchivedRows["attempt"]): void {
+    const { delivery, attempt, endedAt, outcome, holder, instance, reason } = row;
+    this.#last = delivery;
+    const tried = [delivery, attempt, endedAt, outcome];
+    this.#sql.addAttempt.run(this.#key, ...tried, holder, instance, reason);
+  }
+
+  #entry({ kind, name, revision, at, value, digest }: ArchivedRows["entry"]): void {
+    this.#last = `${kind} ${name}`;
+    this.#sql.putEntry.run(this.#key, kind, name, revision, at, value, digest);
+  }
+
+  /** Numbers of events rise through the whole file: where others have them, all move up. */
+  #event({ number, at, attempt, kind, agent, task, delivery, envelope }: ArchivedRows["event"]) {
+    this.#last = `event ${number}`;
+    this.#eventsMovedBy ??= Math.max(0, this.#lastEvent + 1 - number);
+    const moved = number + this.#eventsMovedBy;
+    this.#addEvent.run(moved, this.#key, at, attempt, kind, agent, task, delivery, envelope);
+  }
+}
+
+const unsound = (record: string, field: string, message: string): UnsoundRow =>
+  new UnsoundRow({ record, field, message });

@@ -1,0 +1,98 @@
+/**
+ * Writing everything a workspace holds, in one transaction on a connection of its own: until it is
+ * verified nobody sees it, and whatever goes wrong leaves nothing. Others can read meanwhile; who
+ * writes to the same file waits, so a large import wants a file of its own.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import {
+  type Archive,
+  type ArchiveSummary,
+  type ImportOutcome,
+  type ImportProgress,
+  inSlices,
+  SLICE,
+  totalOf,
+  UnsoundRow,
+  unequal,
+} from "../../archive.ts";
+import type { VerifySource } from "../../verify/audit.ts";
+import { verifyWorkspace } from "../../verify/workspace.ts";
+import { isConstraint } from "../failures.ts";
+import { count } from "../scalar.ts";
+import { prepareStatements } from "../statements.ts";
+import { summaryOf } from "./export.ts";
+import { RowWriter } from "./import-rows.ts";
+import { verifySource } from "./verify-source.ts";
+
+interface Import {
+  readonly db: DatabaseSync;
+  readonly workspace: string;
+  readonly archive: Archive;
+  readonly onProgress: ((progress: ImportProgress) => void) | undefined;
+}
+
+/** Inside the caller's write transaction; only `imported` may be committed. */
+export async function importWorkspace(given: Import): Promise<ImportOutcome> {
+  const { db, workspace, archive, onProgress } = given;
+  const sql = prepareStatements(db);
+  sql.addWorkspace.run(workspace);
+  const key = count(sql.workspaceKey.get(workspace));
+  const there = summaryOf(db, key);
+  if (totalOf(there.counts) > 0) return occupied(db, key, { archive, there });
+  const writer = new RowWriter(db, sql, { key, ...archive });
+  const total = totalOf(archive.summary.counts);
+  let done = 0;
+  try {
+    for await (const row of archive.rows) {
+      writer.write(row);
+      if (++done % SLICE !== 0) continue;
+      onProgress?.({ phase: "writing", done, total });
+      await new Promise(setImmediate);
+    }
+  } catch (error) {
+    if (error instanceof UnsoundRow) return { kind: "unsound", problems: [error.problem] };
+    if (!isConstraint(error)) throw error;
+    const problem = { record: writer.last, field: "id", message: "is there twice" };
+    return { kind: "unsound", problems: [problem] };
+  }
+  const lost = unequal(summaryOf(db, key), archive.summary);
+  if (lost !== undefined) return { kind: "unsound", problems: [lost] };
+  const { problems, ...read } = await verifyWorkspace(
+    unhurried(verifySource(sql, workspace)),
+    (progress) =>
+      onProgress?.({ phase: "verifying", done: progress.checked, total: progress.total }),
+  );
+  if (problems.length > 0) return { kind: "unsound", problems };
+  return { kind: "imported", report: { ...read, problems }, eventsMovedBy: writer.eventsMovedBy };
+}
+
+/** A link fixes everything before it: who has the file's last records has the file's history. */
+function occupied(
+  db: DatabaseSync,
+  key: number,
+  { archive, there }: { readonly archive: Archive; readonly there: ArchiveSummary },
+): ImportOutcome {
+  const { heads } = archive.summary;
+  const linkAt = db.prepare(`select m.link from chains c join memories m on m.chain = c.key
+    where c.workspace = ? and c.branch = ? and m.seq = ?`);
+  const same = heads.every(({ branch, seq, link }) => {
+    // What a trace ended with stays known, also when all of it was pruned.
+    if (there.heads.some((head) => head.branch === branch && head.link === link)) return true;
+    return linkAt.get(key, branch, seq)?.["link"] === link;
+  });
+  if (same && heads.length > 0) return { kind: "already_there" };
+  return { kind: "not_empty", records: totalOf(there.counts) };
+}
+
+/** The same rows, with turns for others in between: it reads on the thread that everybody needs. */
+function unhurried(source: VerifySource): VerifySource {
+  const sync = <Row>(rows: unknown): AsyncGenerator<Row> =>
+    inSlices(rows as Iterable<Row>, (row) => row);
+  return {
+    ...source,
+    memories: (branch) => sync(source.memories(branch)),
+    envelopes: () => sync(source.envelopes()),
+    deliveries: () => sync(source.deliveries()),
+    entries: () => sync(source.entries()),
+  };
+}

@@ -1,0 +1,87 @@
+/** The registry: one row per agent, one name for one agent. */
+
+import { agentOf } from "../../codecs.ts";
+import { type AgentRow, agentDigest, roleInbox } from "../../rows.ts";
+import type {
+  AuthorRefusal,
+  ReceiverRefusal,
+  RegisterAgent,
+  RegisterOutcome,
+} from "../../store.ts";
+import { single } from "../scalar.ts";
+import type { Statements } from "../statements.ts";
+import type { Transaction } from "../transaction.ts";
+
+export function findAgent(sql: Statements, workspace: number, name: string): AgentRow | undefined {
+  const row = sql.agentByName.get(workspace, name);
+  return row && agentOf(row);
+}
+
+export function registerAgent(tx: Transaction, operation: RegisterAgent): RegisterOutcome {
+  const { sql } = tx;
+  const { agent } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  for (const name of [agent.id, ...agent.aliases]) {
+    const owner = single<string>(sql.nameOwner.get(workspace, name));
+    if (owner !== undefined && owner !== agent.id) return { kind: "name_taken", name, by: owner };
+  }
+  const current = findAgent(sql, workspace, agent.id);
+  if ((current?.revision ?? 0) !== operation.basedOn) return { kind: "changed" };
+  const sameKey = agent.publicKey === (current?.publicKey ?? "");
+  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : keyTime(tx, workspace);
+  const row = { ...agent, keyedAt, revision: operation.basedOn + 1 };
+  const stored: AgentRow = { ...row, digest: agentDigest(row) };
+  sql.putAgent.run(
+    workspace,
+    stored.id,
+    stored.revision,
+    stored.keyedAt,
+    stored.status,
+    stored.role,
+    JSON.stringify(stored.aliases),
+    stored.publicKey,
+    stored.profile,
+    stored.digest,
+  );
+  sql.dropNames.run(workspace, stored.id);
+  for (const name of [stored.id, ...stored.aliases]) sql.addName.run(workspace, name, stored.id);
+  tx.forgetAgent(workspace, stored.id);
+  return { kind: "registered", agent: stored };
+}
+
+/** Not before any record, also when the clock went back: those were written without the key. */
+function keyTime(tx: Transaction, workspace: number): number {
+  tx.flush();
+  return Math.max(tx.now, single<number>(tx.sql.newestTime.get(workspace)) ?? 0);
+}
+
+/** Whether this agent may write now, with the key it signed with. */
+export function refuseAuthor(
+  tx: Transaction,
+  workspace: number,
+  author: { readonly agent: string; readonly publicKey: string },
+): AuthorRefusal | undefined {
+  const known = tx.agent(workspace, author.agent);
+  if (known === undefined) return { kind: "unknown_agent", agent: author.agent };
+  if (known.status === "disabled") return { kind: "agent_disabled", agent: author.agent };
+  if (known.publicKey !== author.publicKey) return { kind: "key_changed", agent: author.agent };
+  return undefined;
+}
+
+/** Whether there is somebody who can take it: the agent, or one who has the role. */
+export function refuseReceiver(
+  tx: Transaction,
+  workspace: number,
+  receiver: string,
+): ReceiverRefusal | undefined {
+  const status = tx.agent(workspace, receiver)?.status;
+  if (status !== undefined && status !== "disabled") return undefined;
+  const role = receiver.startsWith(ROLE) ? receiver.slice(ROLE.length) : "";
+  const able = role === "" ? undefined : single<number>(tx.sql.roleStatus.get(workspace, role));
+  if (able === 1) return undefined;
+  const known = status !== undefined || able !== undefined;
+  return { kind: known ? "receiver_disabled" : "unknown_receiver", receiver };
+}
+
+/** What the name of every role's inbox begins with. */
+const ROLE = roleInbox("");

@@ -1,0 +1,127 @@
+/**
+ * Appending: each record gets the next place on its chain and a link that follows from the one
+ * before. Words, tags and tasks are indexed later, by the housekeeper.
+ */
+import { nextLink } from "../../chain.ts";
+import type { NewMemory } from "../../rows.ts";
+import { isTraceBranch, TRUNK } from "../../sight.ts";
+import {
+  type AppendMemories,
+  type AppendOutcome,
+  CLOSED,
+  type Place,
+  type RecordRefusal,
+} from "../../store.ts";
+import { Refusal } from "../refusal.ts";
+import type { Transaction } from "../transaction.ts";
+import { refuseAuthor } from "./agents.ts";
+import { findEntry, writeEntry } from "./entries.ts";
+import { holding, renew } from "./lease.ts";
+
+/** Which chain a record goes to. */
+export interface Target {
+  readonly name: { readonly workspace: string; readonly branch: string };
+  readonly workspace: number;
+}
+
+export function appendMemories(tx: Transaction, operation: AppendMemories): AppendOutcome {
+  const { lease, memories } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  const held = lease && holding(tx, workspace, lease);
+  if (held !== undefined && held.kind !== "held") return held;
+  const target = { name: operation, workspace };
+  const places: Place[] = [];
+  for (const memory of memories) {
+    const refused = refuseRecord(tx, workspace, memory);
+    // Nothing is written before the first record: only a later one has something to take back.
+    if (refused !== undefined && places.length === 0) return refused;
+    if (refused !== undefined) throw new Refusal(refused);
+    places.push(append(tx, target, memory).place);
+  }
+  const outdated = compare(tx, workspace, operation);
+  if (outdated !== undefined) throw new Refusal(outdated);
+  for (const entry of operation.entries ?? []) writeEntry(tx, workspace, entry);
+  const envelope = lease && held ? renew(tx, workspace, held.delivery, lease.leaseMs).envelope : "";
+  return { kind: "appended", places, envelope };
+}
+
+/** What the author believed of the store, and is not so. */
+function compare(
+  tx: Transaction,
+  workspace: number,
+  { workspace: name, entries = [], tip, branch, memories }: AppendMemories,
+): AppendOutcome | undefined {
+  for (const entry of entries) {
+    const current = findEntry(tx.sql, workspace, entry);
+    if ((current?.revision ?? 0) !== entry.basedOn)
+      return { kind: "entry_changed", entry: current };
+  }
+  if (tip === undefined) return undefined;
+  const added = tip.branch === branch ? memories.length : 0;
+  const { seq } = tx.head(workspace, { workspace: name, branch: tip.branch });
+  return seq - added === tip.seq ? undefined : { kind: "tip_moved" };
+}
+
+export function refuseRecord(
+  tx: Transaction,
+  workspace: number,
+  memory: NewMemory,
+): RecordRefusal | undefined {
+  const refused = refuseAuthor(tx, workspace, memory);
+  if (refused !== undefined) return refused;
+  for (const reference of memory.mentions) {
+    if (tx.position(workspace, reference) === undefined) {
+      return { kind: "missing_reference", memory: memory.id, reference };
+    }
+  }
+  return undefined;
+}
+
+/** Its id is taken. Only asked where an answer depends on it: appending finds out by itself. */
+export function refuseTaken(
+  tx: Transaction,
+  workspace: number,
+  { id }: NewMemory,
+): RecordRefusal | undefined {
+  return tx.position(workspace, id) === undefined ? undefined : { kind: "id_taken", id };
+}
+
+/** Writes a record that was judged before. */
+export function append(
+  tx: Transaction,
+  { name, workspace }: Target,
+  memory: NewMemory,
+): { readonly place: Place; readonly position: number } {
+  const head = tx.head(workspace, name);
+  const seq = head.seq + 1;
+  // Time never runs backwards along a chain, whatever the clock does.
+  const storedAt = Math.max(tx.now, head.storedAt);
+  const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
+  const { changes, lastInsertRowid } = tx.sql.addMemory.run(
+    workspace,
+    head.key,
+    seq,
+    storedAt,
+    memory.id,
+    link,
+    memory.signature,
+    memory.text,
+  );
+  if (changes === 0) throw new Refusal<RecordRefusal>({ kind: "id_taken", id: memory.id });
+  if (isClosed(tx, workspace, name.branch)) {
+    throw new Refusal<RecordRefusal>({ kind: "branch_closed", branch: name.branch });
+  }
+  const position = Number(lastInsertRowid);
+  for (const [n, edge] of memory.relations.entries()) {
+    const target = tx.position(workspace, edge.target) as number;
+    tx.sql.addRelation.run(position, n, target, edge.validFrom, edge.validUntil, edge.kind);
+  }
+  tx.appended(head, { seq, storedAt, link });
+  return { place: { id: memory.id, seq, storedAt, link }, position };
+}
+
+/** Neither the trunk nor traces are ever closed: most records cost no look. */
+function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
+  if (branch === TRUNK || isTraceBranch(branch)) return false;
+  return findEntry(sql, workspace, { kind: CLOSED, name: branch }) !== undefined;
+}

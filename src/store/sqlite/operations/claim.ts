@@ -1,0 +1,144 @@
+/**
+ * Claiming: the first deliveries of an agent's own inbox and of its role's that are ready and in
+ * turn, each to exactly one holder. Touches those only (they have a partial index of their own), so
+ * its cost grows neither with what was completed nor with what waits behind an earlier delivery of
+ * its task. Each inbox is read as far as there is room; the two are merged here.
+ */
+
+import { type DeliveryRow, type NewMemory, roleInbox } from "../../rows.ts";
+import type { ClaimDeliveries, Claimed, ClaimOutcome } from "../../store.ts";
+import { Refusal } from "../refusal.ts";
+import type { Transaction } from "../transaction.ts";
+import { refuseAuthor } from "./agents.ts";
+import { append, refuseRecord } from "./append.ts";
+import { findDelivery, record } from "./deliveries.ts";
+import { mature, nextDue } from "./due.ts";
+import { readEnvelope, withEnvelope } from "./envelopes.ts";
+import { firstOf } from "./list.ts";
+
+export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
+  const workspace = tx.workspace(operation.workspace);
+  const author = { agent: operation.receiver, publicKey: operation.publicKey };
+  const refused = refuseAuthor(tx, workspace, author);
+  if (refused !== undefined) return refused;
+  mature(tx, workspace);
+  const claimed = candidates(tx, workspace, operation).map((delivery) =>
+    operation.accept === undefined
+      ? claim(tx, { workspace, delivery }, operation)
+      : take(tx, { workspace, delivery }, operation.accept, operation),
+  );
+  const isFull = claimed.length >= operation.limit;
+  const nextDueMs = isFull ? Number.POSITIVE_INFINITY : nextDue(tx, workspace);
+  return { kind: "claimed", claimed, nextDueMs };
+}
+
+function candidates(
+  tx: Transaction,
+  workspace: number,
+  { receiver, delivery, task, limit }: ClaimDeliveries,
+): DeliveryRow[] {
+  const inboxes = inboxesOf(tx, workspace, receiver);
+  if (delivery !== undefined) {
+    const one = findDelivery(tx.sql, workspace, delivery);
+    const fits =
+      one?.state === "ready" &&
+      one.inTurn &&
+      (one.deadline === 0 || one.deadline > tx.now) &&
+      inboxes.includes(one.receiver) &&
+      (task === undefined || one.task === task);
+    return fits ? [one] : [];
+  }
+  const lists = inboxes.map((inbox) =>
+    task === undefined
+      ? tx.sql.readyDeliveries.all(workspace, inbox, tx.now, limit)
+      : tx.sql.readyOfTask.all(workspace, inbox, task, limit, tx.now),
+  );
+  return firstOf(lists, limit);
+}
+
+/** Where an agent takes its work from; nowhere while it is paused. */
+function inboxesOf(tx: Transaction, workspace: number, agent: string): readonly string[] {
+  const known = tx.agent(workspace, agent);
+  if (known === undefined || known.status === "paused") return [];
+  return known.role === "" ? [agent] : [agent, roleInbox(known.role)];
+}
+
+interface Candidate {
+  readonly workspace: number;
+  readonly delivery: DeliveryRow;
+}
+
+/** The delivery as its new holder has it: one try more, and a fence nobody else knows. */
+function heldBy(
+  tx: Transaction,
+  delivery: DeliveryRow,
+  { receiver, instance, process, leaseMs, holdMs }: ClaimDeliveries,
+): DeliveryRow {
+  return {
+    ...delivery,
+    state: "claimed",
+    attempt: delivery.attempt + 1,
+    fence: delivery.fence + 1,
+    leaseUntil: tx.now + Math.min(leaseMs, holdMs),
+    holdUntil: tx.now + holdMs,
+    seenAt: delivery.seenAt || tx.now,
+    holder: receiver,
+    instance,
+    process,
+  };
+}
+
+function claim(
+  tx: Transaction,
+  { workspace, delivery }: Candidate,
+  operation: ClaimDeliveries,
+): Claimed {
+  const claimed = heldBy(tx, delivery, operation);
+  const { leaseUntil, holdUntil, seenAt, holder, instance, process } = claimed;
+  tx.sql.claim.run(
+    leaseUntil,
+    holdUntil,
+    seenAt,
+    holder,
+    instance,
+    process,
+    workspace,
+    delivery.id,
+    delivery.fence,
+  );
+  record(tx, workspace, { kind: "claimed", agent: holder, delivery: claimed });
+  return withEnvelope(tx.sql, workspace, claimed);
+}
+
+/** Claim and accept at once: one row update and one event instead of two of each. */
+function take(
+  tx: Transaction,
+  { workspace, delivery }: Candidate,
+  accept: (claimed: Claimed) => NewMemory,
+  operation: ClaimDeliveries,
+): Claimed {
+  const held: DeliveryRow = { ...heldBy(tx, delivery, operation), state: "accepted" };
+  const envelope = readEnvelope(tx.sql, workspace, delivery.envelope);
+  const memory = accept({ delivery: held, envelope });
+  const refused = refuseRecord(tx, workspace, memory);
+  if (refused !== undefined) throw new Refusal(refused);
+  const { place } = append(tx, { name: operation, workspace }, memory);
+  const lapseAt = held.deadline;
+  const taken = { ...held, lapseAt, acceptedAt: place.storedAt, acceptedBy: memory.id };
+  tx.sql.takeAtOnce.run(
+    taken.leaseUntil,
+    taken.holdUntil,
+    taken.seenAt,
+    taken.acceptedAt,
+    taken.holder,
+    taken.instance,
+    taken.process,
+    taken.acceptedBy,
+    workspace,
+    delivery.id,
+    delivery.fence,
+  );
+  record(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
+  tx.wake(operation.workspace, taken.sender);
+  return { delivery: taken, envelope };
+}

@@ -1,0 +1,177 @@
+/** Delivering: what was sent joins open work, takes its place, or is put in line at its receivers. */
+
+import { stateNumber } from "../../codecs.ts";
+import { type DeliveryRow, type NewDelivery, soonest } from "../../rows.ts";
+import type { SendHandoff, SendOutcome } from "../../store.ts";
+import { Refusal } from "../refusal.ts";
+import { single } from "../scalar.ts";
+import type { Transaction } from "../transaction.ts";
+import { findDelivery, passTurn, placeBehind, record } from "./deliveries.ts";
+import { endAttempt } from "./lease.ts";
+
+export interface Ahead {
+  /** The open delivery of the same piece of work: same task, sender, receiver and parent. */
+  readonly open: DeliveryRow | undefined;
+  /** The first place of what else is open of this receiver and task. */
+  readonly first: number | undefined;
+}
+
+interface Destination extends Ahead {
+  readonly workspace: number;
+  /** Of the handoff record: the last in line. */
+  readonly position: number;
+  readonly at: number;
+}
+
+type Delivered = Pick<Extract<SendOutcome, { kind: "sent" }>, "deliveries" | "superseded">;
+
+export function deliver(tx: Transaction, to: Destination, operation: SendHandoff): Delivered {
+  const { open } = to;
+  const [only, ...others] = operation.deliveries;
+  if (only === undefined || others.length > 0) return publish(tx, to, operation);
+  if (open !== undefined && operation.extend?.held) {
+    return { deliveries: [extendHeld(tx, { ...to, open }, operation)], superseded: "" };
+  }
+  if (open !== undefined) supersede(tx, { ...to, open }, operation);
+  const deliveries = [add(tx, to, operation, only)];
+  // What was parked at once takes nobody's turn.
+  const { workspace } = to;
+  if (open !== undefined && only.state === "dead")
+    passTurn(tx, { name: operation, workspace }, open);
+  return { deliveries, superseded: open?.id ?? "" };
+}
+
+/** To several: each looked up right before it is written, from the index it is written to. */
+function publish(tx: Transaction, to: Destination, operation: SendHandoff): Delivered {
+  const { task } = operation.envelope;
+  const deliveries = operation.deliveries.map((delivery) => {
+    const first = tx.sql.firstInQueue.get(to.workspace, delivery.receiver, task);
+    return add(tx, { ...to, first: single<number>(first) }, operation, delivery);
+  });
+  return { deliveries, superseded: "" };
+}
+
+type Extended = Destination & { readonly open: DeliveryRow };
+
+function extendHeld(
+  tx: Transaction,
+  { workspace, open }: Extended,
+  operation: SendHandoff,
+): DeliveryRow {
+  const { envelope, memory, deliveries, settles } = operation;
+  for (const { id } of deliveries) {
+    // Nothing will be written under this id; it is refused all the same, as it always is.
+    if (findDelivery(tx.sql, workspace, id))
+      throw new Refusal<SendOutcome>({ kind: "id_taken", id });
+  }
+  // What the newest envelope says counts; what is accepted has only a deadline.
+  const { deadline = 0, lapseMs = 0 } = deliveries[0] ?? {};
+  const soon = open.state === "claimed" && lapseMs > 0 ? tx.now + lapseMs : 0;
+  const lapseAt = soonest(deadline, soon);
+  tx.sql.extendHeld.run(envelope.id, deadline, lapseAt, workspace, open.id, open.envelope);
+  // The sender's own delivery may just have passed its turn on to this one.
+  const held = settles === undefined ? open : (findDelivery(tx.sql, workspace, open.id) ?? open);
+  const delivery = { ...held, envelope: envelope.id, deadline, lapseAt };
+  record(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
+  tx.wake(operation.workspace, delivery.holder);
+  return delivery;
+}
+
+function supersede(
+  tx: Transaction,
+  { workspace, open, at }: Extended,
+  { memory: { agent } }: SendHandoff,
+): void {
+  tx.sql.supersede.run(at, workspace, open.id, open.envelope);
+  record(tx, workspace, { kind: "superseded", agent, delivery: open });
+}
+
+function add(
+  tx: Transaction,
+  to: Destination,
+  operation: SendHandoff,
+  delivery: NewDelivery,
+): DeliveryRow {
+  const { workspace, at } = to;
+  const { agent } = operation.memory;
+  const added = rowOf(tx, to, operation, delivery);
+  const { changes } = insert(tx, workspace, added);
+  if (changes === 0) throw new Refusal<SendOutcome>({ kind: "id_taken", id: delivery.id });
+  if (added.state === "scheduled") tx.scheduled(workspace);
+  const dead = added.state === "dead";
+  if (dead) endAttempt(tx, workspace, added, { outcome: "stopped", reason: delivery.reason, at });
+  record(tx, workspace, { kind: dead ? "dead" : "sent", agent, delivery: added });
+  tx.wake(operation.workspace, added.receiver);
+  return added;
+}
+
+/**
+ * What takes another's place has its turn as well. What is urgent goes ahead in the inbox, but never
+ * of earlier work of its task. Parked at once is as after one try that nobody claimed.
+ */
+function rowOf(
+  tx: Transaction,
+  { workspace, open, first, position, at }: Destination,
+  { envelope, parent }: SendHandoff,
+  delivery: NewDelivery,
+): DeliveryRow {
+  const { state, deadline, lapseMs } = delivery;
+  const dead = state === "dead";
+  const { now } = tx;
+  const { receiver } = delivery;
+  const queue = { workspace, receiver, task: envelope.task, position };
+  const behind = () => (first === undefined ? position - delivery.ahead : placeBehind(tx, queue));
+  const place = open?.place ?? behind();
+  return {
+    id: delivery.id,
+    envelope: envelope.id,
+    task: envelope.task,
+    sender: envelope.sender,
+    receiver,
+    parent,
+    state,
+    place,
+    inTurn: dead || first === undefined || first > place,
+    attempt: dead ? 1 : 0,
+    maxAttempts: delivery.maxAttempts,
+    fence: dead ? 1 : 0,
+    leaseUntil: 0,
+    holdUntil: 0,
+    readyAt: state === "scheduled" ? now + delivery.delayMs : 0,
+    deadline,
+    lapseAt: dead ? 0 : soonest(deadline, lapseMs === 0 ? 0 : now + lapseMs),
+    sentAt: at,
+    seenAt: 0,
+    acceptedAt: 0,
+    settledAt: dead ? at : 0,
+    holder: "",
+    instance: "",
+    process: "",
+    acceptedBy: "",
+    settledBy: "",
+    followers: "",
+  };
+}
+
+function insert(tx: Transaction, workspace: number, row: DeliveryRow) {
+  return tx.sql.addDelivery.run(
+    workspace,
+    stateNumber(row.state),
+    Number(row.inTurn),
+    row.place,
+    row.attempt,
+    row.maxAttempts,
+    row.fence,
+    row.readyAt,
+    row.deadline,
+    row.lapseAt,
+    row.sentAt,
+    row.settledAt,
+    row.id,
+    row.envelope,
+    row.parent,
+    row.task,
+    row.sender,
+    row.receiver,
+  );
+}

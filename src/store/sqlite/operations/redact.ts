@@ -1,0 +1,103 @@
+/**
+ * Redacting: the record that vouches and the bodies it takes away, in one transaction. From the first
+ * redaction on, what this connection deletes or shortens is overwritten with zeros. Copies that SQLite
+ * left on other pages when the tables grew are scrub's business.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { sha256 } from "../../../base/canonical.ts";
+import { assertNever } from "../../../base/errors.ts";
+import { agentDigest } from "../../rows.ts";
+import type { Erasure, RedactBodies, RedactOutcome } from "../../store.ts";
+import { count, single } from "../scalar.ts";
+import type { Transaction } from "../transaction.ts";
+import { findAgent } from "./agents.ts";
+import { append, refuseRecord, refuseTaken } from "./append.ts";
+import { findEntry, writeEntry } from "./entries.ts";
+import { redactionsIn, setRedactions } from "./redactions.ts";
+
+export function redactBodies(
+  tx: Transaction,
+  operation: RedactBodies,
+  db: DatabaseSync,
+): RedactOutcome {
+  const { memory, erasures } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  const refused = refuseRecord(tx, workspace, memory) ?? refuseTaken(tx, workspace, memory);
+  if (refused !== undefined) return refused;
+  const changed = erasures.find((erasure) => !isAsSeen(tx, workspace, erasure));
+  if (changed !== undefined) return { kind: "changed", erasure: changed };
+  db.exec("pragma secure_delete = on");
+  const { place } = append(tx, { name: operation, workspace }, memory);
+  for (const erasure of erasures) erase(tx, workspace, erasure);
+  setRedactions(db, redactionsIn(db) + 1);
+  return { kind: "redacted", place };
+}
+
+function isAsSeen({ sql }: Transaction, workspace: number, erasure: Erasure): boolean {
+  switch (erasure.kind) {
+    case "memory":
+      return isText(sql.memoryText.get(workspace, erasure.id), erasure);
+    case "envelope":
+      return isText(sql.envelopeText.get(workspace, erasure.id), erasure);
+    case "attempt":
+      return isText(sql.attemptReason.get(workspace, erasure.delivery, erasure.attempt), erasure);
+    case "entry":
+      return findEntry(sql, workspace, erasure.entry)?.revision === erasure.entry.basedOn;
+    case "agent":
+      return findAgent(sql, workspace, erasure.agent)?.revision === erasure.basedOn;
+    default:
+      return assertNever(erasure);
+  }
+}
+
+function isText(row: unknown, { digest }: { readonly digest: string }): boolean {
+  const text = single<string>(row);
+  return text !== undefined && sha256(text) === digest;
+}
+
+function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
+  const { sql } = tx;
+  switch (erasure.kind) {
+    case "memory":
+      sql.eraseMemory.run(erasure.text, workspace, erasure.id);
+      forgetMeaning(tx, workspace, tx.position(workspace, erasure.id) ?? 0);
+      return;
+    case "envelope":
+      // It has the position of the record that vouches for it.
+      forgetMeaning(
+        tx,
+        workspace,
+        count(sql.eraseEnvelope.get(erasure.text, workspace, erasure.id)),
+      );
+      return;
+    case "attempt":
+      sql.eraseAttempt.run(erasure.reason, workspace, erasure.delivery, erasure.attempt);
+      return;
+    case "entry":
+      writeEntry(tx, workspace, erasure.entry);
+      return;
+    case "agent":
+      eraseProfile(tx, workspace, erasure);
+      return;
+    default:
+      assertNever(erasure);
+  }
+}
+
+/** A vector is made from the text, and can tell of it. */
+function forgetMeaning({ sql }: Transaction, workspace: number, pos: number): void {
+  sql.dropMeaning.run(pos, workspace);
+  sql.dropSignature.run(pos, workspace);
+}
+
+function eraseProfile(
+  { sql }: Transaction,
+  workspace: number,
+  { agent: id, basedOn, profile }: Extract<Erasure, { kind: "agent" }>,
+): void {
+  const agent = findAgent(sql, workspace, id);
+  if (agent === undefined) throw new Error(`${id} was there a moment ago`);
+  const revision = basedOn + 1;
+  const digest = agentDigest({ ...agent, profile, revision });
+  sql.eraseProfile.run(profile, revision, digest, workspace, id);
+}

@@ -1,0 +1,27 @@
+/** The edges at a record whose other end is seen, oldest first. */
+import { edgeOf, memoryOf } from "../../codecs.ts";
+import { holdsFor } from "../../filter.ts";
+import type { RelationEdge } from "../../rows.ts";
+import { isSeenBeyond } from "../../sight.ts";
+import type { FindRelations } from "../../store.ts";
+import { single } from "../scalar.ts";
+import type { Statements } from "../statements.ts";
+
+export function findRelations(
+  sql: Statements,
+  workspace: number,
+  operation: FindRelations,
+): RelationEdge[] {
+  const { direction, sight, limit } = operation;
+  const memory = single<number>(sql.memoryPosition.get(workspace, operation.memory)) ?? 0;
+  const edges = direction === "in" ? sql.edgesIn : sql.edgesOut;
+  const found: RelationEdge[] = [];
+  for (const row of edges.iterate(memory)) {
+    if (found.length === limit) break;
+    const edge = edgeOf(row);
+    if (!holdsFor(edge, operation)) continue;
+    const other = memoryOf(sql.memoryAt.get((row as unknown as unknown[]).at(-1) as number));
+    if (isSeenBeyond(other, direction, sight)) found.push(edge);
+  }
+  return found;
+}

@@ -1,0 +1,83 @@
+/** Settling: the holder's part ends, and the delivery gets the state that the settlement says. */
+import { stateNumber } from "../../codecs.ts";
+import { type DeliveryRow, type EventKind, isOpen, soonest } from "../../rows.ts";
+import { delayAfter, isFree, lapseAfter, stateAfter } from "../../settlement.ts";
+import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../../store.ts";
+import type { Transaction } from "../transaction.ts";
+import { append, refuseRecord, type Target } from "./append.ts";
+import { passTurn, record } from "./deliveries.ts";
+import { closeBreaker } from "./entries.ts";
+import { endAttempt, holdingNewest } from "./lease.ts";
+
+export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
+  const { lease, memory, settlement, reason } = operation;
+  const workspace = tx.workspace(operation.workspace);
+  const hold = holdingNewest(tx, workspace, lease);
+  if (hold.kind !== "held") return hold;
+  const held = hold.delivery;
+  if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
+  const refused = memory && refuseRecord(tx, workspace, memory);
+  if (refused !== undefined) return refused;
+  const target = { name: operation, workspace };
+  const settledBy = memory && append(tx, target, memory).place;
+  const delivery = finish(tx, target, { held, settlement, settledBy, reason });
+  tx.wake(operation.workspace, delivery.sender);
+  tx.wake(operation.workspace, delivery.receiver);
+  return { kind: "settled", delivery };
+}
+
+interface End {
+  readonly held: DeliveryRow;
+  readonly settlement: Settlement;
+  /** The record the settlement left on the chain. */
+  readonly settledBy: Place | undefined;
+  readonly reason: string;
+}
+
+/** Writes the end of a hold that was checked before. */
+export function finish(tx: Transaction, target: Target, end: End): DeliveryRow {
+  const { workspace } = target;
+  const { held, settlement, settledBy } = end;
+  const delivery = settled(tx, end);
+  const { state, maxAttempts, readyAt, lapseAt, settledAt } = delivery;
+  tx.sql.settle.run(
+    stateNumber(state),
+    maxAttempts,
+    readyAt,
+    lapseAt,
+    settledAt,
+    delivery.settledBy,
+    workspace,
+    held.id,
+    held.fence,
+  );
+  if (state === "scheduled") tx.scheduled(workspace);
+  if (settlement.kind === "completed") closeBreaker(tx, workspace, held.receiver);
+  else {
+    const outcome = settlement.kind;
+    endAttempt(tx, workspace, held, { outcome, reason: end.reason, at: settledBy?.storedAt });
+  }
+  const kind: EventKind = state === "dead" ? "dead" : settlement.kind;
+  record(tx, workspace, { kind, agent: held.holder, delivery });
+  if (!isOpen(state)) passTurn(tx, target, held);
+  return delivery;
+}
+
+/** The delivery as the settlement leaves it. */
+function settled({ now }: Transaction, { held, settlement, settledBy }: End): DeliveryRow {
+  const state = stateAfter(settlement);
+  const open = isOpen(state);
+  const delayMs = delayAfter(settlement);
+  const lapseMs = lapseAfter(settlement);
+  return {
+    ...held,
+    state,
+    leaseUntil: 0,
+    holdUntil: 0,
+    maxAttempts: held.maxAttempts + (isFree(settlement) ? 1 : 0),
+    readyAt: delayMs === undefined ? 0 : now + delayMs,
+    lapseAt: open ? soonest(held.deadline, lapseMs === 0 ? 0 : now + lapseMs) : 0,
+    settledAt: open ? 0 : (settledBy?.storedAt ?? now),
+    settledBy: settledBy?.id ?? "",
+  };
+}

@@ -1,0 +1,64 @@
+/** Vectors of records, by model: what has none yet, and what was made. */
+import { quantised } from "../../../search/embedding/quantise.ts";
+import { memoryOf } from "../../codecs.ts";
+import {
+  type FindUnembedded,
+  type ModelState,
+  meaningfulOf,
+  type PutVectors,
+  type UnembeddedSlice,
+  unembeddedOf,
+} from "../../search.ts";
+import { count, single } from "../scalar.ts";
+import type { Statements } from "../statements.ts";
+import type { Transaction } from "../transaction.ts";
+import { homedRowOf } from "./index-file.ts";
+
+export function findUnembedded(
+  sql: Statements,
+  workspace: number,
+  { model, limit }: FindUnembedded,
+): UnembeddedSlice {
+  const known = (sql.model.get(workspace, model) ?? []) as unknown as number[];
+  const [, made = 0, done = 0] = known;
+  const rows = sql.memoriesAfter.all(done, limit).map(homedRowOf);
+  const own = rows.filter((row) => row.workspace === workspace);
+  return {
+    records: own.flatMap((row) => unembeddedOf(row, made) ?? []),
+    upTo: rows.at(-1)?.pos ?? done,
+    more: rows.length === limit,
+    done,
+    total: count(sql.lastPosition.get()),
+  };
+}
+
+export function putVectors(tx: Transaction, operation: PutVectors): void {
+  const { sql } = tx;
+  const workspace = tx.workspace(operation.workspace);
+  const { model, dimensions, upTo } = operation;
+  const key = count(sql.putModel.get(workspace, model, dimensions, upTo));
+  for (const { pos, vector, signature } of operation.vectors) {
+    // A record that was pruned or redacted meanwhile has no meaning any more.
+    const row = sql.memoryAt.get(pos);
+    const envelope = single<string>(sql.envelopeTextAt.get(pos));
+    if (row === undefined || !meaningfulOf({ ...memoryOf(row), envelope })) continue;
+    sql.putVector.run(key, pos, quantised(vector));
+    sql.putSignature.run(key, pos, Buffer.from(signature.buffer.slice(0)));
+  }
+}
+
+export function listModels(sql: Statements, workspace: number): ModelState[] {
+  const total = count(sql.lastPosition.get());
+  return sql.models.all(workspace).map((row) => {
+    const [model, dimensions, done, vectors] = row as unknown as [string, number, number, number];
+    return { model, dimensions, vectors, done, total };
+  });
+}
+
+export function dropModel(tx: Transaction, workspace: string, model: string): void {
+  const key = single<number>(tx.sql.model.get(tx.workspace(workspace), model));
+  if (key === undefined) return;
+  tx.sql.dropVectors.run(key);
+  tx.sql.dropSignatures.run(key);
+  tx.sql.dropModel.run(key);
+}

@@ -1,0 +1,217 @@
+/**
+ * The housekeeper's thread: everything that takes long, on a connection of its own, so that the
+ * main thread only ever does short writes and point reads. Fills the index, checkpoints the log,
+ * verifies, counts. It may wait for locks; writers wait for it only while a
+ * checkpoint finishes the short rest of the log.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { isBatonError } from "../../../base/errors.ts";
+import { DELIVERY_STATES, type DeliveryState } from "../../rows.ts";
+import type { Books, VerifyProgress } from "../../store.ts";
+import { verifyWorkspace } from "../../verify/workspace.ts";
+import { scrub } from "../archive/scrub.ts";
+import { verifySource } from "../archive/verify-source.ts";
+import { storeFailure } from "../failures.ts";
+import { inspect } from "../inspect.ts";
+import { surveyEvents, surveyTrace } from "../operations/prune.ts";
+import { redactionsIn } from "../operations/redactions.ts";
+import { seekText } from "../operations/seek.ts";
+import { count, single } from "../scalar.ts";
+import { prepareStatements } from "../statements.ts";
+import type { Job, JobResults } from "./housekeeper-protocol.ts";
+import { homedRowOf, IndexFile, removeIndex } from "./index-file.ts";
+import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
+
+/** Records indexed per transaction: large enough to be quick, small enough to be interrupted. */
+const FILL_BATCH = 2_000;
+/**
+ * Pages in the log that make a checkpoint worth its two syncs. Not more: a log that starts over
+ * soon is written over blocks it already has; at 16,000 pages appends were a fifth slower.
+ */
+const CHECKPOINT_PAGES = 2_000;
+/** How long a checkpoint may wait for readers and writers before it leaves it for later. */
+const CHECKPOINT_WAIT_MS = 50;
+
+const { file } = workerData as ThreadData;
+const port = parentPort;
+if (port === null) throw new Error("the housekeeper runs in a worker thread only");
+
+const db = new DatabaseSync(file, { timeout: CHECKPOINT_WAIT_MS });
+db.exec("pragma synchronous = full; pragma fullfsync = on; pragma cache_size = -16000");
+const sql = prepareStatements(db);
+const logState = db.prepare("pragma wal_checkpoint(noop)");
+let index: IndexFile | undefined;
+let working = false;
+/** The index was just thrown away: if filling a new one fails too, it waits for the next commit. */
+let remade = false;
+
+port.on("message", (message: ToThread<Job>) => {
+  switch (message.kind) {
+    case "notice": // Records were appended: there is something to index, perhaps to checkpoint.
+      keepHouse();
+      break;
+    case "job":
+      void answer(message.number, message.job);
+      break;
+    case "close":
+      closeIndex();
+      db.close();
+      port.close();
+      break;
+  }
+});
+
+/** Works in slices with a look at the messages in between. */
+function keepHouse(): void {
+  if (working) return;
+  working = true;
+  setImmediate(() => {
+    working = false;
+    if (!db.isOpen) return;
+    const more = fillIndex() === FILL_BATCH;
+    checkpoint();
+    if (more) keepHouse();
+  });
+}
+
+/** A damaged or foreign index is made anew: it holds nothing that is not in the store. */
+function fillIndex(): number {
+  try {
+    index ??= IndexFile.openForFilling(file, redactionsIn(db));
+    if (isForeign(index)) throw new Error("the index was made from another store");
+    const filled = index.fill((after) => sql.memoriesAfter.all(after, FILL_BATCH).map(homedRowOf));
+    remade = false;
+    return filled;
+  } catch (error) {
+    const again = worthRemaking(error) && !remade;
+    remade = again;
+    if (again) dropIndex();
+    else closeIndex();
+    return again ? FILL_BATCH : 0; // From the start, but not for ever.
+  }
+}
+
+function closeIndex(): void {
+  index?.close();
+  index = undefined;
+}
+
+function dropIndex(): void {
+  closeIndex();
+  removeIndex(file);
+}
+
+function isForeign(current: IndexFile): boolean {
+  if (current.redactions !== redactionsIn(db)) return true; // It has words that were redacted.
+  const { position, link } = current.watermark();
+  if (position === 0) return false;
+  return single<string>(sql.linkAt.get(position)) !== link;
+}
+
+/** Locks and full disks pass; everything else means that the index itself is no good. */
+function worthRemaking(error: unknown): boolean {
+  const code = (storeFailure(error, file) as { code?: string }).code;
+  return code !== "store_busy" && code !== "store_full" && code !== "store_read_only";
+}
+
+/**
+ * First the bulk, passively, while others write; then the short rest, with the writers' lock, so
+ * that the log starts over. A passive checkpoint alone never catches up with a busy writer.
+ */
+function checkpoint(): void {
+  if (logPages() < CHECKPOINT_PAGES) return;
+  db.exec("pragma wal_checkpoint(passive)");
+  db.exec("pragma wal_checkpoint(restart)");
+}
+
+function logPages(): number {
+  return (logState.get() as { log: number }).log;
+}
+
+async function answer(number: number, job: Job): Promise<void> {
+  try {
+    const result = await run(job, number);
+    say({ kind: "done", number, result });
+  } catch (error) {
+    const failure = storeFailure(error, file);
+    // A class does not survive the way between threads; its fields do.
+    say({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
+  }
+}
+
+async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
+  switch (job.kind) {
+    case "verify":
+      return atOneMoment(() =>
+        verifyWorkspace(verifySource(sql, job.workspace), (progress) =>
+          say({ kind: "progress", number, progress }),
+        ),
+      );
+    case "inspect":
+      return atOneMoment(() =>
+        inspect(db, sql, (progress) => say({ kind: "progress", number, progress })),
+      );
+    case "books":
+      return atOneMoment(async () => books(job.workspace));
+    case "surveyTrace": {
+      const { of } = job;
+      return atOneMoment(async () => surveyTrace(sql, workspaceOf(of), of));
+    }
+    case "surveyEvents": {
+      const { of } = job;
+      return atOneMoment(async () => surveyEvents(sql, workspaceOf(of), of));
+    }
+    case "index":
+      while (fillIndex() === FILL_BATCH);
+      return undefined;
+    case "seek":
+      return atOneMoment(async () => seekText(db, job.of));
+    case "scrub": {
+      dropIndex();
+      const beyond = await scrub(db, file, job.forms);
+      keepHouse();
+      return { beyond };
+    }
+    case "remake":
+      dropIndex();
+      keepHouse();
+      return undefined;
+  }
+}
+
+/**
+ * Rows that are read one after the other must be of one moment, or a write in between looks like
+ * tampering. Nothing else runs on this connection meanwhile: the sources never wait.
+ */
+async function atOneMoment<T>(look: () => Promise<T>): Promise<T> {
+  db.exec("begin");
+  try {
+    return await look();
+  } finally {
+    if (db.isTransaction) db.exec("rollback");
+  }
+}
+
+const workspaceOf = ({ workspace }: { readonly workspace: string }): number =>
+  count(sql.workspaceKey.get(workspace));
+
+function books(workspace: string): Books {
+  const key = count(sql.workspaceKey.get(workspace));
+  const byState = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<
+    DeliveryState,
+    number
+  >;
+  for (const [state, number] of sql.countStates.all(key) as unknown as [number, number][]) {
+    byState[DELIVERY_STATES[state] as DeliveryState] += number;
+  }
+  return {
+    envelopes: count(sql.countEnvelopes.get(key)),
+    deliveries: count(sql.countDeliveries.get(key)),
+    byState,
+  };
+}
+
+function say(message: FromThread<JobResults[Job["kind"]], VerifyProgress>): void {
+  port?.postMessage(message);
+}

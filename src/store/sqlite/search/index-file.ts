@@ -1,0 +1,233 @@
+/**
+ * The index: a second file beside the store, derived from it and filled after the acknowledgement.
+ *
+ * It holds, per record, its terms and its facets (task, agent, session, type, tags …) as tokens of
+ * one FTS5 table, and a row with what ranking wants to know of it, up to a watermark. Whatever lies
+ * beyond the watermark is scanned, so a record can be found the moment it is acknowledged. A file of
+ * its own means that filling it never takes the store's write lock; and it may be deleted at any
+ * time.
+ *
+ * The watermark carries the link of its record: an index of another or an older store is noticed
+ * and made anew.
+ */
+import { rmSync } from "node:fs";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { together } from "../../../search/memory-sources.ts";
+import type { Census } from "../../../search/sources.ts";
+import { memoryOf } from "../../codecs.ts";
+import { censusOf, foundColumns, NO_CENSUS } from "../../found-row.ts";
+import { type Homed, type IndexedRecord, indexedRecord, spaceKey, spaceOf } from "../../search.ts";
+import { redactionsIn, setRedactions } from "../operations/redactions.ts";
+import { tokensOf } from "./index-tokens.ts";
+
+/** Changes when what is put into the index changes: an older index is then made anew. */
+const INDEX_VERSION = 4;
+
+/** How long the housekeeper's thread waits for another process that fills the same index. */
+const WAIT_MS = 2_000;
+
+/**
+ * The "ascii" tokenizer keeps every other character inside its token: words come split already, by
+ * a newer Unicode than SQLite's own, whose idea of a letter is narrower.
+ */
+const SCHEMA = `
+  create table watermark (
+    one integer primary key check (one = 1),
+    version integer not null,
+    position integer not null,
+    link text not null
+  ) strict;
+  insert into watermark values (1, ${INDEX_VERSION}, 0, '');
+  create virtual table tokens using fts5 (
+    text, content = '', detail = none, columnsize = 0, tokenize = "ascii"
+  );
+
+  -- What there is of each space (index-tokens.ts): what is usual in it, and so what is rare.
+  create table census (
+    space integer primary key,
+    records integer not null,
+    passages integer not null,
+    terms integer not null,
+    first integer not null,
+    last integer not null
+  ) strict;
+
+  create table records (
+    pos integer primary key,
+    session integer not null,
+    time integer not null,
+    stored_at integer not null,
+    valid_until integer not null,
+    seq integer not null,
+    -- -1 where nothing was said.
+    importance real not null,
+    confidence real not null,
+    traits integer not null,
+    id text not null,
+    branch text not null,
+    reach text not null,
+    agent text not null,
+    packed blob not null
+  ) strict;
+  create index records_session on records (session, pos);
+`;
+
+export interface Watermark {
+  readonly position: number;
+  readonly link: string;
+}
+
+/** A record with its envelope's text and its workspace in the columns after its own. */
+export function homedRowOf(row: unknown): Homed {
+  const [envelope, workspace] = (row as unknown[]).slice(-2) as [string | null, number];
+  return { ...memoryOf(row), envelope: envelope ?? undefined, workspace };
+}
+
+export const indexPath = (file: string): string => `${file}.index`;
+
+export class IndexFile {
+  /** How many redactions its store had seen when it was made. */
+  readonly redactions: number;
+  readonly #db: DatabaseSync;
+  readonly #watermark: StatementSync;
+  readonly #match: StatementSync;
+
+  private constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.redactions = redactionsIn(db);
+    this.#watermark = db.prepare("select position, link from watermark");
+    this.#match = db.prepare(
+      "select rowid as pos from tokens where tokens match ? and rowid < ? order by rowid desc",
+    );
+  }
+
+  /** Opens the index, making it (anew) where needed. For the one who fills it. */
+  static openForFilling(file: string, redactions: number): IndexFile {
+    const path = indexPath(file);
+    const db = new DatabaseSync(path, { timeout: WAIT_MS });
+    // Losing the newest part in a power cut costs filling it again: no sync per commit.
+    db.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -16000");
+    db.exec("begin immediate");
+    const version = indexVersion(db);
+    if (version === 0) {
+      db.exec(SCHEMA);
+      setRedactions(db, redactions);
+    }
+    db.exec("commit");
+    if (version === 0 || version === INDEX_VERSION) return new IndexFile(db);
+    db.close();
+    removeIndex(file);
+    return IndexFile.openForFilling(file, redactions);
+  }
+
+  /** Opens the index for looking things up; undefined while there is none. */
+  static openForReading(file: string, { cacheKb = 2_000 } = {}): IndexFile | undefined {
+    let db: DatabaseSync | undefined;
+    try {
+      db = new DatabaseSync(indexPath(file), { readOnly: true, timeout: 0 });
+      db.exec(`pragma cache_size = -${cacheKb}`);
+      if (indexVersion(db) === INDEX_VERSION) return new IndexFile(db);
+    } catch {
+      // Not made yet, or damaged: everything is scanned until the housekeeper has made it.
+    }
+    db?.close();
+    return undefined;
+  }
+
+  /** For statements of those who read more of it. */
+  prepare(sql: string): StatementSync {
+    const statement = this.#db.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  /** Everything read in between is of one moment. */
+  atOneMoment<T>(look: () => Promise<T>): Promise<T> {
+    this.#db.exec("begin");
+    return look().finally(() => {
+      if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec("rollback");
+    });
+  }
+
+  watermark(): Watermark {
+    return this.#watermark.get() as unknown as Watermark;
+  }
+
+  /** Positions of records with at least one of the tokens, newest first. */
+  *find(query: string, before: number): Iterable<number> {
+    for (const row of this.#match.iterate(query, before)) yield row["pos"] as number;
+  }
+
+  /** Adds the records after the watermark that `read` returns. One transaction. */
+  fill(read: (after: number) => readonly Homed[]): number {
+    this.#db.exec("begin immediate");
+    try {
+      const rows = read(this.watermark().position);
+      if (rows.length > 0) new Filling(this.#db).add(rows);
+      this.#db.exec("commit");
+      return rows.length;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("rollback");
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+/** One transaction's worth of records going in. */
+class Filling {
+  readonly #db: DatabaseSync;
+  readonly #addTokens: StatementSync;
+  readonly #addRecord: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#addTokens = db.prepare("insert into tokens (rowid, text) values (?, ?)");
+    this.#addRecord = db.prepare(
+      `insert into records (pos, session, time, stored_at, valid_until, seq, importance, confidence,
+        traits, id, branch, reach, agent, packed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+  }
+
+  add(rows: readonly Homed[]): void {
+    const added = new Map<number, Census>();
+    for (const row of rows) {
+      const indexed = indexedRecord(row);
+      this.#addTokens.run(row.pos, tokensOf(row, indexed));
+      if (indexed === undefined) continue;
+      this.#put(indexed);
+      const space = spaceKey(row.workspace, spaceOf(row.branch));
+      added.set(space, together(added.get(space) ?? NO_CENSUS, censusOf(indexed)));
+    }
+    for (const [space, census] of added) this.#count(space, census);
+    const last = rows.at(-1) as Homed;
+    this.#db.prepare("update watermark set position = ?, link = ?").run(last.pos, last.link);
+  }
+
+  #put(indexed: IndexedRecord): void {
+    this.#addRecord.run(...foundColumns(indexed));
+  }
+
+  #count(space: number, { records, passages, terms, first, last }: Census): void {
+    this.#db
+      .prepare(
+        `insert into census values (?, ?, ?, ?, ?, ?) on conflict do update set
+          records = records + excluded.records, passages = passages + excluded.passages,
+          terms = terms + excluded.terms, last = excluded.last`,
+      )
+      .run(space, records, passages, terms, first, last);
+  }
+}
+
+export function removeIndex(file: string): void {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(indexPath(file) + suffix, { force: true });
+}
+
+function indexVersion(db: DatabaseSync): number {
+  const made = db.prepare("select 1 from sqlite_schema where name = 'watermark'").get();
+  if (made === undefined) return 0;
+  return (db.prepare("select version from watermark").get() as { version: number }).version;
+}

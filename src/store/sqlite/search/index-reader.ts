@@ -1,0 +1,100 @@
+/**
+ * Reading the index file for a search. Rows of it never change, so what was read lately is kept: the
+ * records that many questions meet, and the lists of frequent words until something is added to them.
+ */
+import type { StatementSync } from "node:sqlite";
+import { Generations } from "../../../base/generations.ts";
+import type { Census } from "../../../search/sources.ts";
+import { type FoundRow, foundRowOf } from "../../found-row.ts";
+import { single } from "../scalar.ts";
+import type { IndexFile } from "./index-file.ts";
+
+/** Some 10 MB of records, and as much of lists. */
+const RECORDS_KEPT = 10_000;
+const LISTS_KEPT = 2_000;
+
+interface Range {
+  readonly before: number;
+  readonly from: number;
+  readonly limit: number;
+}
+
+export class IndexReader {
+  readonly #census: StatementSync;
+  readonly #postings: StatementSync;
+  readonly #records: StatementSync;
+  readonly #before: StatementSync;
+  readonly #after: StatementSync;
+  readonly #recordsKept = new Generations<number, FoundRow>(RECORDS_KEPT);
+  readonly #listsKept = new Generations<string, readonly number[]>(LISTS_KEPT);
+  #watermark = 0;
+
+  constructor(index: IndexFile) {
+    this.#census = index.prepare(
+      "select records, passages, terms, first, last from census where space = ?",
+    );
+    // One JSON array: making a row of each position takes half as long again.
+    this.#postings = index.prepare(`select json_group_array(rowid) from (
+      select rowid from tokens where tokens match ? and rowid < ? and rowid >= ?
+      order by rowid desc limit ?)`);
+    this.#records = index.prepare(`select pos, session, time, stored_at, valid_until, seq,
+      importance, confidence, traits, id, branch, reach, agent, packed from records
+      where pos in (select value from json_each(?))`);
+    this.#before = index.prepare(
+      "select pos from records where session = ? and pos < ? order by pos desc limit ?",
+    );
+    this.#after = index.prepare(
+      "select pos from records where session = ? and pos > ? and pos <= ? order by pos limit ?",
+    );
+  }
+
+  /** How far the index is now: lists that were read before may be longer. */
+  at(watermark: number): void {
+    if (watermark === this.#watermark) return;
+    this.#watermark = watermark;
+    this.#listsKept.clear();
+  }
+
+  census(space: number): Census | undefined {
+    const row = this.#census.get(space) as unknown as number[] | undefined;
+    if (row === undefined) return undefined;
+    const [records = 0, passages = 0, terms = 0, first = 0, last = 0] = row;
+    return { records, passages, terms, first, last };
+  }
+
+  /** Newest first. */
+  postings(query: string, { before, from, limit }: Range): readonly number[] {
+    const key = JSON.stringify([query, before, from, limit]);
+    const known = this.#listsKept.get(key);
+    if (known !== undefined) return known;
+    const row = this.#postings.get(query, before, from, limit);
+    const list = JSON.parse(single<string>(row) ?? "[]") as number[];
+    this.#listsKept.set(key, list);
+    return list;
+  }
+
+  records(positions: readonly number[]): readonly FoundRow[] {
+    const found: FoundRow[] = [];
+    const unknown: number[] = [];
+    for (const pos of positions) {
+      const known = this.#recordsKept.get(pos);
+      if (known === undefined) unknown.push(pos);
+      else found.push(known);
+    }
+    if (unknown.length === 0) return found;
+    for (const raw of this.#records.iterate(JSON.stringify(unknown))) {
+      const row = foundRowOf(raw);
+      this.#recordsKept.set(row.pos, row);
+      found.push(row);
+    }
+    return found;
+  }
+
+  before(session: number, pos: number, reach: number): number[] {
+    return this.#before.all(session, pos, reach).map((row) => single<number>(row) as number);
+  }
+
+  after(session: number, pos: number, { upTo, reach }: { upTo: number; reach: number }): number[] {
+    return this.#after.all(session, pos, upTo, reach).map((row) => single<number>(row) as number);
+  }
+}

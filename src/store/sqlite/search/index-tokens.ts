@@ -1,0 +1,106 @@
+/**
+ * What stands in the index's token table, and how it is asked for. Terms carry the space they are
+ * counted in; a facet is a hash that no term can be mistaken for, and is checked on the row again.
+ */
+import { sha256 } from "../../../base/canonical.ts";
+import { Generations } from "../../../base/generations.ts";
+import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
+import type { MemoryRow } from "../../rows.ts";
+import {
+  facetsIn,
+  type IndexedRecord,
+  type SearchFilter,
+  spaceKey,
+  spaceOf,
+} from "../../search.ts";
+import type { MemoryFilter } from "../../store.ts";
+
+export const termToken = (space: number, token: string): string => `${space}x${token}`;
+
+interface Place {
+  readonly workspace: number;
+  readonly branch: string;
+}
+
+export function tokensOf(
+  row: MemoryRow & { readonly workspace: number },
+  indexed: IndexedRecord | undefined,
+): string {
+  const facets = facetTokens(row, indexed?.record ?? readable(row));
+  if (indexed === undefined) return facets.join(" ");
+  const space = spaceKey(row.workspace, spaceOf(row.branch));
+  return [...indexed.tokens.map((token) => termToken(space, token)), ...facets].join(" ");
+}
+
+/** Of a record that cannot be read nothing but its branch: the ones after it must still be found. */
+function facetTokens(row: Place, facets: RecordFacets | undefined): string[] {
+  if (facets === undefined) return [facet(row, "branch", "")];
+  const { type, agent, task, run, tags = [], concepts = [] } = facets;
+  return [
+    facet(row, "branch", ""),
+    facet(row, "type", type),
+    facet(row, "agent", agent),
+    facet(row, "session", sessionOf(facets)),
+    ...(task === undefined ? [] : [facet(row, "task", task)]),
+    ...(run === undefined ? [] : [facet(row, "run", run)]),
+    ...tags.map((tag) => facet(row, "tag", tag)),
+    ...concepts.map((concept) => facet(row, "concept", concept)),
+  ];
+}
+
+interface RecordFacets extends Facets {
+  readonly run?: string;
+}
+
+function readable(row: MemoryRow): RecordFacets | undefined {
+  try {
+    return facetsOf(row);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of ten facets that are written, nine were written a moment ago: same branch, type, author, task. */
+const knownFacets = new Generations<string, string>(10_000);
+
+function facet({ workspace, branch }: Place, kind: string, value: string): string {
+  const name = JSON.stringify([workspace, branch, kind, value]);
+  const known = knownFacets.get(name);
+  if (known !== undefined) return known;
+  const token = `zq${sha256(name).slice(0, 24)}`;
+  knownFacets.set(name, token);
+  return token;
+}
+
+/** The FTS5 query for a filter's facets on some branches; empty when it has none. */
+export function facetQuery(
+  workspace: number,
+  branches: readonly string[],
+  filter: MemoryFilter,
+): string {
+  const facets = Object.entries(filter).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  if (facets.length === 0) return "";
+  const on = (branch: string): string =>
+    facets.map(([kind, value]) => `"${facet({ workspace, branch }, kind, value)}"`).join(" AND ");
+  return branches.map((branch) => `(${on(branch)})`).join(" OR ");
+}
+
+/** The same for a search; without facets, only the branches. */
+export function restriction(
+  workspace: number,
+  branches: readonly string[],
+  filter: SearchFilter,
+): string {
+  const facets = facetsIn(filter);
+  const on = (branch: string): string => {
+    const one = (kind: string, value: string): string =>
+      `"${facet({ workspace, branch }, kind, value)}"`;
+    if (facets.length === 0) return one("branch", "");
+    return facets
+      .map(([kind, values]) => `(${values.map((value) => one(kind, value)).join(" OR ")})`)
+      .join(" AND ");
+  };
+  return branches.map((branch) => `(${on(branch)})`).join(" OR ");
+}

@@ -1,0 +1,299 @@
+/**
+ * The index file and the tail beyond it as sources for ranking. Runs in the searcher's thread, over
+ * one moment of the index and of the store.
+ */
+import { together } from "../../../search/memory-sources.ts";
+import type {
+  Beside,
+  Census,
+  Found,
+  FoundEdge,
+  PostingRequest,
+  Replaced,
+  Similar,
+  Sources,
+} from "../../../search/sources.ts";
+import { memoryOf } from "../../codecs.ts";
+import { type FoundRow, NO_CENSUS } from "../../found-row.ts";
+import { facetsIn, nearestSeen, reachOf, type SearchMemories, spaceKey } from "../../search.ts";
+import { Seeing } from "../../seeing.ts";
+import { isSeen, isTraceBranch, TIP } from "../../sight.ts";
+import type { Tail } from "../../tail.ts";
+import { count, single } from "../scalar.ts";
+import type { Statements } from "../statements.ts";
+import type { IndexReader } from "./index-reader.ts";
+import { restriction, termToken } from "./index-tokens.ts";
+import type { Vectors } from "./vectors.ts";
+
+export interface Searching {
+  readonly sql: Statements;
+  readonly index: IndexReader | undefined;
+  readonly tail: Tail;
+  readonly vectors: Vectors;
+  /** How far the index can be trusted. */
+  readonly watermark: number;
+  readonly workspace: number;
+  readonly operation: SearchMemories;
+}
+
+/** So many of the nearest are looked at, at most, for those that may be seen. */
+const NEAR = 80;
+/** More branches than this are not named to the index: what it finds is checked anyway. */
+const NAMED_BRANCHES = 16;
+
+export class SqliteSources implements Sources {
+  readonly #of: Searching;
+  readonly #spaces: readonly number[];
+  readonly #seeing: Seeing;
+  readonly #restriction: string;
+  /** Many of the records of a list may be none that are asked for. */
+  readonly #isNarrow: boolean;
+  readonly #range: { readonly from: number; readonly to: number };
+
+  constructor(of: Searching) {
+    this.#of = of;
+    const { sight } = of.operation;
+    this.#spaces = (sight.traces ? (["known", "traced"] as const) : (["known"] as const)).map(
+      (space) => spaceKey(of.workspace, space),
+    );
+    this.#seeing = new Seeing(of.operation);
+    this.#restriction = this.#restrict();
+    this.#range = rangeOf(of);
+    const { from, to } = this.#range;
+    this.#isNarrow =
+      this.#seeing.isFiltered ||
+      this.#restriction !== "" ||
+      from > 0 ||
+      to < (of.operation.upTo ?? TIP);
+  }
+
+  async census(): Promise<Census> {
+    const { index, tail } = this.#of;
+    const parts = this.#spaces.map((space) => {
+      const indexed = index?.census(space) ?? NO_CENSUS;
+      return together(indexed, tail.space(space)?.census() ?? NO_CENSUS);
+    });
+    return parts.reduce((all, part) => ({
+      ...together(all, part),
+      first: Math.min(all.first, part.first),
+      last: Math.max(all.last, part.last),
+    }));
+  }
+
+  async postings(requests: readonly PostingRequest[]): Promise<readonly (readonly number[])[]> {
+    return requests.map((request) => {
+      const lists = this.#spaces.map((space) => this.#list(space, request));
+      const [first = [], ...others] = lists.filter((list) => list.length > 0);
+      if (others.length === 0) return first;
+      return [first, ...others]
+        .flat()
+        .sort((a, b) => b - a)
+        .slice(0, request.limit);
+    });
+  }
+
+  /**
+   * A list that is read to its end is left as it is: how long it is says how rare its word is, and who
+   * may not be seen is left out later. Of a longer one only what can be an answer is read.
+   */
+  #list(space: number, request: PostingRequest): readonly number[] {
+    const { upTo = TIP } = this.#of.operation;
+    const before = Math.min(request.before, upTo + 1);
+    const known = this.#of.tail.space(space);
+    const tail = known?.posting({ ...request, before }) ?? [];
+    const all = this.#indexed(space, { ...request, before, limit: request.limit - tail.length });
+    if (tail.length + all.length < request.limit || !this.#isNarrow) return tail.concat(all);
+    const { from, to } = this.#range;
+    const most = { ...request, before: Math.min(before, to + 1) };
+    const seen = (known?.posting({ ...most, limit: TIP }) ?? [])
+      .filter((pos) => this.#tailed(pos))
+      .slice(0, request.limit);
+    const limit = request.limit - seen.length;
+    return seen.concat(this.#indexed(space, { ...most, limit }, this.#restriction, from));
+  }
+
+  #indexed(
+    space: number,
+    { token, before, limit }: PostingRequest,
+    among = "",
+    from = 0,
+  ): readonly number[] {
+    const { index, watermark } = this.#of;
+    if (index === undefined || limit === 0) return [];
+    const term = `"${termToken(space, token)}"`;
+    const query = among === "" ? term : `${term} AND (${among})`;
+    return index.postings(query, { before: Math.min(before, watermark + 1), from, limit });
+  }
+
+  readonly #seenInTail = new Map<number, boolean>();
+
+  #tailed(pos: number): boolean {
+    const known = this.#seenInTail.get(pos);
+    if (known !== undefined) return known;
+    const entry = this.#of.tail.record(pos);
+    const seen =
+      entry !== undefined &&
+      entry.row.workspace === this.#of.workspace &&
+      this.#isVisible({ ...entry.row, reach: reachOf(entry.record) });
+    this.#seenInTail.set(pos, seen);
+    return seen;
+  }
+
+  async records(positions: readonly number[]): Promise<readonly Found[]> {
+    const { tail, index, watermark } = this.#of;
+    const found: Found[] = [];
+    const indexed: number[] = [];
+    for (const pos of positions) {
+      if (pos > this.#range.to || pos < this.#range.from) continue;
+      if (pos <= watermark) {
+        indexed.push(pos);
+        continue;
+      }
+      const entry = tail.record(pos);
+      if (entry !== undefined && this.#tailed(pos)) found.push(entry.found);
+    }
+    if (index === undefined || indexed.length === 0) return found;
+    for (const record of index.records(indexed)) {
+      if (this.#isVisible(record)) found.push(record.found);
+    }
+    return found;
+  }
+
+  #isVisible(record: Pick<FoundRow, "id" | "branch" | "seq" | "reach" | "pos">): boolean {
+    const { sql } = this.#of;
+    if (!this.#seeing.isSeen(record)) return false;
+    // Steps are pruned; the index does not hear of it.
+    if (isTraceBranch(record.branch) && sql.linkAt.get(record.pos) === undefined) return false;
+    if (!this.#seeing.isFiltered) return true;
+    const row = sql.memoryAt.get(record.pos);
+    return row !== undefined && this.#seeing.passes(row);
+  }
+
+  async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
+    return records.map((record) => this.#besideOne(record, reach));
+  }
+
+  #besideOne({ pos, session }: Found, reach: number): Beside {
+    const { index, tail, watermark } = this.#of;
+    const here = this.#spaces.flatMap((space) => tail.space(space)?.session(session) ?? []);
+    const later = here.filter((other) => other > pos).slice(0, reach);
+    const earlier = here
+      .filter((other) => other < pos)
+      .slice(-reach)
+      .reverse();
+    const key = Number(session);
+    const limit = Math.min(pos, watermark + 1);
+    return {
+      pos,
+      before:
+        earlier.length === reach
+          ? earlier
+          : [...earlier, ...(index?.before(key, limit, reach - earlier.length) ?? [])],
+      after: [...(index?.after(key, pos, { upTo: watermark, reach }) ?? []), ...later].slice(
+        0,
+        reach,
+      ),
+    };
+  }
+
+  async edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]> {
+    const { sql, operation } = this.#of;
+    const at = operation.ranking.now;
+    const wanted = new Set(positions);
+    const found: FoundEdge[] = [];
+    for (const pos of positions) {
+      for (const statement of [sql.edgesFrom, sql.edgesTo]) {
+        if (found.length >= limit) return found;
+        for (const row of statement.all(pos, at) as unknown as [string, number, number][]) {
+          const [kind, source, target] = row;
+          // Between two of them: found from its source already.
+          if (target === pos && wanted.has(source)) continue;
+          found.push({ kind, source, target });
+        }
+      }
+    }
+    return found;
+  }
+
+  async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
+    const { sql, operation } = this.#of;
+    const edges = sql.replacing.all(JSON.stringify(positions), operation.ranking.now);
+    return (edges as unknown as [number, number][]).flatMap(([pos, by]): Replaced[] =>
+      this.#isSeen(by) ? [{ pos, by }] : [],
+    );
+  }
+
+  /** Whatever the filter. */
+  #isSeen(pos: number): boolean {
+    const raw = pos <= this.#range.to ? this.#of.sql.memoryAt.get(pos) : undefined;
+    return raw !== undefined && isSeen(memoryOf(raw), this.#of.operation.sight);
+  }
+
+  async nearest(limit: number): Promise<readonly Similar[]> {
+    return nearestSeen(this.#of.vectors.nearest(NEAR), limit, (positions) =>
+      this.records(positions),
+    );
+  }
+
+  async similarities(positions: readonly number[]): Promise<readonly Similar[]> {
+    return this.#of.vectors.similarities(positions);
+  }
+
+  /**
+   * With a filter, only lists of records that pass it are read. Without one, branches are named when
+   * most of what the workspace knows is on others: else reading on costs less than comparing lists.
+   */
+  #restrict(): string {
+    const { sql, workspace, operation } = this.#of;
+    const { sight, filter } = operation;
+    if (sight.traces) return "";
+    const { branches } = this.#seeing;
+    if (branches.length > NAMED_BRANCHES) return "";
+    if (facetsIn(filter).length === 0) {
+      const all = single<number>(sql.knownRecords.get(workspace)) ?? 0;
+      const seen = branches.reduce((sum, branch) => {
+        const [, seq = 0] = (sql.chain.get(workspace, branch) ?? []) as unknown as number[];
+        return sum + Math.min(seq, this.#seeing.upTo(branch));
+      }, 0);
+      if (seen * 2 >= all) return "";
+    }
+    return restriction(workspace, branches, filter);
+  }
+}
+
+/**
+ * The positions a record can have that is asked for: times rise with positions, but for clocks of
+ * processes that differ a little.
+ */
+function rangeOf({ sql, workspace, operation }: Searching): { from: number; to: number } {
+  const { sight, filter, upTo = TIP } = operation;
+  const { since, until } = filter;
+  const isPast = !sight.traces && sight.lines.every((line) => line.upTo < TIP);
+  const lastSeen = sight.lines.map((line) => {
+    const chain = single<number>(sql.chain.get(workspace, line.branch));
+    return single<number>(sql.positionAt.get(chain ?? 0, line.upTo)) ?? 0;
+  });
+  return {
+    from: since === undefined ? 0 : firstSince(sql, since - CLOCKS_DIFFER_MS),
+    to: Math.min(
+      upTo,
+      isPast ? Math.max(0, ...lastSeen) : TIP,
+      until === undefined ? TIP : firstSince(sql, until + CLOCKS_DIFFER_MS),
+    ),
+  };
+}
+
+const CLOCKS_DIFFER_MS = 60_000;
+
+/** The first position that was stored then or later, found by halving. */
+function firstSince(sql: Statements, time: number): number {
+  let low = 1;
+  let high = count(sql.lastPosition.get()) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [pos, storedAt] = (sql.timeFrom.get(middle) ?? [high, TIP]) as unknown as number[];
+    if ((storedAt as number) < time) low = (pos as number) + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,173 @@
+/**
+ * The searcher's thread: ranked search on connections of its own, so that the main thread never
+ * waits for one. One search at a time, each over one moment of the store and of the index.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { isBatonError } from "../../../base/errors.ts";
+import { rank } from "../../../search/rank.ts";
+import { memoryOf } from "../../codecs.ts";
+import { hitsOf, type Searched, type SearchMemories } from "../../search.ts";
+import { Tail } from "../../tail.ts";
+import { isBusy, storeFailure } from "../failures.ts";
+import { watermark } from "../operations/find.ts";
+import { redactionsIn } from "../operations/redactions.ts";
+import { count, single } from "../scalar.ts";
+import { prepareStatements } from "../statements.ts";
+import { homedRowOf, IndexFile } from "./index-file.ts";
+import { IndexReader } from "./index-reader.ts";
+import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
+import { SqliteSources } from "./search-sources.ts";
+import { SignatureCache, Vectors } from "./vectors.ts";
+
+/** How long a search waits for a lock that recovery after a crash holds. */
+const WAIT_MS = 2_000;
+/** Rows of the tail that are read at once. */
+const SLICE = 1_000;
+/** An index this far behind may have been made anew in another file: look again. */
+const FAR_BEHIND = 10_000;
+/** Pages of the index that are kept: a question meets a few hundred of them, mostly the same. */
+const CACHE_KB = 64_000;
+
+export interface Answer {
+  readonly searched: Searched;
+  /** Somebody who may write should make it anew. */
+  readonly isIndexDamaged: boolean;
+}
+
+const { file } = workerData as ThreadData;
+const port = parentPort;
+if (port === null) throw new Error("the searcher runs in a worker thread only");
+
+const db = new DatabaseSync(file, { readOnly: true, timeout: WAIT_MS });
+db.exec("pragma cache_size = -16000");
+const sql = prepareStatements(db);
+let tail = new Tail();
+let signatures = new SignatureCache();
+let redactions = redactionsIn(db);
+let index: { readonly file: IndexFile; readonly reader: IndexReader } | undefined;
+let queue: Promise<void> = Promise.resolve();
+
+port.on("message", (message: ToThread<SearchMemories>) => {
+  switch (message.kind) {
+    case "job":
+      queue = queue.then(() => answer(message.number, message.job));
+      break;
+    case "notice":
+      break;
+    case "close":
+      queue = queue.then(() => {
+        closeIndex();
+        db.close();
+        port.close();
+      });
+      break;
+  }
+});
+
+async function answer(number: number, operation: SearchMemories): Promise<void> {
+  try {
+    say({ kind: "done", number, result: await search(operation) });
+  } catch (error) {
+    const failure = storeFailure(error, file);
+    // A class does not survive the way between threads; its fields do.
+    say({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
+  }
+}
+
+/** Whatever is wrong with the index, it is derived: once more without it. */
+async function search(operation: SearchMemories): Promise<Answer> {
+  forgetRedacted();
+  try {
+    openIndex();
+    const look = () => searchWith(operation);
+    const searched = await (index === undefined ? look() : index.file.atOneMoment(look));
+    return { searched, isIndexDamaged: false };
+  } catch (error) {
+    if (isBatonError(error) || isBusy(error) || index === undefined) throw error;
+    closeIndex();
+    return { searched: await searchWith(operation), isIndexDamaged: true };
+  }
+}
+
+async function searchWith(operation: SearchMemories): Promise<Searched> {
+  db.exec("begin");
+  try {
+    const { limit, meant, shown = [] } = operation;
+    const records = count(sql.lastPosition.get());
+    const indexed = watermark({ sql, index: index?.file });
+    tail.follow({
+      watermark: indexed,
+      last: records,
+      redactions: redactionsIn(db),
+      read: (after) => sql.memoriesAfter.all(after, SLICE).map(homedRowOf),
+    });
+    index?.reader.at(indexed);
+    const workspace = count(sql.workspaceKey.get(operation.workspace));
+    const vectors = new Vectors(sql, { cache: signatures, workspace, meant });
+    const upTo = operation.upTo ?? records;
+    const sources = new SqliteSources({
+      sql,
+      index: index?.reader,
+      tail,
+      vectors,
+      watermark: indexed,
+      workspace,
+      operation: { ...operation, upTo },
+    });
+    const ranked = await rank(sources, {
+      ...operation.ranking,
+      want: limit + 1,
+      shown: new Set(shown),
+    });
+    const page = ranked.slice(0, limit);
+    const rowAt = (pos: number) => {
+      const raw = sql.memoryAt.get(pos);
+      return raw === undefined ? undefined : memoryOf(raw);
+    };
+    const envelopeAt = (pos: number) => single<string>(sql.envelopeTextAt.get(pos));
+    return {
+      hits: hitsOf(page, operation.ranking.query, { rowAt, envelopeAt }),
+      more: ranked.length > limit,
+      upTo,
+      index: { records, indexed },
+      vectors: vectors.isThere ? "quantised" : "none",
+    };
+  } finally {
+    if (db.isTransaction) db.exec("rollback");
+  }
+}
+
+/** One that is far behind is let go: by now somebody may have made a new one in its place. */
+function openIndex(): void {
+  if (index !== undefined) {
+    const behind = count(sql.lastPosition.get()) - watermark({ sql, index: index.file });
+    if (behind > FAR_BEHIND || hasRedactedWords(index.file)) closeIndex();
+  }
+  if (index !== undefined) return;
+  const opened = IndexFile.openForReading(file, { cacheKb: CACHE_KB });
+  if (opened === undefined) return;
+  if (hasRedactedWords(opened)) opened.close();
+  else index = { file: opened, reader: new IndexReader(opened) };
+}
+
+const hasRedactedWords = (opened: IndexFile): boolean => opened.redactions !== redactionsIn(db);
+
+/** What was kept of records may be what was redacted since. */
+function forgetRedacted(): void {
+  const now = redactionsIn(db);
+  if (now === redactions) return;
+  redactions = now;
+  closeIndex();
+  tail = new Tail();
+  signatures = new SignatureCache();
+}
+
+function closeIndex(): void {
+  index?.file.close();
+  index = undefined;
+}
+
+function say(message: FromThread<Answer>): void {
+  port?.postMessage(message);
+}
