@@ -7,13 +7,13 @@ import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/base/limits.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { wordsOf } from "../src/cli/parse.ts";
 import { RULES } from "../src/context/lint/rules.ts";
-import { exactly } from "../src/context/tokens.ts";
-import { TRANSITIONS, type Transition } from "../src/delivery/transitions.ts";
+import { TRANSITIONS, type Transition } from "../src/delivery/settle/transitions.ts";
 import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
 import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
 import { listedSchema, type Tool } from "../src/mcp/tool.ts";
 import { TOOLS } from "../src/mcp/tools/tools.ts";
 import { VIEWS } from "../src/store/sql/views.ts";
+import { exactly } from "../src/text/tokens.ts";
 
 const TABLES: Readonly<Record<string, () => string>> = {
   "envelope fields": envelopeFields,

@@ -29,10 +29,8 @@ export {
 export type { Ids } from "./base/ids.ts";
 export { generateKey } from "./base/keys.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type LimitName, type Limits } from "./base/limits.ts";
-export type { CatchUp, CatchUpQuery } from "./context/catch-up.ts";
-export type { ViewOptions } from "./context/compose.ts";
-export type { FileArtifact } from "./context/files.ts";
-export type { CheckedContext, CheckedReference } from "./context/gaps.ts";
+export { type HttpSummarizerOptions, httpSummarizer } from "./context/detail/summarize.ts";
+export type { LintRules } from "./context/lint/lint-rules.ts";
 export type {
   AllLintRules,
   Binding,
@@ -40,13 +38,9 @@ export type {
   FindingLevel,
   RuleName,
 } from "./context/lint/rule.ts";
-export type { LintReport } from "./context/lint.ts";
-export type { LintRules } from "./context/lint-rules.ts";
-export type { Preview } from "./context/preview.ts";
-export type { FullProfile, RoleProfile } from "./context/profiles.ts";
-export type { ReadMemory, ReadOptions, TextBy } from "./context/reading.ts";
-export type { RoleProfileInfo } from "./context/roles.ts";
-export { type HttpSummarizerOptions, httpSummarizer } from "./context/summarize.ts";
+export type { ViewOptions } from "./context/view/compose.ts";
+export type { FileArtifact } from "./context/view/files.ts";
+export type { CheckedContext, CheckedReference } from "./context/view/gaps.ts";
 export type {
   CheckedArtifact,
   Freshness,
@@ -57,7 +51,8 @@ export type {
   View,
   ViewBudget,
   ViewGap,
-} from "./context/view.ts";
+} from "./context/view/view.ts";
+export type { CatchUp, CatchUpQuery } from "./coordination/catch-up/catch-up.ts";
 export type { Decision, DecisionAnswer } from "./coordination/failures/decision.ts";
 export type { FailureInfo } from "./coordination/failures/info.ts";
 export type { FailuresQuery, ListedFailure } from "./coordination/failures/list.ts";
@@ -69,29 +64,10 @@ export type { Reservation, ReservationMode } from "./coordination/reservations/r
 export type { Reserved, ReserveOptions } from "./coordination/reservations/reserve.ts";
 export type { Adopted, AdoptOptions } from "./coordination/shared-context/adopt.ts";
 export type {
-  ContextChange,
-  ContextChanges,
-  ContextChangesQuery,
-} from "./coordination/shared-context/changes.ts";
-export type { Contradiction } from "./coordination/shared-context/contradictions.ts";
-export { projectFromGit } from "./coordination/shared-context/git.ts";
-export {
-  CONTEXT_SECTIONS,
-  type ContextInput,
-  type ContextItem,
-  type ContextSection,
-  contextJsonSchema,
-} from "./coordination/shared-context/items.ts";
-export type {
   ContextProposal,
   ProposalSent,
   ProposeOptions,
 } from "./coordination/shared-context/propose.ts";
-export type {
-  ContextOmitted,
-  ContextQuery,
-  SharedContextText,
-} from "./coordination/shared-context/read.ts";
 export type { NewTask } from "./coordination/tasks/add.ts";
 export type { Board, BoardQuery } from "./coordination/tasks/board.ts";
 export type { CloseOptions } from "./coordination/tasks/close.ts";
@@ -99,49 +75,49 @@ export type { ClosedQuery, ClosedTasks } from "./coordination/tasks/closed.ts";
 export type { TaskDelivery, TaskInfo } from "./coordination/tasks/info.ts";
 export type { OpenTaskState, TaskState } from "./coordination/tasks/state.ts";
 export type { TaskTree } from "./coordination/tasks/tree.ts";
-export type { Timeline, TimelineQuery } from "./coordination/timeline.ts";
 export type {
   TimelineDecision,
   TimelineKind,
   TimelineStep,
-} from "./coordination/timeline-step.ts";
-export type { AcceptOptions } from "./delivery/accept.ts";
+} from "./coordination/timeline/step.ts";
+export type { Timeline, TimelineQuery } from "./coordination/timeline/timeline.ts";
+export type { AcceptOptions } from "./delivery/receive/accept.ts";
+export type { InboxOptions } from "./delivery/receive/inbox.ts";
+export type { Receipt, ReceiptSource } from "./delivery/receive/receipt.ts";
+export type { LeaseKind } from "./delivery/receive/worker.ts";
+export type { LintReport } from "./delivery/send/lint.ts";
+export type { Preview } from "./delivery/send/preview.ts";
+export type { Repeat } from "./delivery/send/repeats.ts";
+export type { Result } from "./delivery/send/result.ts";
+export type { BreakerInfo } from "./delivery/settings/breaker.ts";
+export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/settings/channels.ts";
+export type { HandoffRules, HandoffRulesInput } from "./delivery/settings/handoff-rules.ts";
+export type {
+  PayloadTypeInfo,
+  PayloadTypeVersion,
+  RegisterOptions,
+} from "./delivery/settings/payload-types.ts";
+export type { Route, RouteInfo } from "./delivery/settings/routes.ts";
+export type { Asked } from "./delivery/settle/ask.ts";
+export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/settle/dead-letters.ts";
+export type { Failure } from "./delivery/settle/settle.ts";
+export { TRANSITIONS } from "./delivery/settle/transitions.ts";
 export type {
   AcceptedAnswer,
   CompletedAnswer,
   CompletedOptions,
   TimedOut,
   WaitOptions,
-} from "./delivery/answers.ts";
-export type { Asked } from "./delivery/ask.ts";
-export type { BreakerInfo } from "./delivery/breaker.ts";
-export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/channels.ts";
-export type { DeadLetter, DeadQuery, RedriveChanges } from "./delivery/dead.ts";
-export type { KeptDecision } from "./delivery/decided.ts";
-export type { HandoffRules, HandoffRulesInput } from "./delivery/handoff-rules.ts";
-export type { InboxOptions } from "./delivery/inbox.ts";
-export type { LineStep } from "./delivery/line.ts";
-export type { Noted } from "./delivery/note.ts";
-export type { Once } from "./delivery/once.ts";
-export { type Ended, type HandoffResult, reasonOf } from "./delivery/outcome.ts";
-export type {
-  PayloadTypeInfo,
-  PayloadTypeVersion,
-  RegisterOptions,
-} from "./delivery/payload-types.ts";
-export type { Approval, Edit } from "./delivery/person.ts";
-export type { Receipt, ReceiptSource } from "./delivery/receipt.ts";
-export type { Repeat } from "./delivery/repeats.ts";
-export type { Result } from "./delivery/result.ts";
-export type { Route, RouteInfo } from "./delivery/routes.ts";
-export type { Failure } from "./delivery/settle.ts";
-export type { Shown } from "./delivery/show.ts";
-export { TRANSITIONS } from "./delivery/transitions.ts";
-export type { ShownView, WorkViewOptions } from "./delivery/views.ts";
-export type { Waiting, WaitingQuery } from "./delivery/waiting.ts";
-export type { Warning } from "./delivery/warnings.ts";
-export type { WorkMerge } from "./delivery/work-branch.ts";
-export type { LeaseKind } from "./delivery/worker.ts";
+} from "./delivery/watch/answers.ts";
+export type { Waiting, WaitingQuery } from "./delivery/watch/inbox-listing.ts";
+export type { Shown } from "./delivery/watch/show.ts";
+export type { LineStep } from "./delivery/watch/task-line.ts";
+export type { Noted } from "./delivery/work/note.ts";
+export type { Once } from "./delivery/work/once.ts";
+export type { Approval, Edit } from "./delivery/work/person.ts";
+export type { ReadMemory, ReadOptions, TextBy } from "./delivery/work/read-record.ts";
+export type { ShownView, WorkViewOptions } from "./delivery/work/views.ts";
+export type { Warning } from "./delivery/work/warnings.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
 export type { PayloadType } from "./envelope/payload.ts";
 export {
@@ -159,6 +135,8 @@ export {
 export type { SecretAt } from "./envelope/secrets-within.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export type { Deprecated, Form, MajorStep, Versions } from "./envelope/versions.ts";
+export type { KeptDecision } from "./history/failure-decisions.ts";
+export { type Ended, type HandoffResult, reasonOf } from "./history/outcome.ts";
 export type { Agent } from "./hub/agent.ts";
 export type { Failures, HubFailures } from "./hub/failures.ts";
 export { type Hub, type HubOptions, LocalHub, type SessionOptions } from "./hub/hub.ts";
@@ -187,6 +165,7 @@ export type { AsOf } from "./memory/as-of.ts";
 export type { BeginOptions, BranchesQuery, BranchInfo } from "./memory/branches/branches.ts";
 export type { BranchDiff, Conflict, DiffQuery, Replacement } from "./memory/branches/compare.ts";
 export type { Merged, MergeOptions } from "./memory/branches/merge.ts";
+export type { WorkMerge } from "./memory/branches/work-branch.ts";
 export type { Pinned, PinsQuery } from "./memory/pins.ts";
 export type {
   Impact,
@@ -233,9 +212,30 @@ export type { TraceCounts } from "./memory/traces/trace-log.ts";
 export type { TraceInfo, TraceSessionsQuery, TracesQuery } from "./memory/traces/traces.ts";
 export { openHub } from "./open/open-hub.ts";
 export { type Restored, type RestoreOptions, restore } from "./open/restore-store.ts";
+export type { FullProfile, RoleProfile } from "./profiles/role-profiles.ts";
+export type { RoleProfileInfo } from "./profiles/workspace-profiles.ts";
 export type { Embedder } from "./search/embedding/embedder.ts";
 export { httpEmbedder } from "./search/embedding/http-embedder.ts";
 export type { HttpEmbedderOptions } from "./search/embedding/http-options.ts";
+export type {
+  ContextChange,
+  ContextChanges,
+  ContextChangesQuery,
+} from "./shared-context/changes.ts";
+export type { Contradiction } from "./shared-context/contradictions.ts";
+export { projectFromGit } from "./shared-context/git.ts";
+export {
+  CONTEXT_SECTIONS,
+  type ContextInput,
+  type ContextItem,
+  type ContextSection,
+  contextJsonSchema,
+} from "./shared-context/items.ts";
+export type {
+  ContextOmitted,
+  ContextQuery,
+  SharedContextText,
+} from "./shared-context/read.ts";
 export type { QueryAnswer, QueryBounds, QueryOutcome, RunQuery, SqlValue } from "./store/query.ts";
 export type { Redacted, Redaction } from "./store/redaction.ts";
 export type {

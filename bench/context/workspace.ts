@@ -3,15 +3,15 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { resolveLimits } from "../../src/base/limits.ts";
-import type { Tokenizer } from "../../src/context/tokens.ts";
 import { dutiesWith } from "../../src/coordination/duties.ts";
-import { systemProcesses } from "../../src/delivery/process.ts";
+import { systemProcesses } from "../../src/delivery/receive/process.ts";
 import { PayloadTypes } from "../../src/envelope/payload.ts";
 import { SHIPPED } from "../../src/envelope/versions.ts";
 import { Meaning } from "../../src/memory/recall/meaning.ts";
 import { bundledWords } from "../../src/search/embedding/word-vectors.ts";
 import { NOBODY, TRUNK } from "../../src/store/sight.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Tokenizer } from "../../src/text/tokens.ts";
 import type { Workspace } from "../../src/workspace/workspace.ts";
 
 /** Milliseconds and calls, by what they were spent on. */

@@ -12,15 +12,15 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { resolveLimits } from "../../src/base/limits.ts";
+import { type Agent, type Hub, LocalHub, type Store } from "../../src/index.ts";
+import { writeRecord } from "../../src/memory/record.ts";
 import {
   type ContextBody,
   MEMORY_TYPE,
   SHARED_TAG,
   saidOf,
-} from "../../src/coordination/shared-context/items.ts";
-import { entryName, putChange, putWhole } from "../../src/coordination/shared-context/kept.ts";
-import { type Agent, type Hub, LocalHub, type Store } from "../../src/index.ts";
-import { writeRecord } from "../../src/memory/record.ts";
+} from "../../src/shared-context/items.ts";
+import { entryName, putChange, putWhole } from "../../src/shared-context/stored-items.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { startPostgres } from "../engines/postgres.ts";

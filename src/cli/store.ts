@@ -60,7 +60,7 @@ async function summarizerNamed(
   const { BATON_SUMMARIZER_URL: url, BATON_SUMMARIZER_KEY: apiKey } = environment;
   if (url === undefined || url === "") return {};
   const model = environment["BATON_SUMMARIZER_MODEL"] ?? "";
-  const { httpSummarizer } = await import("../context/summarize.ts");
+  const { httpSummarizer } = await import("../context/detail/summarize.ts");
   return {
     summarizer: httpSummarizer({ url, model, ...(apiKey === undefined ? {} : { apiKey }) }),
   };

@@ -4,8 +4,8 @@
  */
 
 import { isBatonError } from "../base/errors.ts";
-import type { checkedChoice } from "../delivery/accept.ts";
-import type { Receipt } from "../delivery/receipt.ts";
+import type { checkedChoice } from "../delivery/receive/accept.ts";
+import type { Receipt } from "../delivery/receive/receipt.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { OfferForm, WorkForm } from "../hub/forms.ts";
 import { isLoss, type Work } from "../hub/work.ts";

@@ -9,37 +9,35 @@ import type { ExportOptions, ExportReport, ExportToOptions } from "../archive/ex
 import type { ImportOptions, ImportReport, ImportSource } from "../archive/import.ts";
 import type { KeepingQuery } from "../archive/query.ts";
 import { DEFAULT_LIMITS } from "../base/limits.ts";
-import { type FileArtifact, fileArtifact } from "../context/files.ts";
-import type { LintReport } from "../context/lint.ts";
-import type { LintRules } from "../context/lint-rules.ts";
-import type { RoleProfile } from "../context/profiles.ts";
-import type { ReadMemory, ReadOptions } from "../context/reading.ts";
-import type { RoleProfileInfo } from "../context/roles.ts";
+import type { LintRules } from "../context/lint/lint-rules.ts";
+import { type FileArtifact, fileArtifact } from "../context/view/files.ts";
 import type { ReservationsQuery } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
-import type { Timeline, TimelineQuery } from "../coordination/timeline.ts";
-import { checkedWait, type WaitOptions } from "../delivery/answers.ts";
-import type { BreakerInfo } from "../delivery/breaker.ts";
-import type { ChannelInfo, ChannelState } from "../delivery/channels.ts";
-import type { DeadLetter, DeadQuery } from "../delivery/dead.ts";
-import type { HandoffRules, HandoffRulesInput } from "../delivery/handoff-rules.ts";
-import type { LineStep } from "../delivery/line.ts";
+import type { Timeline, TimelineQuery } from "../coordination/timeline/timeline.ts";
+import type { LintReport } from "../delivery/send/lint.ts";
+import type { BreakerInfo } from "../delivery/settings/breaker.ts";
+import type { ChannelInfo, ChannelState } from "../delivery/settings/channels.ts";
+import type { HandoffRules, HandoffRulesInput } from "../delivery/settings/handoff-rules.ts";
 import type {
   PayloadTypeInfo,
   PayloadTypeVersion,
   RegisterOptions,
-} from "../delivery/payload-types.ts";
-import type { Route, RouteInfo } from "../delivery/routes.ts";
-import type { Shown } from "../delivery/show.ts";
-import { deliveryId } from "../delivery/unknown-delivery.ts";
-import type { ShownView } from "../delivery/views.ts";
-import type { Warning } from "../delivery/warnings.ts";
+} from "../delivery/settings/payload-types.ts";
+import type { Route, RouteInfo } from "../delivery/settings/routes.ts";
+import type { DeadLetter, DeadQuery } from "../delivery/settle/dead-letters.ts";
+import { checkedWait, type WaitOptions } from "../delivery/watch/answers.ts";
+import type { Shown } from "../delivery/watch/show.ts";
+import type { LineStep } from "../delivery/watch/task-line.ts";
+import type { ReadMemory, ReadOptions } from "../delivery/work/read-record.ts";
+import type { ShownView } from "../delivery/work/views.ts";
+import type { Warning } from "../delivery/work/warnings.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import type { PayloadType } from "../envelope/payload.ts";
 import { Name } from "../envelope/schema.ts";
 import { schemaText } from "../envelope/schema-check.ts";
 import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { deliveryId } from "../history/unknown-delivery.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { DeliveryRow } from "../hub/forms.ts";
 import {
@@ -64,6 +62,8 @@ import type { PruneOptions, PruneReport } from "../memory/traces/prune.ts";
 import type { RetentionRules } from "../memory/traces/retention.ts";
 import type { TraceCounts } from "../memory/traces/trace-log.ts";
 import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces/traces.ts";
+import type { RoleProfile } from "../profiles/role-profiles.ts";
+import type { RoleProfileInfo } from "../profiles/workspace-profiles.ts";
 import type { OutputOf } from "../wire/calls.ts";
 import { ownSession } from "../wire/own-session.ts";
 import { RemoteAgent } from "./agent.ts";

@@ -1,14 +1,14 @@
 /** An offer that a hub over HTTP has claimed for this receiver, to accept or to leave. */
 
 import { isBatonError } from "../base/errors.ts";
-import { primerOf } from "../context/primer.ts";
+import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import { TAKING, TakingSchema } from "../delivery/accept.ts";
-import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
-import type { Receipt, ReceiptSource } from "../delivery/receipt.ts";
-import type { Warning } from "../delivery/warnings.ts";
+import { TAKING, TakingSchema } from "../delivery/receive/accept.ts";
+import type { Receipt, ReceiptSource } from "../delivery/receive/receipt.ts";
+import type { Warning } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import type { DeliveryRow, OfferForm } from "../hub/forms.ts";
 import type { Offer } from "../hub/offer.ts";
 import type { Settling, Work } from "../hub/work.ts";

@@ -1,5 +1,5 @@
 /** An effect that must not happen twice: it happens here, and what came of it is kept at the hub. */
-import type { Once } from "../delivery/once.ts";
+import type { Once } from "../delivery/work/once.ts";
 
 interface Record {
   readonly begin: () => Promise<{ readonly kind: "begun" } | Once<unknown>>;

@@ -2,7 +2,7 @@
  * Payloads and outputs are parsed by the types registered in this process, whose schemas are functions. What
  * is sent is what the schema returns; the hub then checks it against the workspace's own types.
  */
-import { checkResult, type Result, requireExpected } from "../delivery/result.ts";
+import { checkResult, type Result, requireExpected } from "../delivery/send/result.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
 import type { Envelope } from "../envelope/schema.ts";
 

@@ -5,7 +5,7 @@
  */
 import { canonicalFaults } from "../base/canonical.ts";
 import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
-import { checkDraft } from "../delivery/check-draft.ts";
+import { checkDraft } from "../delivery/send/check-draft.ts";
 import type { CallName } from "../wire/calls.ts";
 
 const UNSAYABLE: readonly string[] = ["circular", "finite", "json", "json_depth", "reserved_key"];

@@ -7,7 +7,7 @@ import {
   checkedWait,
   patienceWith,
   type WaitOptions,
-} from "../delivery/answers.ts";
+} from "../delivery/watch/answers.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { DeliveryRow, SentForm } from "../hub/forms.ts";
 import { type Sent, severalReceivers } from "../hub/sent.ts";

@@ -4,22 +4,10 @@
  */
 import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
 import type {
-  ContextChange,
-  ContextChanges,
-  ContextChangesQuery,
-} from "../coordination/shared-context/changes.ts";
-import { type ProjectItem, projectFromGit } from "../coordination/shared-context/git.ts";
-import type {
-  ContextInput,
-  ContextItem,
-  ContextSection,
-} from "../coordination/shared-context/items.ts";
-import type {
   ContextProposal,
   ProposalSent,
   ProposeOptions,
 } from "../coordination/shared-context/propose.ts";
-import type { ContextQuery, SharedContextText } from "../coordination/shared-context/read.ts";
 import type {
   ContextRetireOptions,
   ContextWriteOptions,
@@ -28,6 +16,14 @@ import type {
   SharedContext,
 } from "../hub/shared-context.ts";
 import type { Work } from "../hub/work.ts";
+import type {
+  ContextChange,
+  ContextChanges,
+  ContextChangesQuery,
+} from "../shared-context/changes.ts";
+import { type ProjectItem, projectFromGit } from "../shared-context/git.ts";
+import type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
+import type { ContextQuery, SharedContextText } from "../shared-context/read.ts";
 import { besides } from "./besides.ts";
 import { errorOf, type Problem } from "./problem.ts";
 import { RemoteSent } from "./sent.ts";

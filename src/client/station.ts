@@ -1,7 +1,7 @@
 /** What everything that one agent has in hand over HTTP shares: who calls, and what is kept at this end. */
 
 import type { Ids } from "../base/ids.ts";
-import type { LeaseKind } from "../delivery/worker.ts";
+import type { LeaseKind } from "../delivery/receive/worker.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
 import type { HubOptions } from "../hub/hub.ts";
 import type { AgentInfo } from "../memory/agents.ts";

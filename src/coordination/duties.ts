@@ -6,8 +6,8 @@ import type { Duties } from "../workspace/workspace.ts";
 import { coordinate } from "./failures/coordinate.ts";
 import type { CoordinateFunction } from "./failures/proposals.ts";
 import { isCoordinated, report } from "./failures/report.ts";
+import { openWaiting } from "./open-waiting.ts";
 import { ended } from "./tasks/ended.ts";
-import { openWaiting } from "./tasks/open-waiting.ts";
 import { tend } from "./tasks/tend.ts";
 
 /** With the function that decides about failures before the rules do, where the hub has one. */

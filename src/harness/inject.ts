@@ -6,10 +6,10 @@
  */
 
 import { isBatonError } from "../base/errors.ts";
-import { FENCE_NOTICE, fenced, quoted } from "../context/fence.ts";
-import { roughTokenizer } from "../context/rough-tokens.ts";
-import type { Waiting } from "../delivery/waiting.ts";
+import type { Waiting } from "../delivery/watch/inbox-listing.ts";
 import type { Agent } from "../hub/agent.ts";
+import { FENCE_NOTICE, fenced, quoted } from "../text/fence.ts";
+import { roughTokenizer } from "../text/rough-tokens.ts";
 import { MOST_CHARACTERS } from "./answer.ts";
 
 export const DEFAULT_TOKENS = 2_000;

@@ -5,7 +5,7 @@
  */
 
 import { isBatonError } from "../base/errors.ts";
-import type { Waiting } from "../delivery/waiting.ts";
+import type { Waiting } from "../delivery/watch/inbox-listing.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Memory } from "../memory/record.ts";

@@ -1,7 +1,8 @@
 /** The JSON Schemas the hub publishes: of every version of the envelope, and of shared context items. */
-import { contextJsonSchema } from "../coordination/shared-context/items.ts";
+
 import { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "../envelope/json-schema.ts";
 import { ENVELOPE_VERSION } from "../envelope/schema.ts";
+import { contextJsonSchema } from "../shared-context/items.ts";
 
 const PUBLISHED: Readonly<Record<string, () => JsonSchema>> = {
   "envelope.json": () => envelopeJsonSchema(ENVELOPE_VERSION),

@@ -11,30 +11,33 @@ import {
 import { writeDocument } from "../archive/markdown/write.ts";
 import { memoryLines } from "../archive/memories.ts";
 import type { KeepingQuery } from "../archive/query.ts";
-import { type CatchUp, type CatchUpQuery, catchUp } from "../context/catch-up.ts";
-import type { ViewOptions } from "../context/compose.ts";
-import { type LintReport, lintDraft } from "../context/lint.ts";
-import { type Preview, preview } from "../context/preview.ts";
-import { type ReadMemory, type ReadOptions, readAsked } from "../context/reading.ts";
+import type { ViewOptions } from "../context/view/compose.ts";
+import { type CatchUp, type CatchUpQuery, catchUp } from "../coordination/catch-up/catch-up.ts";
 import { type ReservationsQuery, reservations } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
-import { type AcceptOptions, acceptNext } from "../delivery/accept.ts";
-import { type Asked, answer, questionsTo } from "../delivery/ask.ts";
-import { type Background, backgroundOf } from "../delivery/background.ts";
-import { cancel } from "../delivery/cancel.ts";
+import { type AcceptOptions, acceptNext } from "../delivery/receive/accept.ts";
+import { claimNext, type Which } from "../delivery/receive/claim-next.ts";
+import { type InboxOptions, inbox } from "../delivery/receive/inbox.ts";
+import { replay } from "../delivery/receive/replay.ts";
+import { inSession } from "../delivery/receive/session.ts";
+import type { LookoutOptions } from "../delivery/receive/wait-for-delivery.ts";
+import type { LeaseKind, Worker } from "../delivery/receive/worker.ts";
+import { handOver } from "../delivery/send/handoff.ts";
+import { joinHandoffs } from "../delivery/send/join-handoffs.ts";
+import { type LintReport, lintDraft } from "../delivery/send/lint.ts";
+import type { Sending } from "../delivery/send/plan.ts";
+import { type Preview, preview } from "../delivery/send/preview.ts";
 import {
   type SubscribeOptions,
   SubscribeSchema,
   subscribe,
   unsubscribe,
-} from "../delivery/channels.ts";
-import { claimNext, type Which } from "../delivery/claim-next.ts";
-import { discard, type RedriveChanges, redrive } from "../delivery/dead.ts";
-import { handOver } from "../delivery/handoff.ts";
-import { type InboxOptions, inbox } from "../delivery/inbox.ts";
-import { joinHandoffs } from "../delivery/join-handoffs.ts";
-import type { LookoutOptions } from "../delivery/lookout.ts";
-import type { Noted } from "../delivery/note.ts";
+} from "../delivery/settings/channels.ts";
+import { type Asked, answer, questionsTo } from "../delivery/settle/ask.ts";
+import { cancel } from "../delivery/settle/cancel.ts";
+import { discard, type RedriveChanges, redrive } from "../delivery/settle/dead-letters.ts";
+import { type Waiting, type WaitingQuery, waitingFor } from "../delivery/watch/inbox-listing.ts";
+import type { Noted } from "../delivery/work/note.ts";
 import {
   beginOnce,
   keyWithin,
@@ -42,16 +45,13 @@ import {
   once,
   recordBegun,
   resolveOnce,
-} from "../delivery/once.ts";
-import { type Approval, approve, type Edit, edit, reject, reply } from "../delivery/person.ts";
-import type { Sending } from "../delivery/plan.ts";
-import { replay } from "../delivery/replay.ts";
-import { deliveryOf, findHeld, noteOn, resumeWork } from "../delivery/resume.ts";
-import { inSession } from "../delivery/session.ts";
-import { type Waiting, type WaitingQuery, waitingFor } from "../delivery/waiting.ts";
-import type { LeaseKind, Worker } from "../delivery/worker.ts";
+} from "../delivery/work/once.ts";
+import { type Approval, approve, type Edit, edit, reject, reply } from "../delivery/work/person.ts";
+import { type ReadMemory, type ReadOptions, readAsked } from "../delivery/work/read-record.ts";
+import { deliveryOf, findHeld, noteOn, resumeWork } from "../delivery/work/resume.ts";
 import type { Draft, DraftOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { type Background, backgroundOf } from "../history/background.ts";
 import { type Ledger, ledgerOf } from "../ledger/ledger.ts";
 import { release, taskName } from "../ledger/release.ts";
 import type { ReleaseInput } from "../ledger/releasing.ts";

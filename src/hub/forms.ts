@@ -1,12 +1,12 @@
 /** What a sender, a receiver and a holder have in hand, as it travels. */
 import type { Finding } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import type { Background } from "../delivery/background.ts";
-import type { SentHandoff } from "../delivery/key.ts";
-import type { Repeat } from "../delivery/repeats.ts";
+import type { SentHandoff } from "../delivery/send/key.ts";
+import type { Repeat } from "../delivery/send/repeats.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";
+import type { Background } from "../history/background.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 
 export {

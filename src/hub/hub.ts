@@ -27,27 +27,23 @@ import type { KeepingQuery } from "../archive/query.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Ids, randomIds } from "../base/ids.ts";
 import { checkLimit, FORMAT_LIMITS, type Limits, resolveLimits } from "../base/limits.ts";
-import { type FileArtifact, fileArtifact } from "../context/files.ts";
+import { type LintRules, lintRules, setLintRules } from "../context/lint/lint-rules.ts";
 import type { AllLintRules } from "../context/lint/rule.ts";
-import { type LintReport, lintEnvelope } from "../context/lint.ts";
-import { type LintRules, lintRules, setLintRules } from "../context/lint-rules.ts";
-import type { RoleProfile } from "../context/profiles.ts";
-import { type ReadMemory, type ReadOptions, readAsked } from "../context/reading.ts";
-import { profiles, type RoleProfileInfo, setProfile } from "../context/roles.ts";
+import { type FileArtifact, fileArtifact } from "../context/view/files.ts";
 import { dutiesWith } from "../coordination/duties.ts";
 import type { CoordinateFunction } from "../coordination/failures/proposals.ts";
 import { type ReservationsQuery, reservations } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
-import { type Timeline, type TimelineQuery, timelineOf } from "../coordination/timeline.ts";
 import {
-  type AcceptedAnswer,
-  awaitAccepted,
-  awaitCompleted,
-  type CompletedAnswer,
-  type CompletedOptions,
-  type WaitOptions,
-} from "../delivery/answers.ts";
-import { type BreakerInfo, breakers, resetBreaker } from "../delivery/breaker.ts";
+  type Timeline,
+  type TimelineQuery,
+  timelineOf,
+} from "../coordination/timeline/timeline.ts";
+import { carryOut } from "../delivery/due/due.ts";
+import { systemProcesses } from "../delivery/receive/process.ts";
+import { LEASE_KINDS, type LeaseKind } from "../delivery/receive/worker.ts";
+import { type LintReport, lintEnvelope } from "../delivery/send/lint.ts";
+import { type BreakerInfo, breakers, resetBreaker } from "../delivery/settings/breaker.ts";
 import {
   type ChannelInfo,
   type ChannelState,
@@ -55,16 +51,13 @@ import {
   requireChannel,
   setChannel,
   subscribersOf,
-} from "../delivery/channels.ts";
-import { type DeadLetter, type DeadQuery, deadLetters } from "../delivery/dead.ts";
-import { carryOut } from "../delivery/due.ts";
+} from "../delivery/settings/channels.ts";
 import {
   type HandoffRules,
   type HandoffRulesInput,
   handoffRules,
   setHandoffRules,
-} from "../delivery/handoff-rules.ts";
-import { type LineStep, lineOf } from "../delivery/line.ts";
+} from "../delivery/settings/handoff-rules.ts";
 import {
   type PayloadTypeInfo,
   type PayloadTypeVersion,
@@ -72,23 +65,38 @@ import {
   payloadTypeVersions,
   type RegisterOptions,
   setPayloadType,
-} from "../delivery/payload-types.ts";
-import { checkPolicy } from "../delivery/policy.ts";
-import { primerFor } from "../delivery/prime.ts";
-import { systemProcesses } from "../delivery/process.ts";
-import { holderOf } from "../delivery/resume.ts";
-import { dropRoute, type Route, type RouteInfo, routes, setRoute } from "../delivery/routes.ts";
-import { followDelivery, type Shown, showDelivery } from "../delivery/show.ts";
-import { unknownDelivery } from "../delivery/unknown-delivery.ts";
-import { type ShownView, viewsOf } from "../delivery/views.ts";
-import { type Warning, warningsOf } from "../delivery/warnings.ts";
-import { LEASE_KINDS, type LeaseKind } from "../delivery/worker.ts";
+} from "../delivery/settings/payload-types.ts";
+import { checkPolicy } from "../delivery/settings/policy.ts";
+import {
+  dropRoute,
+  type Route,
+  type RouteInfo,
+  routes,
+  setRoute,
+} from "../delivery/settings/routes.ts";
+import { type DeadLetter, type DeadQuery, deadLetters } from "../delivery/settle/dead-letters.ts";
+import {
+  type AcceptedAnswer,
+  awaitAccepted,
+  awaitCompleted,
+  type CompletedAnswer,
+  type CompletedOptions,
+  type WaitOptions,
+} from "../delivery/watch/answers.ts";
+import { followDelivery, type Shown, showDelivery } from "../delivery/watch/show.ts";
+import { type LineStep, lineOf } from "../delivery/watch/task-line.ts";
+import { primerFor } from "../delivery/work/delivery-primer.ts";
+import { type ReadMemory, type ReadOptions, readAsked } from "../delivery/work/read-record.ts";
+import { holderOf } from "../delivery/work/resume.ts";
+import { type ShownView, viewsOf } from "../delivery/work/views.ts";
+import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import { type PayloadType, PayloadTypes } from "../envelope/payload.ts";
 import { DeliveryId, Name, type PolicyInput } from "../envelope/schema.ts";
 import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import { SHIPPED, type Versions } from "../envelope/versions.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { unknownDelivery } from "../history/unknown-delivery.ts";
 import { type Ledger, ledgerOf } from "../ledger/ledger.ts";
 import { releasers, setReleasers } from "../ledger/releasers.ts";
 import {
@@ -135,6 +143,8 @@ import {
   traceSessions,
   traces,
 } from "../memory/traces/traces.ts";
+import type { RoleProfile } from "../profiles/role-profiles.ts";
+import { profiles, type RoleProfileInfo, setProfile } from "../profiles/workspace-profiles.ts";
 import type { Embedder } from "../search/embedding/embedder.ts";
 import type { AttemptRow, DeliveryRow, EventRow } from "../store/rows.ts";
 import type { ModelState } from "../store/search.ts";

@@ -1,18 +1,18 @@
 /** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
 
-import { primerOf } from "../context/primer.ts";
+import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import { conflictsAhead } from "../coordination/reservations/reserve.ts";
-import { acceptOffer, TAKING, TakingSchema } from "../delivery/accept.ts";
-import { type Background, backgroundOf } from "../delivery/background.ts";
-import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
-import type { ReceiptSource } from "../delivery/receipt.ts";
-import { handleOf } from "../delivery/resume.ts";
-import { decline, releaseNewest } from "../delivery/settle.ts";
-import { type Warning, warningsOf } from "../delivery/warnings.ts";
-import type { Worker } from "../delivery/worker.ts";
+import { acceptOffer, TAKING, TakingSchema } from "../delivery/receive/accept.ts";
+import type { ReceiptSource } from "../delivery/receive/receipt.ts";
+import type { Worker } from "../delivery/receive/worker.ts";
+import { decline, releaseNewest } from "../delivery/settle/settle.ts";
+import { handleOf } from "../delivery/work/resume.ts";
+import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
+import { type Background, backgroundOf } from "../history/background.ts";
+import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
 import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
 import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";

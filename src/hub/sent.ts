@@ -2,6 +2,10 @@
 
 import { BatonError } from "../base/errors.ts";
 import type { Finding } from "../context/lint/rule.ts";
+import type { SentHandoff } from "../delivery/send/key.ts";
+import type { Sender } from "../delivery/send/plan.ts";
+import type { Repeat } from "../delivery/send/repeats.ts";
+import { cancelDeliveries } from "../delivery/settle/cancel.ts";
 import {
   type AcceptedAnswer,
   awaitAccepted,
@@ -11,12 +15,8 @@ import {
   checkedWait,
   patienceWith,
   type WaitOptions,
-} from "../delivery/answers.ts";
-import { cancelDeliveries } from "../delivery/cancel.ts";
-import type { SentHandoff } from "../delivery/key.ts";
-import type { Sender } from "../delivery/plan.ts";
-import type { Repeat } from "../delivery/repeats.ts";
-import { changesOf } from "../delivery/watch.ts";
+} from "../delivery/watch/answers.ts";
+import { changesOf } from "../delivery/watch/watch.ts";
 import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";

@@ -8,24 +8,6 @@ import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { type Adopted, type AdoptOptions, adopt } from "../coordination/shared-context/adopt.ts";
 import {
-  type ContextChange,
-  type ContextChanges,
-  type ContextChangesQuery,
-  contextChanges,
-  itemHistory,
-} from "../coordination/shared-context/changes.ts";
-import { type ProjectItem, projectFromGit } from "../coordination/shared-context/git.ts";
-import {
-  type ContextInput,
-  type ContextItem,
-  ContextItemSchema,
-  ContextKey,
-  type ContextSection,
-} from "../coordination/shared-context/items.ts";
-import { keepers, requireKeeper, setKeepers } from "../coordination/shared-context/keepers.ts";
-import { type ItemName, liveItem } from "../coordination/shared-context/kept.ts";
-import { updateProject } from "../coordination/shared-context/project.ts";
-import {
   BasedOn,
   type ContextProposal,
   ItemNameSchema,
@@ -33,16 +15,34 @@ import {
   type ProposeOptions,
   propose,
 } from "../coordination/shared-context/propose.ts";
+import type { Worker } from "../delivery/receive/worker.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { hear, heard, type Told, told } from "../memory/redaction/secret-policy.ts";
+import {
+  type ContextChange,
+  type ContextChanges,
+  type ContextChangesQuery,
+  contextChanges,
+  itemHistory,
+} from "../shared-context/changes.ts";
+import { type ProjectItem, projectFromGit } from "../shared-context/git.ts";
+import {
+  type ContextInput,
+  type ContextItem,
+  ContextItemSchema,
+  ContextKey,
+  type ContextSection,
+} from "../shared-context/items.ts";
+import { keepers, requireKeeper, setKeepers } from "../shared-context/keepers.ts";
+import { updateProject } from "../shared-context/project.ts";
 import {
   type ContextQuery,
   type ContextReader,
   readContext,
   type SharedContextText,
-} from "../coordination/shared-context/read.ts";
-import { itemOf, write } from "../coordination/shared-context/write.ts";
-import type { Worker } from "../delivery/worker.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { hear, heard, type Told, told } from "../memory/redaction/secret-policy.ts";
+} from "../shared-context/read.ts";
+import { type ItemName, liveItem } from "../shared-context/stored-items.ts";
+import { itemOf, write } from "../shared-context/write.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Public } from "./public.ts";
 import type { Work } from "./work.ts";

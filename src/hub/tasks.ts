@@ -7,7 +7,7 @@ import { type ClosedQuery, type ClosedTasks, closedTasks } from "../coordination
 import { getTask, type TaskInfo } from "../coordination/tasks/info.ts";
 import { reopenTask } from "../coordination/tasks/reopen.ts";
 import { type TaskTree, taskTree } from "../coordination/tasks/tree.ts";
-import type { Sender } from "../delivery/plan.ts";
+import type { Sender } from "../delivery/send/plan.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Public } from "./public.ts";
 import type { Sent } from "./sent.ts";

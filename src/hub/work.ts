@@ -7,10 +7,9 @@
 
 import { canonicalJson } from "../base/canonical.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../base/errors.ts";
-import { type CheckedContext, checkContext } from "../context/gaps.ts";
-import { primerOf } from "../context/primer.ts";
-import { type ReadMemory, readAsked } from "../context/reading.ts";
-import type { ViewGap } from "../context/view.ts";
+import { type CheckedContext, checkContext } from "../context/view/gaps.ts";
+import { primerOf } from "../context/view/primer.ts";
+import type { ViewGap } from "../context/view/view.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import {
   type Reserved,
@@ -18,17 +17,11 @@ import {
   reserve,
   unreserve,
 } from "../coordination/reservations/reserve.ts";
-import { type Background, backgroundOf, NO_BACKGROUND } from "../delivery/background.ts";
-import type { EarlierAttempt } from "../delivery/earlier-attempts.ts";
-import { followUp } from "../delivery/follow-up.ts";
-import { afterHandingOn, handOver } from "../delivery/handoff.ts";
-import { leaseLost } from "../delivery/lease.ts";
-import { type Noted, note } from "../delivery/note.ts";
-import { effectOf, keyWithin, type Once, once } from "../delivery/once.ts";
-import type { Sender, Sending } from "../delivery/plan.ts";
-import type { CheckedResult, Result } from "../delivery/result.ts";
-import { handleOf } from "../delivery/resume.ts";
-import { nextReceiver } from "../delivery/routes.ts";
+import type { Worker } from "../delivery/receive/worker.ts";
+import { afterHandingOn, handOver } from "../delivery/send/handoff.ts";
+import type { Sender, Sending } from "../delivery/send/plan.ts";
+import type { CheckedResult, Result } from "../delivery/send/result.ts";
+import { nextReceiver } from "../delivery/settings/routes.ts";
 import {
   ask,
   complete,
@@ -38,7 +31,11 @@ import {
   releaseNewest,
   resultFor,
   type Settled,
-} from "../delivery/settle.ts";
+} from "../delivery/settle/settle.ts";
+import { type Noted, note } from "../delivery/work/note.ts";
+import { effectOf, keyWithin, type Once, once } from "../delivery/work/once.ts";
+import { type ReadMemory, readAsked } from "../delivery/work/read-record.ts";
+import { handleOf } from "../delivery/work/resume.ts";
 import {
   type Asked,
   askedFor,
@@ -47,20 +44,23 @@ import {
   viewFor,
   viewsOf,
   type WorkViewOptions,
-} from "../delivery/views.ts";
-import { type Warning, warningsOf } from "../delivery/warnings.ts";
-import { forWork, type WorkMerge } from "../delivery/work-branch.ts";
-import type { Worker } from "../delivery/worker.ts";
+} from "../delivery/work/views.ts";
+import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
 import { COMPLETED, resultType } from "../envelope/own-names.ts";
 import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
+import { type Background, backgroundOf, NO_BACKGROUND } from "../history/background.ts";
+import type { EarlierAttempt } from "../history/earlier-attempts.ts";
+import { leaseLost } from "../history/lease-lost.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
+import { forWork, type WorkMerge } from "../memory/branches/work-branch.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { Told } from "../memory/redaction/secret-policy.ts";
 import { type TraceStep, traceSteps } from "../memory/traces/trace.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";
+import { followUp } from "../workspace/follow-up.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { WorkForm } from "./forms.ts";
 import type { Public } from "./public.ts";

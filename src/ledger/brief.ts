@@ -5,7 +5,7 @@
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import type { Plan, Sender } from "../delivery/plan.ts";
+import type { Plan, Sender } from "../delivery/send/plan.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
 import { recentRecords } from "../memory/read.ts";

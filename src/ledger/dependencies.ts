@@ -1,5 +1,5 @@
 /** What a task in the queue waits for: the tasks it was added after that are not done yet. */
-import type { Sender } from "../delivery/plan.ts";
+import type { Sender } from "../delivery/send/plan.ts";
 import { keptLedger, LEDGER } from "../memory/ledger.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Family } from "./ledger.ts";

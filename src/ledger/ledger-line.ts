@@ -4,7 +4,7 @@
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import type { Plan, Sender } from "../delivery/plan.ts";
+import type { Plan, Sender } from "../delivery/send/plan.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { KeptQueue, Saying } from "../memory/ledger.ts";
 import type { PutEntry } from "../store/store.ts";

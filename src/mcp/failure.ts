@@ -4,7 +4,7 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { BatonError, ErrorCode } from "../base/errors.ts";
-import { fenced, fencedLine } from "../context/fence.ts";
+import { fenced, fencedLine } from "../text/fence.ts";
 import { argumentPath } from "./spelling.ts";
 
 type Details = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** Keeping to a number of tokens: whole items as far as they fit; of the rest it is said how many there are. */
 
-import { tokenizerFor } from "../context/tokens.ts";
 import type { Agent } from "../hub/agent.ts";
+import { tokenizerFor } from "../text/tokens.ts";
 
 /** How the reader counts, and how much of a budget it can use. */
 export interface Meter {

@@ -1,7 +1,7 @@
 /** What a model is told when it connects: when to use which tool. Short, since every session pays for it. */
 
-import { FENCE_NOTICE, fencedLine } from "../context/fence.ts";
 import type { Agent } from "../hub/agent.ts";
+import { FENCE_NOTICE, fencedLine } from "../text/fence.ts";
 
 export function instructionsFor({ id, info }: Agent): string {
   const role = info.role === "" ? "" : `, in the role ${fencedLine(info.role)}`;

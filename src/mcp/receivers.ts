@@ -5,10 +5,10 @@
 
 import { clip } from "../base/clip.ts";
 import { BatonError } from "../base/errors.ts";
-import { fencedAddress, fencedLine } from "../context/fence.ts";
 import { receiverOf } from "../envelope/schema.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { AgentInfo } from "../memory/agents.ts";
+import { fencedAddress, fencedLine } from "../text/fence.ts";
 import type { Connection } from "./tool.ts";
 
 export const RECEIVER_STATES = ["active", "paused", "disabled", "closed", "unresponsive"] as const;

@@ -1,5 +1,5 @@
 /** Reading by id whatever has one: a memory at a level, a handoff in brief or in full. */
-import type { ReadMemory } from "../context/reading.ts";
+import type { ReadMemory } from "../delivery/work/read-record.ts";
 import type { Level } from "../envelope/schema.ts";
 import type { Meter } from "./fit.ts";
 import { dataText, memoryText, standingText } from "./text.ts";

@@ -10,7 +10,7 @@ import {
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { type BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
-import { quoted } from "../context/fence.ts";
+import { quoted } from "../text/fence.ts";
 import { toolErrorOf } from "./failure.ts";
 import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";

@@ -1,8 +1,9 @@
 /** What handoffs of the workspace must keep to, as text for a model: payload types with schemas, actions. */
-import { fencedLine, quoted } from "../context/fence.ts";
-import type { HandoffRules } from "../delivery/handoff-rules.ts";
-import type { PayloadTypeInfo } from "../delivery/payload-types.ts";
+
+import type { HandoffRules } from "../delivery/settings/handoff-rules.ts";
+import type { PayloadTypeInfo } from "../delivery/settings/payload-types.ts";
 import type { Hub } from "../hub/hub.ts";
+import { fencedLine, quoted } from "../text/fence.ts";
 
 const UNREGISTERED: Readonly<Record<HandoffRules["unregistered"], string>> = {
   accept: "accepted",

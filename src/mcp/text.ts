@@ -2,15 +2,16 @@
  * Records and handoffs as a model reads them. What the hub knows for itself (ids, names, states, times)
  * stands free; what somebody wrote stands between marks, as data.
  */
-import { fenced, fencedAddress, quoted } from "../context/fence.ts";
+
 import type { Finding } from "../context/lint/rule.ts";
-import type { ReadMemory } from "../context/reading.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import type { Shown } from "../delivery/show.ts";
-import type { Waiting } from "../delivery/waiting.ts";
-import type { Warning } from "../delivery/warnings.ts";
+import type { Waiting } from "../delivery/watch/inbox-listing.ts";
+import type { Shown } from "../delivery/watch/show.ts";
+import type { ReadMemory } from "../delivery/work/read-record.ts";
+import type { Warning } from "../delivery/work/warnings.ts";
 import { addressOf } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
+import { fenced, fencedAddress, quoted } from "../text/fence.ts";
 
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
 const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");

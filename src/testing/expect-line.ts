@@ -4,7 +4,7 @@
  * shows it.
  */
 import { AssertionError } from "node:assert";
-import type { Shown } from "../delivery/show.ts";
+import type { Shown } from "../delivery/watch/show.ts";
 import type { Hub } from "../hub/hub.ts";
 import { type DeliveryState, isOpen } from "../store/rows.ts";
 import { endsOf, handsOf, type LineFacts, readLine, triesOf } from "./line.ts";

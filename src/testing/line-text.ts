@@ -2,8 +2,8 @@
  * A line as text, for people and for snapshots: who did what, with whom, and how it ended. Without ids,
  * and in milliseconds since its first step: under a test's clock and seed it is the same every time.
  */
-import type { TimelineStep } from "../coordination/timeline-step.ts";
-import type { Shown } from "../delivery/show.ts";
+import type { TimelineStep } from "../coordination/timeline/step.ts";
+import type { Shown } from "../delivery/watch/show.ts";
 import type { Hub } from "../hub/hub.ts";
 import { endsOf, handsOf, type LineFacts, readLine, triesOf } from "./line.ts";
 

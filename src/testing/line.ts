@@ -1,7 +1,7 @@
 /** All that a hub tells about one task, read once, so that everything said about it is of one moment. */
-import type { TimelineStep } from "../coordination/timeline-step.ts";
-import type { LineStep } from "../delivery/line.ts";
-import type { Shown } from "../delivery/show.ts";
+import type { TimelineStep } from "../coordination/timeline/step.ts";
+import type { Shown } from "../delivery/watch/show.ts";
+import type { LineStep } from "../delivery/watch/task-line.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { DeliveryRow, EventRow } from "../store/rows.ts";
 import type { Books, Problem } from "../store/store.ts";

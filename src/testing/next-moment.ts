@@ -2,8 +2,8 @@
  * The moments at which something happens to open deliveries although nobody does anything. Read through
  * the hub alone: its events say which deliveries there are, and each says what it waits for.
  */
-import { isForever } from "../delivery/policy.ts";
-import type { Shown } from "../delivery/show.ts";
+import { isForever } from "../delivery/settings/policy.ts";
+import type { Shown } from "../delivery/watch/show.ts";
 import type { Hub } from "../hub/hub.ts";
 import { isHeld, isOpen } from "../store/rows.ts";
 

@@ -1,5 +1,5 @@
 /** What was done again on a line although it was done, or said to be settled. */
-import type { TimelineStep } from "../coordination/timeline-step.ts";
+import type { TimelineStep } from "../coordination/timeline/step.ts";
 import type { LineFacts } from "./line.ts";
 
 export interface Repeats {

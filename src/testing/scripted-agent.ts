@@ -5,7 +5,7 @@
  */
 
 import { isBatonError } from "../base/errors.ts";
-import type { Receipt } from "../delivery/receipt.ts";
+import type { Receipt } from "../delivery/receive/receipt.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";

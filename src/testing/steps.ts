@@ -1,6 +1,6 @@
 /** What scripted agents do, in words: `[notes("half of it"), dies(), completes("all of it")]`. */
-import type { Result } from "../delivery/result.ts";
-import type { Failure } from "../delivery/settle.ts";
+import type { Result } from "../delivery/send/result.ts";
+import type { Failure } from "../delivery/settle/settle.ts";
 import type { Work } from "../hub/work.ts";
 import type { MemoryInput } from "../memory/record.ts";
 import type { AnswerStep, WorkStep } from "./scripted-agent.ts";

@@ -7,16 +7,11 @@ import type { Access } from "../access/levels.ts";
 import type { TokenInfo, TokenInput } from "../access/tokens.ts";
 import type { DocumentOptions, DocumentReport } from "../archive/markdown/take.ts";
 import type { KeepingQuery } from "../archive/query.ts";
-import type { CatchUp, CatchUpQuery } from "../context/catch-up.ts";
-import type { ViewOptions } from "../context/compose.ts";
-import type { CheckedContext } from "../context/gaps.ts";
+import type { LintRules } from "../context/lint/lint-rules.ts";
 import type { AllLintRules } from "../context/lint/rule.ts";
-import type { LintReport } from "../context/lint.ts";
-import type { LintRules } from "../context/lint-rules.ts";
-import type { Preview } from "../context/preview.ts";
-import type { RoleProfile } from "../context/profiles.ts";
-import type { ReadMemory, ReadOptions } from "../context/reading.ts";
-import type { RoleProfileInfo } from "../context/roles.ts";
+import type { ViewOptions } from "../context/view/compose.ts";
+import type { CheckedContext } from "../context/view/gaps.ts";
+import type { CatchUp, CatchUpQuery } from "../coordination/catch-up/catch-up.ts";
 import type { Decision, DecisionAnswer } from "../coordination/failures/decision.ts";
 import type { FailuresQuery, ListedFailure } from "../coordination/failures/list.ts";
 import type { FailureRule, FailureRuleInfo } from "../coordination/failures/rules.ts";
@@ -25,46 +20,36 @@ import type { ReservationsQuery } from "../coordination/reservations/list.ts";
 import type { Reservation } from "../coordination/reservations/reservation.ts";
 import type { Reserved, ReserveOptions } from "../coordination/reservations/reserve.ts";
 import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
-import type {
-  ContextChange,
-  ContextChanges,
-  ContextChangesQuery,
-} from "../coordination/shared-context/changes.ts";
-import type { Contradiction } from "../coordination/shared-context/contradictions.ts";
-import type { ProjectItem } from "../coordination/shared-context/git.ts";
-import type {
-  ContextInput,
-  ContextItem,
-  ContextSection,
-} from "../coordination/shared-context/items.ts";
 import type { ContextProposal, ProposeOptions } from "../coordination/shared-context/propose.ts";
-import type { ContextQuery, SharedContextText } from "../coordination/shared-context/read.ts";
 import type { NewTask } from "../coordination/tasks/add.ts";
 import type { Board, BoardQuery } from "../coordination/tasks/board.ts";
 import type { CloseOptions } from "../coordination/tasks/close.ts";
 import type { ClosedQuery, ClosedTasks } from "../coordination/tasks/closed.ts";
 import type { TaskInfo } from "../coordination/tasks/info.ts";
 import type { TaskTree } from "../coordination/tasks/tree.ts";
-import type { Timeline, TimelineQuery } from "../coordination/timeline.ts";
-import type { AcceptedAnswer, CompletedAnswer } from "../delivery/answers.ts";
-import type { Asked } from "../delivery/ask.ts";
-import type { BreakerInfo } from "../delivery/breaker.ts";
-import type { ChannelInfo, ChannelState, SubscribeOptions } from "../delivery/channels.ts";
-import type { DeadLetter, DeadQuery, RedriveChanges } from "../delivery/dead.ts";
-import type { HandoffRules, HandoffRulesInput } from "../delivery/handoff-rules.ts";
-import type { LineStep } from "../delivery/line.ts";
-import type { Noted } from "../delivery/note.ts";
-import type { Once } from "../delivery/once.ts";
-import type { PayloadTypeInfo, PayloadTypeVersion } from "../delivery/payload-types.ts";
-import type { Approval, Edit } from "../delivery/person.ts";
-import type { Receipt } from "../delivery/receipt.ts";
-import type { Result } from "../delivery/result.ts";
-import type { Route, RouteInfo } from "../delivery/routes.ts";
-import type { Failure } from "../delivery/settle.ts";
-import type { Shown } from "../delivery/show.ts";
-import type { ShownView, WorkViewOptions } from "../delivery/views.ts";
-import type { Waiting, WaitingQuery } from "../delivery/waiting.ts";
-import type { Warning } from "../delivery/warnings.ts";
+import type { Timeline, TimelineQuery } from "../coordination/timeline/timeline.ts";
+import type { Receipt } from "../delivery/receive/receipt.ts";
+import type { LintReport } from "../delivery/send/lint.ts";
+import type { Preview } from "../delivery/send/preview.ts";
+import type { Result } from "../delivery/send/result.ts";
+import type { BreakerInfo } from "../delivery/settings/breaker.ts";
+import type { ChannelInfo, ChannelState, SubscribeOptions } from "../delivery/settings/channels.ts";
+import type { HandoffRules, HandoffRulesInput } from "../delivery/settings/handoff-rules.ts";
+import type { PayloadTypeInfo, PayloadTypeVersion } from "../delivery/settings/payload-types.ts";
+import type { Route, RouteInfo } from "../delivery/settings/routes.ts";
+import type { Asked } from "../delivery/settle/ask.ts";
+import type { DeadLetter, DeadQuery, RedriveChanges } from "../delivery/settle/dead-letters.ts";
+import type { Failure } from "../delivery/settle/settle.ts";
+import type { AcceptedAnswer, CompletedAnswer } from "../delivery/watch/answers.ts";
+import type { Waiting, WaitingQuery } from "../delivery/watch/inbox-listing.ts";
+import type { Shown } from "../delivery/watch/show.ts";
+import type { LineStep } from "../delivery/watch/task-line.ts";
+import type { Noted } from "../delivery/work/note.ts";
+import type { Once } from "../delivery/work/once.ts";
+import type { Approval, Edit } from "../delivery/work/person.ts";
+import type { ReadMemory, ReadOptions } from "../delivery/work/read-record.ts";
+import type { ShownView, WorkViewOptions } from "../delivery/work/views.ts";
+import type { Warning } from "../delivery/work/warnings.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import type { Draft, Level } from "../envelope/schema.ts";
 import type { OfferForm, SentForm, WorkForm } from "../hub/forms.ts";
@@ -100,6 +85,17 @@ import type { RetentionRules } from "../memory/traces/retention.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
 import type { TraceCounts } from "../memory/traces/trace-log.ts";
 import type { TraceInfo, TraceSessionsQuery, TracesQuery } from "../memory/traces/traces.ts";
+import type { RoleProfile } from "../profiles/role-profiles.ts";
+import type { RoleProfileInfo } from "../profiles/workspace-profiles.ts";
+import type {
+  ContextChange,
+  ContextChanges,
+  ContextChangesQuery,
+} from "../shared-context/changes.ts";
+import type { Contradiction } from "../shared-context/contradictions.ts";
+import type { ProjectItem } from "../shared-context/git.ts";
+import type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
+import type { ContextQuery, SharedContextText } from "../shared-context/read.ts";
 import type { AttemptRow, DeliveryRow, EventRow, RelationEdge } from "../store/rows.ts";
 import type { ModelState } from "../store/search.ts";
 import type { Books, IndexState, VerifyReport } from "../store/store.ts";

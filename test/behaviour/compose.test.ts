@@ -1,8 +1,8 @@
 /** Composing what a receiver gets of a handoff: what is in it, what is not, and what it says of both. */
 import { describe, expect, it } from "vitest";
-import { exactly } from "../../src/context/tokens.ts";
 import type { Agent, Draft, Hub, Memory, View, ViewOptions } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { exactly } from "../../src/text/tokens.ts";
 import { contents, openFresh, refusal, STORES, type StoreName, take } from "./support.ts";
 
 interface Team {

@@ -1,7 +1,7 @@
 /** Whether two globs can mean the same path: against every path there is, by the matcher of Node.js. */
 import { matchesGlob } from "node:path";
 import { describe, expect, it } from "vitest";
-import { overlap, parseGlobs } from "../../src/coordination/reservations/globs.ts";
+import { overlap, parseGlobs } from "../../src/base/globs.ts";
 import { BatonError } from "../../src/index.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";

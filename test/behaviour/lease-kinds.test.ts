@@ -1,6 +1,6 @@
 /** What a lease is bound to: a process, whose death ends it, or a session, which lives by calling. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { systemProcesses } from "../../src/delivery/process.ts";
+import { systemProcesses } from "../../src/delivery/receive/process.ts";
 import {
   type Agent,
   BatonError,

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FORMAT_LIMITS } from "../../src/base/limits.ts";
-import { PRIMER_BYTES, type PrimerReceiver, primerOf } from "../../src/context/primer.ts";
-import { NO_BACKGROUND } from "../../src/delivery/background.ts";
+import { PRIMER_BYTES, type PrimerReceiver, primerOf } from "../../src/context/view/primer.ts";
 import { type Envelope, EnvelopeSchema } from "../../src/envelope/schema.ts";
+import { NO_BACKGROUND } from "../../src/history/background.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";

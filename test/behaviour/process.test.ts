@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { identityOf, systemProcesses } from "../../src/delivery/process.ts";
+import { identityOf, systemProcesses } from "../../src/delivery/receive/process.ts";
 import { until } from "../support/until.ts";
 
 const isLinux = process.platform === "linux";

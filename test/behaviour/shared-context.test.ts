@@ -4,9 +4,6 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exactly, tokenizerFor } from "../../src/context/tokens.ts";
-import { speaksAgainst } from "../../src/coordination/shared-context/contradictions.ts";
-import { ContextItemSchema } from "../../src/coordination/shared-context/items.ts";
 import {
   type Agent,
   type ContextInput,
@@ -16,7 +13,10 @@ import {
   LocalHub,
   projectFromGit,
 } from "../../src/index.ts";
+import { speaksAgainst } from "../../src/shared-context/contradictions.ts";
+import { ContextItemSchema } from "../../src/shared-context/items.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { exactly, tokenizerFor } from "../../src/text/tokens.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { HARD, HELD_OUT, LOOKED_AT, type Pair, type Said } from "./decision-pairs.ts";

@@ -1,6 +1,10 @@
 /** The life of a delivery: the table is sound, and a real delivery lives by it. */
 import { describe, expect, it } from "vitest";
-import { isLegal, TERMINAL_STATES, type Transition } from "../../src/delivery/transitions.ts";
+import {
+  isLegal,
+  TERMINAL_STATES,
+  type Transition,
+} from "../../src/delivery/settle/transitions.ts";
 import {
   type DeliveryState,
   type Hub,

@@ -1,12 +1,12 @@
 /** How much of a record is shown, and what is known for a conversation as it went. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atLevel, LEVEL_LENGTH } from "../../src/context/detail.ts";
-import { extract } from "../../src/context/extract.ts";
-import { fenced, fencedLine, quoted } from "../../src/context/fence.ts";
-import { isTranscript } from "../../src/context/transcript.ts";
+import { atLevel, LEVEL_LENGTH } from "../../src/context/detail/detail.ts";
 import { LEVELS } from "../../src/envelope/schema.ts";
 import type { Memory } from "../../src/memory/record.ts";
+import { extract } from "../../src/text/extract.ts";
+import { fenced, fencedLine, quoted } from "../../src/text/fence.ts";
+import { isTranscript } from "../../src/text/transcript.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 

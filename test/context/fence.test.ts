@@ -1,6 +1,6 @@
 /** Fences: whatever a stored text says, it ends where its fence ends. */
 import { describe, expect, it } from "vitest";
-import { FENCE_NOTICE, fenced, fencedLine, quoted } from "../../src/context/fence.ts";
+import { FENCE_NOTICE, fenced, fencedLine, quoted } from "../../src/text/fence.ts";
 
 const MARKS = /[«≪《⟪⪡»≫》⟫⪢]/u;
 

@@ -1,10 +1,6 @@
 /** Random handoffs and stores' worth of records, with everything in them that makes counting hard. */
-import type { Candidate } from "../../src/context/candidates.ts";
-import type { Gathered } from "../../src/context/gather.ts";
-import { NEUTRAL, ROLE_PROFILES } from "../../src/context/profiles.ts";
-import { profileOf } from "../../src/context/roles.ts";
-import { isTranscript } from "../../src/context/transcript.ts";
-import type { EarlierAttempt } from "../../src/delivery/earlier-attempts.ts";
+import type { Candidate } from "../../src/context/view/candidates.ts";
+import type { Gathered } from "../../src/context/view/gather.ts";
 import {
   CONSTRAINT_LEVELS,
   type Envelope,
@@ -12,7 +8,11 @@ import {
   LEVELS,
   STRATEGIES,
 } from "../../src/envelope/schema.ts";
+import type { EarlierAttempt } from "../../src/history/earlier-attempts.ts";
 import { MEMORY_TYPES, type Memory } from "../../src/memory/record.ts";
+import { NEUTRAL, ROLE_PROFILES } from "../../src/profiles/role-profiles.ts";
+import { profileOf } from "../../src/profiles/workspace-profiles.ts";
+import { isTranscript } from "../../src/text/transcript.ts";
 import type { Random } from "../support/random.ts";
 
 /** What tokenizers stumble over: seams, fences, control tokens, scripts, runs of blanks. */

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { roughTokenizer } from "../../src/context/rough-tokens.ts";
-import { ENCODINGS, exactly } from "../../src/context/tokens.ts";
 import { seededIds, VirtualClock } from "../../src/testing/index.ts";
+import { roughTokenizer } from "../../src/text/rough-tokens.ts";
+import { ENCODINGS, exactly } from "../../src/text/tokens.ts";
 
 const read = (path: string): string =>
   readFileSync(join(import.meta.dirname, "../..", path), "utf8");
@@ -13,9 +13,11 @@ const ids = seededIds(1, new VirtualClock());
 /** What hooks show: prose, code, paths and ids. */
 const TEXTS: Readonly<Record<string, string>> = {
   prose: read("docs/COORDINATION.md"),
-  code: read("src/delivery/settle.ts"),
+  code: read("src/delivery/settle/settle.ts"),
   ids: Array.from({ length: 100 }, () => ids.mint("delivery")).join("\n"),
-  paths: "src/delivery/settle.ts, test/behaviour/retries-and-dead-letters.test.ts\n".repeat(30),
+  paths: "src/delivery/settle/settle.ts, test/behaviour/retries-and-dead-letters.test.ts\n".repeat(
+    30,
+  ),
   names: "validateTokenAndRefreshSession getUserByIdOrThrow PAYLOAD_TOO_LARGE\n".repeat(30),
   german: "Die Übergabe enthält alles, was der Empfänger wissen muss: Absicht, Regeln. ".repeat(20),
   chinese: "交接包含接收者需要知道的一切：意图、约束、下一步和对记录的引用。".repeat(20),

@@ -1,6 +1,6 @@
 /** Short ids: what records are called within one view. */
 import { expect, it } from "vitest";
-import { isShortId, namesAmong, shortIdOf } from "../../src/context/short-ids.ts";
+import { isShortId, namesAmong, shortIdOf } from "../../src/text/short-ids.ts";
 
 const id = (start: string, end: string): string =>
   `mem_0000000${start}-0000-7000-8000-000000${end}`;

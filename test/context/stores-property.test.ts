@@ -1,8 +1,8 @@
 /** The same promises through real hubs: random workspaces, and views of random handoffs over them. */
 import { describe, expect, it } from "vitest";
-import { exactly } from "../../src/context/tokens.ts";
 import { STRATEGIES } from "../../src/envelope/schema.ts";
 import { type Agent, isBatonError, type MemoryInput } from "../../src/index.ts";
+import { exactly } from "../../src/text/tokens.ts";
 import { openFresh } from "../behaviour/support.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";

@@ -3,10 +3,10 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
-import { type HttpSummarizerOptions, httpSummarizer } from "../../src/context/summarize.ts";
-import { tokenCounter } from "../../src/context/tokens.ts";
+import { type HttpSummarizerOptions, httpSummarizer } from "../../src/context/detail/summarize.ts";
 import { type Agent, isBatonError, type Memory } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { tokenCounter } from "../../src/text/tokens.ts";
 import type { Summarizer } from "../../src/workspace/workspace.ts";
 import { openFresh, STORES } from "../behaviour/support.ts";
 

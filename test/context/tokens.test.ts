@@ -1,8 +1,8 @@
 /** Which tokenizer counts for whom, and that blocks count alone what they count together. */
 import { describe, expect, it } from "vitest";
-import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/budget.ts";
-import { NEUTRAL } from "../../src/context/profiles.ts";
-import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/context/tokens.ts";
+import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/view/budget.ts";
+import { NEUTRAL } from "../../src/profiles/role-profiles.ts";
+import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/text/tokens.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { randomText } from "./random-view.ts";

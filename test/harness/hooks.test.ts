@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { exactly } from "../../src/context/tokens.ts";
 import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES, type Hub } from "../../src/index.ts";
 import type { TraceData } from "../../src/memory/traces/trace.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
+import { exactly } from "../../src/text/tokens.ts";
 import { breakIn, sha256, take, tempFolder } from "../behaviour/support.ts";
 import {
   bareProject,

@@ -1,7 +1,7 @@
 /** From options to a result: values take the types the handoff asks for. */
 
 import { nearestNames } from "../../base/nearest.ts";
-import type { Result } from "../../delivery/result.ts";
+import type { Result } from "../../delivery/send/result.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { OptionSpecs } from "../command.ts";
 import { didYouMean, mistake } from "../mistake.ts";
@@ -44,7 +44,7 @@ export async function outputsOf(
   output: readonly string[] | undefined,
 ): Promise<Record<string, unknown> | undefined> {
   if (output === undefined) return undefined;
-  const { isText } = await import("../../delivery/result.ts");
+  const { isText } = await import("../../delivery/send/result.ts");
   const values = output.map((text) => {
     const { name, value } = splitOutput(text);
     const expected = expects.find((each) => each.name === name);

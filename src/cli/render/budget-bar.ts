@@ -1,5 +1,5 @@
 /** What a view takes of its budget, part by part: a bar, coloured on a terminal and with signs elsewhere. */
-import type { View } from "../../context/view.ts";
+import type { View } from "../../context/view/view.ts";
 import { dim, say, styled } from "../terminal.ts";
 
 type Part = View["sections"][number]["section"];

@@ -1,5 +1,5 @@
 /** The options that describe an item of the shared context, and the item they come to. */
-import type { ContextInput, ContextSection } from "../../coordination/shared-context/items.ts";
+import type { ContextInput, ContextSection } from "../../shared-context/items.ts";
 import type { ArgumentSpec, OptionSpecs, OptionValues } from "../command.ts";
 import { mistake } from "../mistake.ts";
 import { given } from "../options/given.ts";

@@ -1,5 +1,5 @@
 /** A delivery for people: stored, seen, accepted and settled are different times. */
-import type { Shown } from "../../delivery/show.ts";
+import type { Shown } from "../../delivery/watch/show.ts";
 import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
 import { bold, dim, localTime, oneLine, say } from "../terminal.ts";
 import { sayField } from "./envelope.ts";

@@ -1,6 +1,6 @@
 /** What the lint found, each with what to write instead. */
 import type { Finding } from "../../context/lint/rule.ts";
-import type { LintReport } from "../../context/lint.ts";
+import type { LintReport } from "../../delivery/send/lint.ts";
 import { ruleHint } from "../hints.ts";
 import { bad, bold, dim, good, oneLine, plural, say, styled } from "../terminal.ts";
 

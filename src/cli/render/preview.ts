@@ -1,6 +1,6 @@
 /** A handoff before it is sent, for people: what goes whatever it costs, what fits, and what could be better. */
-import type { LintReport } from "../../context/lint.ts";
-import type { Preview } from "../../context/preview.ts";
+import type { LintReport } from "../../delivery/send/lint.ts";
+import type { Preview } from "../../delivery/send/preview.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { bold, dim, say } from "../terminal.ts";
 import { sayField } from "./envelope.ts";

@@ -2,8 +2,9 @@
  * A task's timeline as a story: when, who with whom, what, and why. What went wrong stands out, and so
  * does who decided about it.
  */
-import type { Timeline } from "../../coordination/timeline.ts";
-import type { TimelineDecision, TimelineStep } from "../../coordination/timeline-step.ts";
+
+import type { TimelineDecision, TimelineStep } from "../../coordination/timeline/step.ts";
+import type { Timeline } from "../../coordination/timeline/timeline.ts";
 import { bad, bold, dim, good, localTime, oneLine, plural, say } from "../terminal.ts";
 
 const WHAT = 15;

@@ -1,7 +1,7 @@
 /** A view for people: what it takes of the budget, what is in it, what stays out and why. */
 import { clip } from "../../base/clip.ts";
 import { isBatonError } from "../../base/errors.ts";
-import type { View } from "../../context/view.ts";
+import type { View } from "../../context/view/view.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { bad, bold, dim, oneLine, plural, say, table } from "../terminal.ts";
 import { sayBudget } from "./budget-bar.ts";

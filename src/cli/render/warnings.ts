@@ -1,5 +1,5 @@
 /** What a piece of work carries that is quarantined, for whoever has it or is about to. */
-import type { Warning } from "../../delivery/warnings.ts";
+import type { Warning } from "../../delivery/work/warnings.ts";
 import { bad, oneLine, say } from "../terminal.ts";
 
 export function sayWarnings(warnings: readonly Warning[]): void {

@@ -4,9 +4,9 @@
  * somebody thinks.
  */
 
-import type { WorkMerge } from "../../delivery/work-branch.ts";
 import type { Hub } from "../../hub/hub.ts";
 import type { Settling, Work } from "../../hub/work.ts";
+import type { WorkMerge } from "../../memory/branches/work-branch.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import { type ArgumentSpec, JSON_OPTION, type OptionSpecs, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
@@ -66,7 +66,7 @@ export async function workAt(
 ): Promise<Work> {
   const agent = await holderAt(hub, handle, as);
   const work = await agent.resume(handle);
-  const { requireSeen } = await import("../../delivery/unseen.ts");
+  const { requireSeen } = await import("../../delivery/work/unseen-envelope.ts");
   const { delivery, envelope, sentAt } = await hub.delivery(work.id);
   requireSeen({ delivery, envelope: { id: envelope.id, storedAt: sentAt } }, seen);
   return work;
@@ -75,7 +75,7 @@ export async function workAt(
 /** What was settled; an addition that came in that moment is told like one from before. */
 export async function settledRow(work: Work, outcome: Settling<unknown>): Promise<DeliveryRow> {
   if (outcome.kind === "settled") return outcome.delivery;
-  const { unseen } = await import("../../delivery/unseen.ts");
+  const { unseen } = await import("../../delivery/work/unseen-envelope.ts");
   throw unseen(work.id, outcome.envelope.id);
 }
 

@@ -3,10 +3,10 @@
  * and a large payload travels again with every hop.
  */
 import { canonicalJson } from "../../base/canonical.ts";
-import { budgetOf } from "../budget.ts";
-import { addressedReceiver } from "../receiver.ts";
-import { roleProfile } from "../roles.ts";
-import { tokenizerFor } from "../tokens.ts";
+import { roleProfile } from "../../profiles/workspace-profiles.ts";
+import { tokenizerFor } from "../../text/tokens.ts";
+import { budgetOf } from "../view/budget.ts";
+import { addressedReceiver } from "../view/receiver.ts";
 import { textsOf } from "./letter.ts";
 import type { LintRule, Remark, Subject } from "./rule.ts";
 

@@ -1,5 +1,5 @@
 /** What a rule of the lint is, what it looks at and what it finds. */
-import type { Repeat } from "../../delivery/repeats.ts";
+import type { Repeat } from "../../delivery/send/repeats.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { Workspace } from "../../workspace/workspace.ts";

@@ -3,7 +3,7 @@
  * every hop. Refused by default. What stood in the work that is handed on was said by an earlier sender.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isMessageList, isTranscript } from "../transcript.ts";
+import { isMessageList, isTranscript } from "../../text/transcript.ts";
 import { isNested, textsOf } from "./letter.ts";
 import type { Letter, LintRule, Remark, Subject } from "./rule.ts";
 

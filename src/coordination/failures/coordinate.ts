@@ -4,10 +4,10 @@
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { lookLater } from "../../delivery/open.ts";
-import { overtaken } from "../../delivery/reason.ts";
-import { systemAuthor } from "../../delivery/system.ts";
+import { lookLater } from "../../delivery/due/open.ts";
+import { overtaken } from "../../delivery/settle/reason.ts";
 import { SYSTEM } from "../../memory/agents.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
 import { isOpen } from "../../store/rows.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { type Decider, finish } from "./apply.ts";

@@ -5,10 +5,10 @@
 import { clip } from "../../base/clip.ts";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { cancelDeliveries } from "../../delivery/cancel.ts";
-import { decisionOn } from "../../delivery/decided.ts";
-import { carryOut } from "../../delivery/due.ts";
-import { overtaken } from "../../delivery/reason.ts";
+import { carryOut } from "../../delivery/due/due.ts";
+import { cancelDeliveries } from "../../delivery/settle/cancel.ts";
+import { overtaken } from "../../delivery/settle/reason.ts";
+import { decisionOn } from "../../history/failure-decisions.ts";
 import type { KeptClosing } from "../../memory/ledger.ts";
 import { isHeld } from "../../store/rows.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";

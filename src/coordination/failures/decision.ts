@@ -1,11 +1,11 @@
 /** What can be decided about a failure, and what whoever decides is told. */
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import type { RedriveChanges } from "../../delivery/dead.ts";
-import { DECISIONS, type KeptDecision } from "../../delivery/decided.ts";
-import { Reason } from "../../delivery/reason.ts";
+import type { RedriveChanges } from "../../delivery/settle/dead-letters.ts";
+import { Reason } from "../../delivery/settle/reason.ts";
 import { Address } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { DECISIONS, type KeptDecision } from "../../history/failure-decisions.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 
 export const DecisionSchema = z

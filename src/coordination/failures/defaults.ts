@@ -11,7 +11,7 @@
  * | any other, and there is a person nobody has asked  | ask                                          |
  * | any other                                          | abort                                        |
  */
-import { DEPENDENCY } from "../../delivery/failure.ts";
+import { DEPENDENCY } from "../../history/failure.ts";
 import type { AgentInfo } from "../../memory/agents.ts";
 import { COORDINATOR } from "./coordinators.ts";
 import type { Decision } from "./decision.ts";

@@ -1,5 +1,8 @@
 /** A failure as it stands: what was given up, the report of that, and what was decided. */
 
+import { isGivenUp } from "../../delivery/settings/policy.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { failureOf } from "../../history/failure.ts";
 import {
   decisionOn,
   FAILURE,
@@ -9,11 +12,8 @@ import {
   type KeptFailure,
   reportOf,
   tryName,
-} from "../../delivery/decided.ts";
-import { failureOf } from "../../delivery/failure.ts";
-import { isGivenUp } from "../../delivery/policy.ts";
-import { deliveryId, unknownDelivery } from "../../delivery/unknown-delivery.ts";
-import type { Envelope } from "../../envelope/schema.ts";
+} from "../../history/failure-decisions.ts";
+import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";

@@ -1,6 +1,7 @@
 /** A failure as whoever decides about it sees it. */
-import { decisionsOn, type KeptDecision } from "../../delivery/decided.ts";
+
 import type { Envelope } from "../../envelope/schema.ts";
+import { decisionsOn, type KeptDecision } from "../../history/failure-decisions.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";

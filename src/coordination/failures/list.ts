@@ -1,6 +1,8 @@
 /** Failures of a workspace: what waits for a decision, and what was decided. */
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import { DeliveryId, Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
 import {
   DECISION,
   decisionsOn,
@@ -9,12 +11,10 @@ import {
   type KeptFailure,
   tryName,
   tryOf,
-} from "../../delivery/decided.ts";
-import { followUp } from "../../delivery/follow-up.ts";
-import { DeliveryId, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+} from "../../history/failure-decisions.ts";
 import { isOpen } from "../../store/rows.ts";
 import { entriesOf, entryValue } from "../../workspace/entries.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts";
 import { type FailureInfo, infoOf } from "./info.ts";

@@ -1,7 +1,7 @@
 /** How long whoever is asked has to decide about a failure; then it goes to the hub. */
 
 import { FORMAT_LIMITS, type Limits } from "../../base/limits.ts";
-import { AT_ONCE_MS } from "../../delivery/policy.ts";
+import { AT_ONCE_MS } from "../../delivery/settings/policy.ts";
 import type { PolicyInput } from "../../envelope/schema.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 

@@ -6,6 +6,10 @@
 import { canonicalJson } from "../../base/canonical.ts";
 import { clip } from "../../base/clip.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../../base/errors.ts";
+import { parkStopped } from "../../delivery/due/park.ts";
+import { sendHandoff } from "../../delivery/send/send.ts";
+import { addressOf, type Draft, type Envelope } from "../../envelope/schema.ts";
+import { failureOf, type TriedFailure } from "../../history/failure.ts";
 import {
   decisionOn,
   FAILURE,
@@ -14,13 +18,9 @@ import {
   reportKey,
   reportOf,
   tryName,
-} from "../../delivery/decided.ts";
-import { failureOf, type TriedFailure } from "../../delivery/failure.ts";
-import { parkStopped } from "../../delivery/park.ts";
-import { sendHandoff } from "../../delivery/send.ts";
-import { systemAuthor } from "../../delivery/system.ts";
-import { addressOf, type Draft, type Envelope } from "../../envelope/schema.ts";
+} from "../../history/failure-decisions.ts";
 import { SYSTEM } from "../../memory/agents.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen, roleInbox } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";

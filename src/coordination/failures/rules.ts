@@ -6,7 +6,7 @@
 
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { Reason } from "../../delivery/reason.ts";
+import { Reason } from "../../delivery/settle/reason.ts";
 import { Address, AgentName, FAILURE_CLASSES, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";

@@ -5,9 +5,9 @@
 
 import { isBatonError } from "../../base/errors.ts";
 import { Generations } from "../../base/generations.ts";
+import { type Glob, globsMeet, parseGlobs } from "../../base/globs.ts";
 import { entriesOf } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { type Glob, globsMeet, parseGlobs } from "./globs.ts";
 import {
   type Candidate,
   candidateOf,

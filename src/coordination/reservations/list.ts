@@ -1,12 +1,12 @@
 /** Reservations that are good now: all of them, or those that touch something. */
 import * as z from "zod";
+import { type Glob as Parsed, parseGlobs } from "../../base/globs.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { entriesOf } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { meetingWith } from "./conflicts.ts";
-import { type Glob as Parsed, parseGlobs } from "./globs.ts";
 import {
   type Candidate,
   candidateOf,

@@ -5,9 +5,9 @@
  * whoever comes across it.
  */
 
-import { followUp } from "../../delivery/follow-up.ts";
 import { type DeliveryRow, type EntryRow, isHeld } from "../../store/rows.ts";
 import { entryValue } from "../../workspace/entries.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** The kind of the entry, which is named by the delivery's id. */

@@ -5,9 +5,10 @@
 
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
+import { parseGlobs } from "../../base/globs.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { leaseLost } from "../../delivery/lease.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { leaseLost } from "../../history/lease-lost.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
 import { touchesOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
@@ -15,7 +16,6 @@ import type { Claimed } from "../../store/store.ts";
 import { changeEntry } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { conflictsWith, type ReservationConflict } from "./conflicts.ts";
-import { parseGlobs } from "./globs.ts";
 import { checkedGlobs } from "./list.ts";
 import {
   candidateOf,

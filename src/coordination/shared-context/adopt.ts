@@ -8,18 +8,18 @@
 import * as z from "zod";
 import { canonicalJson, sha256 } from "../../base/canonical.ts";
 import { BatonError, isBatonError } from "../../base/errors.ts";
-import type { Worker } from "../../delivery/worker.ts";
+import type { Worker } from "../../delivery/receive/worker.ts";
 import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import type { Work } from "../../hub/work.ts";
+import { ContextKey, nameOf } from "../../shared-context/items.ts";
+import { requireKeeper } from "../../shared-context/keepers.ts";
+import { type Change, write } from "../../shared-context/write.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import { type EntryName, entryValue, writtenValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { ContextKey, nameOf } from "./items.ts";
-import { requireKeeper } from "./keepers.ts";
 import { type Proposed, ProposedSchema } from "./propose.ts";
-import { type Change, write } from "./write.ts";
 
 const ADOPTED = "context-adopted";
 

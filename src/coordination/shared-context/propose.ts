@@ -8,16 +8,15 @@ import * as z from "zod";
 import { sha256 } from "../../base/canonical.ts";
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import type { Sender } from "../../delivery/plan.ts";
-import { sendHandoff } from "../../delivery/send.ts";
-import type { Worker } from "../../delivery/worker.ts";
+import type { Worker } from "../../delivery/receive/worker.ts";
+import type { Sender } from "../../delivery/send/plan.ts";
+import { sendHandoff } from "../../delivery/send/send.ts";
 import { CONTEXT_CHANGE, PROPOSED } from "../../envelope/own-names.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { LocalSent, type Sent } from "../../hub/sent.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
-import { type Contradiction, contradictionsOf } from "./contradictions.ts";
-import { conflict, notInContext } from "./errors.ts";
+import { type Contradiction, contradictionsOf } from "../../shared-context/contradictions.ts";
+import { conflict, notInContext } from "../../shared-context/errors.ts";
 import {
   CONTEXT_SECTIONS,
   type ContextInput,
@@ -25,10 +24,11 @@ import {
   ContextKey,
   nameOf,
   saidOf,
-} from "./items.ts";
-import { keeperRole } from "./keepers.ts";
-import { type ItemName, seenItem } from "./kept.ts";
-import { liveDecisions, replacedBy } from "./write.ts";
+} from "../../shared-context/items.ts";
+import { keeperRole } from "../../shared-context/keepers.ts";
+import { type ItemName, seenItem } from "../../shared-context/stored-items.ts";
+import { liveDecisions, replacedBy } from "../../shared-context/write.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 
 export const ItemNameSchema = z.strictObject({
   section: z.enum(CONTEXT_SECTIONS),

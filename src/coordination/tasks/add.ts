@@ -5,10 +5,9 @@
  */
 import * as z from "zod";
 import { BatonError, isBatonError } from "../../base/errors.ts";
-import { followUp } from "../../delivery/follow-up.ts";
-import type { SentHandoff } from "../../delivery/key.ts";
-import type { Sender } from "../../delivery/plan.ts";
-import { sendHandoff } from "../../delivery/send.ts";
+import type { SentHandoff } from "../../delivery/send/key.ts";
+import type { Sender } from "../../delivery/send/plan.ts";
+import { sendHandoff } from "../../delivery/send/send.ts";
 import {
   type DraftOf,
   DraftSchema,
@@ -21,6 +20,7 @@ import { LocalSent, type Sent } from "../../hub/sent.ts";
 import { refuseClosed } from "../../ledger/closed.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { writtenValue } from "../../workspace/entries.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { refuseCircle, type Wanted } from "./circle.ts";
 import { DEPENDENT, newEntry, pairOf, SUBTASK, TASK, TASK_ORDER } from "./edges.ts";

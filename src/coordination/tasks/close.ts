@@ -5,7 +5,7 @@
 
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
-import { overtaken, Reason } from "../../delivery/reason.ts";
+import { overtaken, Reason } from "../../delivery/settle/reason.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { refuseClosed, taskClosed } from "../../ledger/closed.ts";
 import { taskName } from "../../ledger/release.ts";

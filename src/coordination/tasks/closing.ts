@@ -5,12 +5,12 @@
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { followUp } from "../../delivery/follow-up.ts";
 import { type KeptClosing, type KeptLedger, LEDGER } from "../../memory/ledger.ts";
 import { type Author, writeRecord } from "../../memory/record.ts";
 import { refusalError } from "../../memory/refusals.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { writtenValue } from "../../workspace/entries.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { dependentsOf, newEntry, TASK } from "./edges.ts";
 import { closingOf, readTask, type TaskRead, waitsForTasks } from "./read.ts";

@@ -7,8 +7,8 @@
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { cancelTask } from "../../delivery/cancel.ts";
-import { overtaken } from "../../delivery/reason.ts";
+import { cancelTask } from "../../delivery/settle/cancel.ts";
+import { overtaken } from "../../delivery/settle/reason.ts";
 import { type KeptClosing, type KeptEnding, LEDGER } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
 import { isOpen } from "../../store/rows.ts";

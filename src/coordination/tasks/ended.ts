@@ -4,10 +4,11 @@
  * Whoever completes the delivery sees to it; if that process dies in between, whoever looks does: a task
  * that waits for this one, a board, anybody who asks how it stands.
  */
-import { followUp } from "../../delivery/follow-up.ts";
-import { systemAuthor } from "../../delivery/system.ts";
+
 import { memoryOf } from "../../memory/record.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { tellDependents, writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";

@@ -3,9 +3,9 @@
  * is closed, one that was being ended is ended, one of which nothing is left but what was given up for good
  * has failed, and one that waits for nothing any more begins.
  */
-import { decisionOn, type KeptDecision } from "../../delivery/decided.ts";
-import { followUp } from "../../delivery/follow-up.ts";
-import { systemAuthor } from "../../delivery/system.ts";
+import { decisionOn, type KeptDecision } from "../../history/failure-decisions.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
 import { endTask } from "./end.ts";

@@ -4,7 +4,7 @@
  */
 
 import { BatonError } from "../../base/errors.ts";
-import { checkedReason, overtaken } from "../../delivery/reason.ts";
+import { checkedReason, overtaken } from "../../delivery/settle/reason.ts";
 import { taskName } from "../../ledger/release.ts";
 import type { KeptReopening } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";

@@ -13,7 +13,7 @@
  * |        |                                       |            | open: it is to be closed      |
  */
 
-import { isForever } from "../../delivery/policy.ts";
+import { isForever } from "../../delivery/settings/policy.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { KeptClosing } from "../../memory/ledger.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";

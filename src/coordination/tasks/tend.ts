@@ -3,7 +3,7 @@
  * where nobody asks for that task. A hub that stays looks at a page of the open tasks now and then, and goes
  * on from there the next time: 10 to 25 ms every half minute, however long the queue is.
  */
-import { followUp } from "../../delivery/follow-up.ts";
+import { followUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
 import { finished } from "./finish.ts";

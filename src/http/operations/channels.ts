@@ -1,7 +1,7 @@
 /** Channels, and the table of routes. */
 import * as z from "zod";
-import { CHANNEL_STATES, SubscribeSchema } from "../../delivery/channels.ts";
-import { RouteSchema } from "../../delivery/routes.ts";
+import { CHANNEL_STATES, SubscribeSchema } from "../../delivery/settings/channels.ts";
+import { RouteSchema } from "../../delivery/settings/routes.ts";
 import { Name } from "../../envelope/schema.ts";
 import type { Operations } from "../operation.ts";
 import { Count, DONE, Done, Text, Texts } from "../schemas/plain.ts";

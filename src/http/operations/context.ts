@@ -1,12 +1,12 @@
 /** The shared context: read, written, proposed and adopted. */
 import * as z from "zod";
 import { AdoptSchema } from "../../coordination/shared-context/adopt.ts";
-import { ChangesQuerySchema } from "../../coordination/shared-context/changes.ts";
-import { ContextItemSchema } from "../../coordination/shared-context/items.ts";
 import { ItemNameSchema, ProposeSchema } from "../../coordination/shared-context/propose.ts";
-import { ContextQuerySchema } from "../../coordination/shared-context/read.ts";
 import { EnvelopeId } from "../../envelope/schema.ts";
 import { RetireOptionsSchema, WriteSchema } from "../../hub/shared-context.ts";
+import { ChangesQuerySchema } from "../../shared-context/changes.ts";
+import { ContextItemSchema } from "../../shared-context/items.ts";
+import { ContextQuerySchema } from "../../shared-context/read.ts";
 import { listed } from "../given.ts";
 import type { Operations } from "../operation.ts";
 import {

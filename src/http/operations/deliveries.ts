@@ -1,9 +1,9 @@
 /** What became of a handoff, and what its sender, or a person, does about it. */
 import * as z from "zod";
-import { DeadSchema, RedriveSchema } from "../../delivery/dead.ts";
-import { EditSchema } from "../../delivery/person.ts";
-import { Reason } from "../../delivery/reason.ts";
-import { changeDigest } from "../../delivery/watch.ts";
+import { DeadSchema, RedriveSchema } from "../../delivery/settle/dead-letters.ts";
+import { Reason } from "../../delivery/settle/reason.ts";
+import { changeDigest } from "../../delivery/watch/watch.ts";
+import { EditSchema } from "../../delivery/work/person.ts";
 import { DeliveryId, EnvelopeId, FreeForm, Name } from "../../envelope/schema.ts";
 import type { ChangedDelivery } from "../../wire/calls.ts";
 import type { Operations } from "../operation.ts";

@@ -1,6 +1,6 @@
 /** Handing over. */
 import * as z from "zod";
-import { ViewOptionsSchema } from "../../context/compose.ts";
+import { ViewOptionsSchema } from "../../context/view/compose.ts";
 import { AgentName, DeliveryId, EnvelopeId } from "../../envelope/schema.ts";
 import { keyed } from "../keyed.ts";
 import type { Operations } from "../operation.ts";

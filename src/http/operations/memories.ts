@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { DocumentSchema } from "../../archive/markdown/take.ts";
 import { KeepingQuerySchema } from "../../archive/query.ts";
-import { CatchUpSchema } from "../../context/catch-up.ts";
-import { ReadingSchema } from "../../context/reading.ts";
+import { CatchUpSchema } from "../../coordination/catch-up/catch-up.ts";
+import { ReadingSchema } from "../../delivery/work/read-record.ts";
 import { MemoryId } from "../../envelope/schema.ts";
 import { PinsSchema } from "../../memory/pins.ts";
 import { ImpactSchema } from "../../memory/quarantine/blast-radius.ts";

@@ -1,8 +1,8 @@
 /** Receiving: looking at what waits, claiming an offer, accepting it or leaving it. */
 import * as z from "zod";
-import { Reason } from "../../delivery/reason.ts";
-import { ReceiptSchema } from "../../delivery/receipt.ts";
-import { WaitingSchema } from "../../delivery/waiting.ts";
+import { ReceiptSchema } from "../../delivery/receive/receipt.ts";
+import { Reason } from "../../delivery/settle/reason.ts";
+import { WaitingSchema } from "../../delivery/watch/inbox-listing.ts";
 import { DeliveryId, EnvelopeId, Name } from "../../envelope/schema.ts";
 import type { Operations } from "../operation.ts";
 import {

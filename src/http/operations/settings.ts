@@ -1,9 +1,9 @@
 /** The rules of a workspace: looked up, and set. */
 import * as z from "zod";
-import { KeepersSchema } from "../../coordination/shared-context/keepers.ts";
-import type { PayloadTypeInfo } from "../../delivery/payload-types.ts";
+import type { PayloadTypeInfo } from "../../delivery/settings/payload-types.ts";
 import { FreeForm, Name } from "../../envelope/schema.ts";
 import { ReleasersSchema } from "../../ledger/releasers.ts";
+import { KeepersSchema } from "../../shared-context/keepers.ts";
 import { given } from "../given.ts";
 import type { Operations } from "../operation.ts";
 import {

@@ -1,9 +1,9 @@
 /** Working: by a handle, from wherever its holder is. */
 import * as z from "zod";
 import { ReserveSchema } from "../../coordination/reservations/reserve.ts";
-import { Reason } from "../../delivery/reason.ts";
-import { ResultSchema } from "../../delivery/result.ts";
-import { WorkViewSchema } from "../../delivery/views.ts";
+import { ResultSchema } from "../../delivery/send/result.ts";
+import { Reason } from "../../delivery/settle/reason.ts";
+import { WorkViewSchema } from "../../delivery/work/views.ts";
 import {
   AgentName,
   DraftSchema,

@@ -1,11 +1,11 @@
 /** The shared context: its items, what changed in it, and what is proposed. */
 import * as z from "zod";
 import type { Adopted } from "../../coordination/shared-context/adopt.ts";
-import type { ContextChange, ContextChanges } from "../../coordination/shared-context/changes.ts";
-import type { Contradiction } from "../../coordination/shared-context/contradictions.ts";
-import { CONTEXT_SECTIONS, ContextItemSchema } from "../../coordination/shared-context/items.ts";
 import { RetireSchema } from "../../coordination/shared-context/propose.ts";
-import type { ContextOmitted, SharedContextText } from "../../coordination/shared-context/read.ts";
+import type { ContextChange, ContextChanges } from "../../shared-context/changes.ts";
+import type { Contradiction } from "../../shared-context/contradictions.ts";
+import { CONTEXT_SECTIONS, ContextItemSchema } from "../../shared-context/items.ts";
+import type { ContextOmitted, SharedContextText } from "../../shared-context/read.ts";
 import { DeliveryForm, ErrorForm, ExtendedForm } from "./deliveries.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";

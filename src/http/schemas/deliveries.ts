@@ -4,22 +4,22 @@ import { ERROR_CODES, type ErrorCode } from "../../base/errors.ts";
 import type { ReservationConflict } from "../../coordination/reservations/conflicts.ts";
 import { MODES, type Reservation } from "../../coordination/reservations/reservation.ts";
 import type { Reserved } from "../../coordination/reservations/reserve.ts";
-import type { TimedOut } from "../../delivery/answers.ts";
-import type { Asked } from "../../delivery/ask.ts";
-import type { Background } from "../../delivery/background.ts";
-import type { DeadLetter } from "../../delivery/dead.ts";
-import { DECISIONS, type KeptDecision } from "../../delivery/decided.ts";
-import type { AttemptNote, EarlierAttempt } from "../../delivery/earlier-attempts.ts";
-import type { TriedFailure } from "../../delivery/failure.ts";
-import type { Noted } from "../../delivery/note.ts";
-import type { Once } from "../../delivery/once.ts";
-import type { Ended, HandoffResult } from "../../delivery/outcome.ts";
-import type { Repeat } from "../../delivery/repeats.ts";
-import type { Shown } from "../../delivery/show.ts";
-import type { Waiting } from "../../delivery/waiting.ts";
-import type { Warning } from "../../delivery/warnings.ts";
+import type { Repeat } from "../../delivery/send/repeats.ts";
+import type { Asked } from "../../delivery/settle/ask.ts";
+import type { DeadLetter } from "../../delivery/settle/dead-letters.ts";
+import type { TimedOut } from "../../delivery/watch/answers.ts";
+import type { Waiting } from "../../delivery/watch/inbox-listing.ts";
+import type { Shown } from "../../delivery/watch/show.ts";
+import type { Noted } from "../../delivery/work/note.ts";
+import type { Once } from "../../delivery/work/once.ts";
+import type { Warning } from "../../delivery/work/warnings.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
 import type { Deprecated } from "../../envelope/versions.ts";
+import type { Background } from "../../history/background.ts";
+import type { AttemptNote, EarlierAttempt } from "../../history/earlier-attempts.ts";
+import type { TriedFailure } from "../../history/failure.ts";
+import { DECISIONS, type KeptDecision } from "../../history/failure-decisions.ts";
+import type { Ended, HandoffResult } from "../../history/outcome.ts";
 import {
   ATTEMPT_OUTCOMES,
   type AttemptRow,

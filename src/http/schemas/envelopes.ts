@@ -1,9 +1,7 @@
 /** Envelopes, what senders write for them, and what receivers are shown of them. */
 import * as z from "zod";
-import type { CheckedContext, CheckedReference } from "../../context/gaps.ts";
 import { type Finding, RULE_NAMES } from "../../context/lint/rule.ts";
-import type { LintReport } from "../../context/lint.ts";
-import type { Preview } from "../../context/preview.ts";
+import type { CheckedContext, CheckedReference } from "../../context/view/gaps.ts";
 import {
   type CheckedArtifact,
   OMITTED_WHY,
@@ -15,8 +13,10 @@ import {
   type View,
   type ViewBudget,
   type ViewGap,
-} from "../../context/view.ts";
-import type { ShownView } from "../../delivery/views.ts";
+} from "../../context/view/view.ts";
+import type { LintReport } from "../../delivery/send/lint.ts";
+import type { Preview } from "../../delivery/send/preview.ts";
+import type { ShownView } from "../../delivery/work/views.ts";
 import { DraftSchema, LEVELS, ReadEnvelope, STRATEGIES } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { Fields } from "./fields.ts";

@@ -4,8 +4,8 @@ import { type DecisionAnswer, DecisionSchema } from "../../coordination/failures
 import type { ListedFailure } from "../../coordination/failures/list.ts";
 import type { Proposal } from "../../coordination/failures/proposals.ts";
 import { FailureRuleSchema } from "../../coordination/failures/rules.ts";
-import { RedriveSchema } from "../../delivery/dead.ts";
-import { DECISIONS } from "../../delivery/decided.ts";
+import { RedriveSchema } from "../../delivery/settle/dead-letters.ts";
+import { DECISIONS } from "../../history/failure-decisions.ts";
 import { DeliveryForm, KeptDecisionForm, kept, TriedFailureForm } from "./deliveries.ts";
 import type { Fields } from "./fields.ts";
 import { Count, Instant, Text, Texts } from "./plain.ts";

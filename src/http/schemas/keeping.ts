@@ -1,17 +1,17 @@
 /** How a workspace is kept, as it is described and answered. */
 import * as z from "zod";
+import { LintRulesSchema } from "../../context/lint/lint-rules.ts";
 import { BINDINGS, RULE_NAMES } from "../../context/lint/rule.ts";
-import { LintRulesSchema } from "../../context/lint-rules.ts";
-import { ProfileSchema } from "../../context/profiles.ts";
-import type { RoleProfileInfo } from "../../context/roles.ts";
-import type { BreakerInfo } from "../../delivery/breaker.ts";
-import { type HandoffRules, HandoffRulesSchema } from "../../delivery/handoff-rules.ts";
-import type { PayloadTypeInfo, PayloadTypeVersion } from "../../delivery/payload-types.ts";
-import { UNREGISTERED } from "../../delivery/registry.ts";
+import type { BreakerInfo } from "../../delivery/settings/breaker.ts";
+import { type HandoffRules, HandoffRulesSchema } from "../../delivery/settings/handoff-rules.ts";
+import type { PayloadTypeInfo, PayloadTypeVersion } from "../../delivery/settings/payload-types.ts";
+import { UNREGISTERED } from "../../delivery/settings/registry.ts";
 import { FreeForm, STRATEGIES } from "../../envelope/schema.ts";
 import type { FoundSecrets, SecretFound } from "../../memory/redaction/secrets-found.ts";
 import type { PrunedSession, PruneReport } from "../../memory/traces/prune.ts";
 import { RetentionSchema } from "../../memory/traces/retention.ts";
+import { ProfileSchema } from "../../profiles/role-profiles.ts";
+import type { RoleProfileInfo } from "../../profiles/workspace-profiles.ts";
 import { DELIVERY_STATES, EVENT_KINDS, type EventRow } from "../../store/rows.ts";
 import type { ModelState } from "../../store/search.ts";
 import type { Books, Problem, VerifyReport } from "../../store/store.ts";

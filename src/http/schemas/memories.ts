@@ -1,8 +1,8 @@
 /** Memories, and what is asked and answered about them. */
 import * as z from "zod";
 import type { DocumentReport, TakenEntry } from "../../archive/markdown/take.ts";
-import type { CatchUp } from "../../context/catch-up.ts";
-import type { ReadMemory } from "../../context/reading.ts";
+import type { CatchUp } from "../../coordination/catch-up/catch-up.ts";
+import type { ReadMemory } from "../../delivery/work/read-record.ts";
 import { LEVELS } from "../../envelope/schema.ts";
 import type { Pinned } from "../../memory/pins.ts";
 import {

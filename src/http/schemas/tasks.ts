@@ -6,11 +6,11 @@ import type { ClosedTasks } from "../../coordination/tasks/closed.ts";
 import type { TaskDelivery, TaskInfo } from "../../coordination/tasks/info.ts";
 import { TASK_STATES } from "../../coordination/tasks/state.ts";
 import type { TaskTree } from "../../coordination/tasks/tree.ts";
-import type { Timeline } from "../../coordination/timeline.ts";
-import type { TimelineDecision, TimelineStep } from "../../coordination/timeline-step.ts";
-import { DECISIONS } from "../../delivery/decided.ts";
-import type { LineStep } from "../../delivery/line.ts";
+import type { TimelineDecision, TimelineStep } from "../../coordination/timeline/step.ts";
+import type { Timeline } from "../../coordination/timeline/timeline.ts";
+import type { LineStep } from "../../delivery/watch/task-line.ts";
 import { DraftSchema, PRIORITIES } from "../../envelope/schema.ts";
+import { DECISIONS } from "../../history/failure-decisions.ts";
 import { DELIVERY_STATES } from "../../hub/forms.ts";
 import type {
   Ledger,

@@ -4,12 +4,12 @@
  */
 import * as z from "zod";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
-import { quoted } from "../../context/fence.ts";
-import type { EarlierAttempt } from "../../delivery/earlier-attempts.ts";
-import { notAcceptable } from "../../delivery/not-acceptable.ts";
+import { notAcceptable } from "../../delivery/receive/not-acceptable.ts";
+import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import type { Agent } from "../../hub/agent.ts";
 import type { Work } from "../../hub/work.ts";
 import type { LedgerProgress } from "../../ledger/ledger.ts";
+import { quoted } from "../../text/fence.ts";
 import { toolErrorOf } from "../failure.ts";
 import { meterOf } from "../fit.ts";
 import { conflictLines, warningLines } from "../text.ts";

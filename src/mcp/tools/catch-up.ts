@@ -1,9 +1,9 @@
 /** `catch_up`: the first call of a session, and the first after a context was compacted. */
 import * as z from "zod";
 import { BatonError, isBatonError } from "../../base/errors.ts";
-import { quoted } from "../../context/fence.ts";
-import { handleOf } from "../../delivery/resume.ts";
-import type { Waiting } from "../../delivery/waiting.ts";
+import type { Waiting } from "../../delivery/watch/inbox-listing.ts";
+import { handleOf } from "../../delivery/work/resume.ts";
+import { quoted } from "../../text/fence.ts";
 import { meterOf } from "../fit.ts";
 import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
 

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { requireAccess } from "../../access/refusals.ts";
 import { BatonError } from "../../base/errors.ts";
-import { UNREGISTERED } from "../../delivery/registry.ts";
+import { UNREGISTERED } from "../../delivery/settings/registry.ts";
 import { textOf } from "../rules-text.ts";
 import { ADDS, type Connection, freeObject, Text, tool } from "../tool.ts";
 

@@ -1,8 +1,8 @@
 /** `recall`: what is known about a question, best first. */
 import * as z from "zod";
-import { atLevel } from "../../context/detail.ts";
-import { quoted } from "../../context/fence.ts";
+import { atLevel } from "../../context/detail/detail.ts";
 import type { Hit } from "../../memory/recall/recall.ts";
+import { quoted } from "../../text/fence.ts";
 import { fitted, meterOf } from "../fit.ts";
 import { memoryText } from "../text.ts";
 import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";

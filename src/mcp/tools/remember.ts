@@ -1,6 +1,6 @@
 /** `remember`: one thing that others, or this agent later, should know. */
 import * as z from "zod";
-import { atLevel } from "../../context/detail.ts";
+import { atLevel } from "../../context/detail/detail.ts";
 import { MEMORY_TYPES, RELATION_KINDS } from "../../memory/record.ts";
 import { memoryText, secretLines } from "../text.ts";
 import { ADDS, Text, taskName, tool } from "../tool.ts";

@@ -4,11 +4,11 @@
  */
 import * as z from "zod";
 import { assertNever, BatonError, isBatonError } from "../../base/errors.ts";
-import { quoted } from "../../context/fence.ts";
-import type { Result } from "../../delivery/result.ts";
-import type { Failure } from "../../delivery/settle.ts";
+import type { Result } from "../../delivery/send/result.ts";
+import type { Failure } from "../../delivery/settle/settle.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
 import type { Settling, Work } from "../../hub/work.ts";
+import { quoted } from "../../text/fence.ts";
 import { addedTo, type Unseen, unseenOf } from "../additions.ts";
 import { conflictLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";

@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { fencedAddress, quoted } from "../../context/fence.ts";
-import type { Asked } from "../../delivery/ask.ts";
-import type { Shown } from "../../delivery/show.ts";
-import type { Waiting } from "../../delivery/waiting.ts";
+import type { Asked } from "../../delivery/settle/ask.ts";
+import type { Waiting } from "../../delivery/watch/inbox-listing.ts";
+import type { Shown } from "../../delivery/watch/show.ts";
+import { fencedAddress, quoted } from "../../text/fence.ts";
 import { fitted, meterOf } from "../fit.ts";
 import { standingParts, waitingText } from "../text.ts";
 import { type Connection, handoffId, maxTokens, READS, Text, taskName, tool } from "../tool.ts";

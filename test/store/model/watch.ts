@@ -4,7 +4,7 @@
  * is held before what came earlier of its receiver and task.
  */
 import { expect } from "vitest";
-import { isLegal, TERMINAL_STATES, TRANSITIONS } from "../../../src/delivery/transitions.ts";
+import { isLegal, TERMINAL_STATES, TRANSITIONS } from "../../../src/delivery/settle/transitions.ts";
 import {
   DELIVERY_STATES,
   type DeliveryRow,

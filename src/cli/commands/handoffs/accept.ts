@@ -1,5 +1,5 @@
-import { attemptLine } from "../../../context/attempt-text.ts";
-import type { Receipt } from "../../../delivery/receipt.ts";
+import { attemptLine } from "../../../context/view/attempt-text.ts";
+import type { Receipt } from "../../../delivery/receive/receipt.ts";
 import type { Envelope } from "../../../envelope/schema.ts";
 import type { Agent } from "../../../hub/agent.ts";
 import type { Hub } from "../../../hub/hub.ts";
@@ -120,7 +120,7 @@ function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | und
 }
 
 async function sayWhyNot(hub: Hub, agent: Agent, id: string): Promise<never> {
-  const { notAcceptable } = await import("../../../delivery/not-acceptable.ts");
+  const { notAcceptable } = await import("../../../delivery/receive/not-acceptable.ts");
   const { delivery } = await hub.delivery(id);
   throw notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
 }

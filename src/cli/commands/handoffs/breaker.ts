@@ -1,4 +1,4 @@
-import type { BreakerInfo } from "../../../delivery/breaker.ts";
+import type { BreakerInfo } from "../../../delivery/settings/breaker.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";

@@ -1,4 +1,4 @@
-import type { DeadLetter } from "../../../delivery/dead.ts";
+import type { DeadLetter } from "../../../delivery/settle/dead-letters.ts";
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";

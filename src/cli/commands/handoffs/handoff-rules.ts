@@ -1,5 +1,5 @@
-import type { HandoffRulesInput } from "../../../delivery/handoff-rules.ts";
-import { UNREGISTERED, type Unregistered } from "../../../delivery/registry.ts";
+import type { HandoffRulesInput } from "../../../delivery/settings/handoff-rules.ts";
+import { UNREGISTERED, type Unregistered } from "../../../delivery/settings/registry.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";

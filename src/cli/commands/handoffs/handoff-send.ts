@@ -47,7 +47,7 @@ async function send(hub: Hub, as: string | undefined, { draft, work }: Sending):
   if (work === undefined) return (await hub.agent(as ?? "")).handoff(draft as Draft);
   const sent = await work.handoff(draft as Draft);
   if (sent.kind !== "extended") return sent as Sent;
-  const { unseen } = await import("../../../delivery/unseen.ts");
+  const { unseen } = await import("../../../delivery/work/unseen-envelope.ts");
   throw unseen(work.id, sent.envelope.id);
 }
 

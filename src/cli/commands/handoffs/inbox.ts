@@ -1,4 +1,4 @@
-import type { Waiting } from "../../../delivery/waiting.ts";
+import type { Waiting } from "../../../delivery/watch/inbox-listing.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";

@@ -1,7 +1,7 @@
 import { nearestNames } from "../../../base/nearest.ts";
+import type { LintRules } from "../../../context/lint/lint-rules.ts";
 import { BINDINGS, type Binding, type RuleName } from "../../../context/lint/rule.ts";
-import type { LintReport } from "../../../context/lint.ts";
-import type { LintRules } from "../../../context/lint-rules.ts";
+import type { LintReport } from "../../../delivery/send/lint.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";
 import { FLAWED, OK } from "../../exit.ts";

@@ -1,5 +1,5 @@
 import { ERROR_CODES } from "../../../base/errors.ts";
-import type { Noted } from "../../../delivery/note.ts";
+import type { Noted } from "../../../delivery/work/note.ts";
 import { command } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { given } from "../../options/given.ts";

@@ -1,4 +1,4 @@
-import type { ShownView } from "../../../delivery/views.ts";
+import type { ShownView } from "../../../delivery/work/views.ts";
 import type { Strategy } from "../../../envelope/schema.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";

@@ -1,4 +1,4 @@
-import type { ChannelInfo, ChannelState } from "../../../delivery/channels.ts";
+import type { ChannelInfo, ChannelState } from "../../../delivery/settings/channels.ts";
 import type { Draft } from "../../../envelope/schema.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

@@ -1,5 +1,8 @@
 import { nearestNames } from "../../../base/nearest.ts";
-import type { PayloadTypeInfo, PayloadTypeVersion } from "../../../delivery/payload-types.ts";
+import type {
+  PayloadTypeInfo,
+  PayloadTypeVersion,
+} from "../../../delivery/settings/payload-types.ts";
 import type { JsonSchema } from "../../../envelope/json-schema.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

@@ -1,7 +1,7 @@
 import { nearestNames } from "../../../base/nearest.ts";
-import { NEUTRAL, type RoleProfile } from "../../../context/profiles.ts";
-import type { RoleProfileInfo } from "../../../context/roles.ts";
 import type { Hub } from "../../../hub/hub.ts";
+import { NEUTRAL, type RoleProfile } from "../../../profiles/role-profiles.ts";
+import type { RoleProfileInfo } from "../../../profiles/workspace-profiles.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { didYouMean, mistake } from "../../mistake.ts";
@@ -62,7 +62,7 @@ const undescribed = (near: string | undefined): string =>
   `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;
 
 async function neutral(role: string): Promise<RoleProfileInfo> {
-  const { profileOf } = await import("../../../context/roles.ts");
+  const { profileOf } = await import("../../../profiles/workspace-profiles.ts");
   return { role, changed: false, ...profileOf(role) };
 }
 

@@ -1,11 +1,7 @@
-import type { ContextChange } from "../../../coordination/shared-context/changes.ts";
-import type {
-  ContextInput,
-  ContextItem,
-  ContextSection,
-} from "../../../coordination/shared-context/items.ts";
-import type { SharedContextText } from "../../../coordination/shared-context/read.ts";
 import type { Hub } from "../../../hub/hub.ts";
+import type { ContextChange } from "../../../shared-context/changes.ts";
+import type { ContextInput, ContextItem, ContextSection } from "../../../shared-context/items.ts";
+import type { SharedContextText } from "../../../shared-context/read.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";

@@ -1,6 +1,6 @@
-import type { ReadMemory } from "../../../context/reading.ts";
-import { isShortId } from "../../../context/short-ids.ts";
+import type { ReadMemory } from "../../../delivery/work/read-record.ts";
 import type { Level } from "../../../envelope/schema.ts";
+import { isShortId } from "../../../text/short-ids.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";

@@ -1,4 +1,4 @@
-import type { LineStep } from "../../../delivery/line.ts";
+import type { LineStep } from "../../../delivery/watch/task-line.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import type { DeliveryRow } from "../../../store/rows.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";

@@ -1,0 +1,155 @@
+/**
+ * Which rules of the lint count in a workspace: entries that the team shares. A rule that is "refuse"
+ * stops a handoff before it is stored; "warn" reports, with the handoff and when lint is called; "off"
+ * finds nothing. Sending reads the entry at most once a second.
+ */
+import * as z from "zod";
+import type { Sender } from "../../delivery/send/plan.ts";
+import type { Repeat } from "../../delivery/send/repeats.ts";
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { parseOr, rejection } from "../../envelope/violations.ts";
+import { SYSTEM } from "../../memory/agents.ts";
+import { changeEntry, entryValue } from "../../workspace/entries.ts";
+import { SettingCache } from "../../workspace/setting-cache.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { letterOfDraft } from "./letter.ts";
+import { remarksOn } from "./repeats-handoff.ts";
+import {
+  type AllLintRules,
+  BINDINGS,
+  type Finding,
+  RULE_NAMES,
+  type RuleName,
+  type Subject,
+} from "./rule.ts";
+import { RULES as RULE_TABLE } from "./rules.ts";
+import { findingsIn, findingsOf } from "./run.ts";
+
+const LINT = "lint";
+/** One entry per workspace. */
+const RULES = "rules";
+
+export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(BINDINGS));
+
+/** What is not named stays as it is. */
+export type LintRules = z.input<typeof LintRulesSchema>;
+
+/** How every rule counts. */
+export async function lintRules(workspace: Workspace): Promise<AllLintRules> {
+  const entry = await workspace.store.findEntry(workspace.name, LINT, RULES);
+  return completed(entryValue<LintRules>(entry));
+}
+
+const completed = (rules: LintRules = {}): AllLintRules =>
+  Object.fromEntries(
+    RULE_NAMES.map((name) => [name, rules[name] ?? RULE_TABLE[name].binding ?? "warn"]),
+  ) as AllLintRules;
+
+export const DEFAULT_LINT_RULES = completed();
+
+export async function setLintRules(workspace: Workspace, rules: LintRules): Promise<AllLintRules> {
+  const checked = parseOr(LintRulesSchema, rules, { code: "invalid_input", what: "The rules" });
+  const entry = await changeEntry<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
+    value: { ...now, ...checked },
+  }));
+  const all = completed(entryValue<LintRules>(entry));
+  cachedRules.set(workspace, all);
+  return all;
+}
+
+const cachedRules = new SettingCache<AllLintRules>(lintRules);
+
+/** How every rule counts, read at most once a second. */
+export const cachedLintRules = (workspace: Workspace): Promise<AllLintRules> =>
+  cachedRules.get(workspace);
+
+interface BindingRules {
+  readonly names: readonly RuleName[];
+  /** One of them queries the store. */
+  readonly query: boolean;
+}
+
+/** The same rules hold for thousands of sends. */
+const bindings = new WeakMap<AllLintRules, BindingRules>();
+
+function bindingIn(rules: AllLintRules): BindingRules {
+  const known = bindings.get(rules);
+  if (known !== undefined) return known;
+  const names = RULE_NAMES.filter((name) => rules[name] === "refuse");
+  const binding = { names, query: names.some((name) => RULE_TABLE[name].query !== undefined) };
+  bindings.set(rules, binding);
+  return binding;
+}
+
+/** What is about to be sent. */
+interface Leaving {
+  readonly draft: CheckedDraft;
+  readonly to: Envelope["to"];
+  readonly task: string;
+  readonly sending: { readonly redacted?: readonly SecretAt[] | undefined };
+}
+
+/**
+ * Throws when a handoff breaks binding rules, with all it breaks. Handoffs of the hub itself are not
+ * checked. Answers with the rules it was held against.
+ */
+export async function refuseBroken(
+  workspace: Workspace,
+  { agent, work }: Pick<Sender, "agent" | "work">,
+  { draft, to, task, sending: { redacted } }: Leaving,
+): Promise<AllLintRules> {
+  if (agent === SYSTEM) return DEFAULT_LINT_RULES;
+  const rules = await cachedLintRules(workspace);
+  const subject = {
+    // Made when a rule reads it: of most handoffs none does.
+    get letter() {
+      return { ...letterOfDraft(draft), task };
+    },
+    ...{ workspace, to, given: draft, redacted, before: work?.envelope },
+  };
+  await refuseAll(subject, rules);
+  return rules;
+}
+
+/** The same of what is said anew in a handoff that was sent before: of these fields, and no others. */
+export async function refuseBrokenIn(
+  workspace: Workspace,
+  envelope: Envelope,
+  { fields, redacted }: { readonly fields: readonly string[] } & Leaving["sending"],
+): Promise<void> {
+  const rules = await cachedLintRules(workspace);
+  const subject = { workspace, letter: envelope, to: envelope.to, given: envelope, redacted };
+  await refuseAll(subject, rules, ({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? ""));
+}
+
+/** Throws when a handoff repeats an earlier one, where the workspace made that rule binding. */
+export function refuseRepeats(rules: AllLintRules, repeats: readonly Repeat[]): void {
+  if (rules.repeats_handoff !== "refuse" || repeats.length === 0) return;
+  refuse(
+    remarksOn(repeats).map((remark) => ({ rule: "repeats_handoff", level: "error", ...remark })),
+  );
+}
+
+async function refuseAll(
+  subject: Subject,
+  rules: AllLintRules,
+  isMeant: (finding: Finding) => boolean = () => true,
+): Promise<void> {
+  const { names, query } = bindingIn(rules);
+  const findings = query
+    ? await findingsOf(subject, rules, names)
+    : findingsIn(subject, rules, names);
+  refuse(findings.filter(isMeant));
+}
+
+function refuse(findings: readonly Finding[]): void {
+  if (findings.length === 0) return;
+  const violations = findings.map(({ path, rule, message, hint }) => ({
+    path,
+    rule,
+    message,
+    hint,
+  }));
+  throw rejection("lint_refused", "The handoff", violations);
+}

@@ -1,0 +1,62 @@
+/** Earlier attempts as a reader sees them: how each ended, what was tried, what might help, what was decided. */
+import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
+import { UNTYPED } from "../../history/failure.ts";
+import { quoted } from "../../text/fence.ts";
+import { instantOf } from "./item-text.ts";
+
+const OUTCOMES: Readonly<Record<EarlierAttempt["outcome"], string>> = {
+  asked: "asked a question",
+  cancelled: "was cancelled",
+  declined: "declined",
+  expired: "stopped responding",
+  failed: "failed",
+  released: "released it",
+  stopped: "was stopped",
+  unaccepted: "was not accepted in time",
+};
+
+type Said = readonly [label: string, text: string];
+
+/** What an attempt says, each with its label, the most useful first. */
+function saidIn({
+  message,
+  attempted,
+  hints,
+  notes,
+  question,
+  answer,
+  decision,
+}: EarlierAttempt): Said[] {
+  return [
+    ...(message === undefined ? [] : [["reason", message] as const]),
+    ...(question === undefined ? [] : [["question", question] as const]),
+    ...(answer === undefined ? [] : [[`answer of ${answer.by}`, answer.text] as const]),
+    ...(attempted === undefined ? [] : [["tried", attempted] as const]),
+    ...hints.map((hint) => ["advice", hint] as const),
+    ...(decision === undefined ? [] : [[decidedLabel(decision), decision.reason] as const]),
+    ...notes.map(({ id, text }) => [`note ${id}`, text] as const),
+  ];
+}
+
+const decidedLabel = ({ by, decision, to }: NonNullable<EarlierAttempt["decision"]>): string =>
+  `${by} decided to ${decision}${to === undefined ? "" : ` with ${to}`} because`;
+
+function headOf({ attempt, at, by, outcome, type }: EarlierAttempt): string {
+  const kind = type === undefined || type === outcome || type === UNTYPED ? "" : ` (${type})`;
+  const who = by === undefined ? "" : ` by ${by}`;
+  return `attempt ${attempt}${who} ${OUTCOMES[outcome]}${kind}, ${instantOf(at)}`;
+}
+
+/** As a block of a view. */
+export function attemptBlock(attempt: EarlierAttempt): string {
+  const lines = saidIn(attempt).map(([label, text]) => `  ${label}: ${quoted(text)}`);
+  return `${[`- ${headOf(attempt)}`, ...lines].join("\n")}\n`;
+}
+
+/** On one line; notes but the last are left to the view. */
+export function attemptLine(attempt: EarlierAttempt): string {
+  const said = saidIn({ ...attempt, notes: [] }).map(([label, text]) => `${label}: ${text}`);
+  const noted = attempt.notes.at(-1);
+  const last = noted === undefined ? [] : [`last note: ${noted.text}`];
+  return [headOf(attempt), ...said, ...last].join("; ");
+}

@@ -1,0 +1,294 @@
+/**
+ * Composing a view: what one receiver gets of a handoff, within its budget. Gathers what there is,
+ * chooses by value per token, renders, and counts what it rendered: the result never exceeds its budget,
+ * and what must travel is in it, or the call is refused and says by how much.
+ */
+import * as z from "zod";
+import { sha256 } from "../../base/canonical.ts";
+import { clip } from "../../base/clip.ts";
+import { BatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { type Envelope, Name, STRATEGIES, type Strategy } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import type { FullProfile } from "../../profiles/role-profiles.ts";
+import { roleProfile } from "../../profiles/workspace-profiles.ts";
+import type { Claimed } from "../../store/store.ts";
+import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../text/tokens.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { budgetOf, roomIn } from "./budget.ts";
+import { type Gathered, gather } from "./gather.ts";
+import { headOf } from "./parts.ts";
+import { type Piece, piecesOf } from "./pieces.ts";
+import { merged } from "./ranges.ts";
+import { footerOf, headingOf, render } from "./render.ts";
+import { type Form, select } from "./select.ts";
+import {
+  type OmittedMemory,
+  SECTIONS,
+  type Section,
+  type SectionUse,
+  type ShownEarlier,
+  type ShownMemory,
+  type View,
+  type ViewBudget,
+  type ViewReceiver,
+} from "./view.ts";
+
+export const ViewOptionsSchema = z.strictObject({
+  /** Counts as this model does, instead of the one the receiver is registered with. */
+  model: z.string().min(1).optional(),
+  /** How many of the task's recent memories are considered. */
+  recent: z.int().min(0).max(FORMAT_LIMITS.listItems).optional(),
+  /** As for this role, instead of the receiver's own. */
+  role: Name.optional(),
+  strategy: z.enum(STRATEGIES).optional(),
+  /** Counts with this encoding, exactly. */
+  tokenizer: z.enum(ENCODINGS).optional(),
+  tokens: z.int().positive().optional(),
+});
+
+export type ViewOptions = z.input<typeof ViewOptionsSchema>;
+
+/** What was handed over, and the delivery of it; none where it is previewed. */
+export interface Handed {
+  readonly envelope: Envelope;
+  readonly claimed?: Claimed;
+}
+
+export async function composeView(
+  workspace: Workspace,
+  receiver: ViewReceiver,
+  { envelope, claimed }: Handed,
+  options: ViewOptions = {},
+): Promise<View> {
+  const asked = parseOr(ViewOptionsSchema, options, { code: "invalid_input", what: "The options" });
+  const role = asked.role ?? receiver.role;
+  const [profile, tokenizer, gathered] = await Promise.all([
+    roleProfile(workspace, role),
+    asked.tokenizer === undefined
+      ? tokenizerFor(asked.model ?? receiver.model)
+      : exactly(asked.tokenizer),
+    gather(workspace, envelope, { recent: asked.recent ?? envelope.recent, role, claimed }),
+  ]);
+  const budget = budgetOf({
+    tokens: asked.tokens,
+    envelope: envelope.budget?.tokens,
+    profile,
+    receiver,
+    tokenizer,
+  });
+  const strategy = asked.strategy ?? envelope.strategy ?? profile.strategy ?? "priority";
+  const to = { agent: receiver.agent, role };
+  const delivery = claimed?.delivery.id;
+  return viewOf(gathered, { envelope, delivery, to, profile, tokenizer, budget, strategy });
+}
+
+/** For whom, and how. */
+export interface Composing {
+  readonly envelope: Envelope;
+  readonly delivery?: string | undefined;
+  readonly to: Pick<ViewReceiver, "agent" | "role">;
+  readonly profile: FullProfile;
+  readonly tokenizer: Tokenizer;
+  readonly budget: ViewBudget;
+  readonly strategy: Strategy;
+}
+
+/** The view of what was gathered. Pure: the same from the same. */
+export function viewOf(gathered: Gathered, composing: Composing): View {
+  const { envelope, to, tokenizer, budget, strategy } = composing;
+  const pieces = piecesOf(gathered, composing);
+  const page = new Page(pieces, headOf(envelope, to.agent), tokenizer);
+  const room = roomIn(budget);
+  refuseTooSmall(page, room, budget);
+  const { chosen, text, tokens } = page.fit(room, strategy);
+  const omitted = omittedOf(pieces, chosen);
+  return {
+    envelope: envelope.id,
+    version: envelope.version,
+    task: envelope.task,
+    receiver: to.agent,
+    role: to.role,
+    strategy,
+    budget,
+    text,
+    digest: sha256(text),
+    tokens,
+    sections: usesOf(pieces, chosen, { headings: page.headings, tokens }),
+    shown: shownOf(pieces, chosen),
+    earlier: earlierOf(pieces, chosen),
+    omitted,
+    gaps: gathered.gaps,
+    artifacts: gathered.artifacts,
+    completeness: share(gathered.resolved, gathered.requested),
+    coverage: coverageOf(pieces, chosen),
+    utilisation: tokens / budget.tokens,
+  };
+}
+
+type Chosen = ReadonlyMap<string, Form>;
+
+/** What can be shown, with what it takes besides the pieces themselves. */
+class Page {
+  readonly headings: Readonly<Record<Section, number>>;
+  readonly musts: readonly Piece[];
+  readonly #pieces: readonly Piece[];
+  readonly #head: string;
+  readonly #tokenizer: Tokenizer;
+
+  constructor(pieces: readonly Piece[], head: string, tokenizer: Tokenizer) {
+    this.#pieces = pieces;
+    this.#head = head;
+    this.#tokenizer = tokenizer;
+    this.musts = pieces.filter(({ must }) => must);
+    this.headings = Object.fromEntries(
+      SECTIONS.map((section) => [section, tokenizer.count(headingOf(section))]),
+    ) as Record<Section, number>;
+  }
+
+  /** What a text takes that shows nothing but what must travel. */
+  get needed(): number {
+    const sections = new Set(this.musts.map(({ section }) => section));
+    const headings = [...sections].reduce((sum, section) => sum + this.headings[section], 0);
+    const musts = this.musts.reduce((sum, piece) => sum + fullOf(piece), 0);
+    const groups = groupTokens(this.musts);
+    return this.#frame(this.#pieces.length - this.musts.length) + headings + groups + musts;
+  }
+
+  /** The fullest text that counts no more than there is room. */
+  fit(room: number, strategy: Strategy): { chosen: Chosen; text: string; tokens: number } {
+    let left = room - this.#frame(this.#pieces.length);
+    for (;;) {
+      const chosen = select(this.#pieces, { tokens: left, headings: this.headings }, strategy);
+      const text = this.#textOf(chosen);
+      const tokens = this.#tokenizer.count(text);
+      if (tokens <= room) return { chosen, text, tokens };
+      if (chosen.size === this.musts.length)
+        throw new Error("blocks count more together than alone");
+      left -= tokens - room;
+    }
+  }
+
+  #frame(omitted: number): number {
+    return this.#tokenizer.count(this.#head) + this.#tokenizer.count(footerOf(omitted));
+  }
+
+  #textOf(chosen: Chosen): string {
+    const blocks = this.#pieces.flatMap(({ id, section, group, textAt }) => {
+      const form = chosen.get(id);
+      return form === undefined ? [] : [{ section, group: group?.text, text: textAt(form.level) }];
+    });
+    return render({ head: this.#head, blocks, omitted: this.#pieces.length - chosen.size });
+  }
+}
+
+/** What the lines before groups of these take, each once. */
+function groupTokens(pieces: readonly Piece[]): number {
+  const lines = new Map(pieces.map(({ group }) => [group?.key, group?.tokens ?? 0]));
+  return [...lines.values()].reduce((sum, tokens) => sum + tokens, 0);
+}
+
+const fullOf = ({ forms }: Piece): number => forms.at(-1)?.tokens ?? 0;
+
+const share = (part: number, whole: number): number => (whole === 0 ? 1 : part / whole);
+
+/** Of an item that must travel, enough to know which it is. */
+const EXCERPT = 80;
+
+function refuseTooSmall(page: Page, room: number, budget: ViewBudget): void {
+  const { needed, musts } = page;
+  if (needed <= room) return;
+  const atLeast = Math.ceil(needed / (1 - budget.margin));
+  const kept = budget.exact
+    ? ""
+    : `, of which ${budget.tokens - room} are kept free because ${budget.tokenizer} only estimates this model`;
+  const items = musts.map((piece) => ({
+    id: piece.id,
+    section: piece.section,
+    tokens: fullOf(piece),
+    text: clip(excerptOf(piece), EXCERPT),
+  }));
+  throw new BatonError("budget_too_small", {
+    message: `What must travel takes ${needed} tokens, ${needed - room} more than there is room for: the budget is ${budget.tokens}${kept}.`,
+    path: budget.from === "envelope" ? "budget.tokens" : "tokens",
+    hint: `Give it at least ${atLeast} tokens, unpin or release what need not always travel, or say the longest shorter.`,
+    details: { budget: budget.tokens, room, needed, over: needed - room, atLeast, items },
+  });
+}
+
+const excerptOf = ({ candidate, textAt }: Piece): string =>
+  (candidate?.memory.content ?? textAt("full")).replace(/\s+/gu, " ").trim();
+
+function shownOf(pieces: readonly Piece[], chosen: Chosen): ShownMemory[] {
+  return pieces.flatMap(({ id, section, candidate }): ShownMemory[] => {
+    const form = chosen.get(id);
+    if (form === undefined || candidate === undefined) return [];
+    const { insteadOf, freshness } = candidate;
+    return [
+      {
+        id,
+        section,
+        level: form.level,
+        tokens: form.tokens,
+        ...(insteadOf === undefined ? {} : { insteadOf }),
+        ...(freshness === undefined ? {} : { freshness }),
+      },
+    ];
+  });
+}
+
+function earlierOf(pieces: readonly Piece[], chosen: Chosen): ShownEarlier[] {
+  return pieces.flatMap(({ id, label }): ShownEarlier[] => {
+    const form = chosen.get(id);
+    return form === undefined || label === undefined ? [] : [{ id, label, tokens: form.tokens }];
+  });
+}
+
+function omittedOf(pieces: readonly Piece[], chosen: Chosen): OmittedMemory[] {
+  return merged(
+    pieces.flatMap((piece): OmittedMemory[] => {
+      const form = chosen.get(piece.id);
+      const { id, section, why } = piece;
+      const omitted = { id, section, tokens: fullOf(piece), why };
+      if (form === undefined) return [omitted];
+      // How much of a record is shown is said where it is shown.
+      const isPart = piece.candidate === undefined && form.level !== "full";
+      return isPart && form.tokens > 0 ? [{ ...omitted, shown: form.level }] : [];
+    }),
+  );
+}
+
+/** Head and foot are the task's, so that the parts are the whole. */
+function usesOf(
+  pieces: readonly Piece[],
+  chosen: Chosen,
+  { headings, tokens }: Pick<Page, "headings"> & { readonly tokens: number },
+): SectionUse[] {
+  const uses = SECTIONS.map((section) => {
+    const own = pieces.filter((piece) => piece.section === section);
+    const shown = own.filter(({ id }) => chosen.has(id));
+    const forms = shown.flatMap(({ id }) => chosen.get(id) ?? []);
+    const taken = forms.reduce((sum, form) => sum + form.tokens, groupTokens(shown));
+    return {
+      section,
+      tokens: forms.length === 0 ? 0 : taken + headings[section],
+      shown: forms.length,
+      omitted: own.length - forms.length,
+    };
+  });
+  const rest = tokens - uses.reduce((sum, use) => sum + use.tokens, 0);
+  return uses
+    .map((use) => (use.section === "task" ? { ...use, tokens: use.tokens + rest } : use))
+    .filter(({ shown, omitted }) => shown + omitted > 0);
+}
+
+/** Logs were not kept out for want of room. */
+function coverageOf(pieces: readonly Piece[], chosen: Chosen): number {
+  const considered = pieces.filter(({ why, log }) => why === "budget" && log !== true);
+  const whole = considered.reduce((sum, piece) => sum + fullOf(piece), 0);
+  const shown = considered.reduce(
+    (sum, piece) => sum + Math.min(chosen.get(piece.id)?.tokens ?? 0, fullOf(piece)),
+    0,
+  );
+  return share(shown, whole);
+}

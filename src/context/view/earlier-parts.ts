@@ -1,0 +1,207 @@
+/**
+ * "Earlier on this task": what earlier handoffs reported, one part each, the most useful and newest first,
+ * with who, when and a short id. What the envelope itself says is not repeated, and what several handoffs say is there once. An
+ * earlier handoff as a whole is named in the manifest, for everything that has no part here.
+ */
+import type { Envelope } from "../../envelope/schema.ts";
+import { quoted } from "../../text/fence.ts";
+import { namesAmong } from "../../text/short-ids.ts";
+import { type EarlierLine, NO_EARLIER } from "./earlier.ts";
+import {
+  artifactText,
+  blockedText,
+  constraintText,
+  expectedText,
+  historyText,
+  releaseText,
+} from "./item-text.ts";
+import type { Part, PartKind } from "./parts.ts";
+import { dayOf } from "./render.ts";
+
+/** The lists of an envelope that later receivers are shown, each item as a part. */
+const LISTS = [
+  "doNotRedo",
+  "done",
+  "blocked",
+  "released",
+  "history",
+  "artifacts",
+  "constraints",
+  "expects",
+] as const satisfies readonly (PartKind & keyof Envelope)[];
+type List = (typeof LISTS)[number];
+
+/** Who reported it, when, and on which task. */
+interface Reported {
+  readonly by: string;
+  readonly at: number;
+  readonly task: string;
+}
+
+interface Item extends Reported {
+  /** Where it stands: env_…#done[2]. */
+  readonly id: string;
+  /** What it is called in the view. */
+  readonly label: string;
+  readonly list: List;
+  readonly text: string;
+}
+
+/** The parts of what came earlier, newest first, and the envelopes they are of. */
+export function earlierParts(envelope: Envelope, line: EarlierLine): Part[] {
+  const items = distinctItems(envelope, itemsOf(line));
+  return items.map((item, i) => ({
+    id: item.id,
+    section: "earlier",
+    label: item.label,
+    text: blockOf(item, nowOf(envelope)),
+    kind: item.list,
+    relevance: 1 - (PROGRESS.includes(item.list) ? LASTING : 1) * (i / items.length),
+  }));
+}
+
+/** What a view is of, for what need not be said again of each item. */
+interface Now {
+  readonly task: string;
+  readonly day: string;
+}
+
+const nowOf = ({ task, metadata }: Envelope): Now => ({ task, day: dayOf(metadata.createdAt) });
+
+/** One item as it was shown in the view of an envelope, from the envelope it stands in. */
+export function earlierBlock(
+  source: Envelope,
+  { id, label }: Pick<Item, "id" | "label">,
+  { envelope, line }: { readonly envelope: Envelope; readonly line: EarlierLine },
+): string | undefined {
+  const [, list, at] = /#(\w+)\[(\d+)\]$/.exec(id) ?? [];
+  const [text] = textsIn(source, list as List, line).slice(Number(at));
+  return (
+    text && blockOf({ ...reportedBy(source), id, label, list: list as List, text }, nowOf(envelope))
+  );
+}
+
+const reportedBy = ({ from, metadata, task }: Envelope): Reported => ({
+  by: from.agent,
+  at: metadata.createdAt,
+  task,
+});
+
+function itemsOf(line: EarlierLine): Item[] {
+  const { envelopes, progress } = line;
+  const nameOf = namesAmong(envelopes.map(({ id }) => id));
+  const labels = new Map(
+    progress.map(({ kind, text, on, id }) => [keyOf(kind, progressText(kind, text, on)), id]),
+  );
+  const read = envelopes.flatMap((source) =>
+    LISTS.flatMap((list) =>
+      textsIn(source, list, line).map((text, i): Item => {
+        const id = `${source.id}#${list}[${i}]`;
+        const label = labels.get(keyOf(list, text)) ?? `${nameOf(source.id)}#${list}[${i}]`;
+        return { ...reportedBy(source), id, label, list, text };
+      }),
+    ),
+  );
+  const known = new Set(read.map(({ id }) => id));
+  const older = progress.map(({ envelope, path, id: label, kind, text, on, by, at, task }) => ({
+    ...{ id: `${envelope}#${path}`, label, list: kind, by, at, task },
+    text: progressText(kind, text, on),
+  }));
+  return [...older.filter(({ id }) => !known.has(id)), ...read]
+    .filter((item) => !isEnded(item, line, labels))
+    .sort((a, b) => rankOf(a) - rankOf(b) || b.at - a.at);
+}
+
+/** What keeps work from being done twice comes first, then what was decided and made, then what was asked for. */
+const RANKS: readonly (readonly List[])[] = [
+  ["doNotRedo", "done", "blocked", "released"],
+  ["history", "artifacts"],
+  ["constraints", "expects"],
+];
+
+const rankOf = ({ list }: Item): number => RANKS.findIndex((lists) => lists.includes(list));
+
+const PROGRESS: readonly List[] = ["blocked", "doNotRedo", "done"];
+
+/** How much less the oldest progress matters than the newest: a dead end stays one. */
+const LASTING = 0.2;
+
+/** Progress that a ledger was kept for and that is no longer on it was released. */
+function isEnded(
+  { list, text }: Item,
+  { released }: EarlierLine,
+  labels: ReadonlyMap<string, string>,
+): boolean {
+  if (!PROGRESS.includes(list) || labels.has(keyOf(list, text))) return false;
+  return released.some(({ kind, said }) => kind === list && text.includes(quoted(said)));
+}
+
+const progressText = (list: List, text: string, on?: string): string => {
+  switch (list) {
+    case "blocked":
+      return blockedText({ what: text, ...(on === undefined ? {} : { on }) });
+    case "doNotRedo":
+      return `do not redo: ${quoted(text)}`;
+    default:
+      return `done: ${quoted(text)}`;
+  }
+};
+
+/** The items of one list of an envelope, as text. */
+function textsIn(source: Envelope, list: List, { released }: EarlierLine): string[] {
+  switch (list) {
+    case "done":
+    case "doNotRedo":
+      return source[list].map((text) => progressText(list, text));
+    case "blocked":
+      return source.blocked.map(blockedText);
+    case "released":
+      return (source.released ?? []).map((each) =>
+        releaseText(
+          each,
+          released.find(({ id, reason }) => id === each.id && reason === each.reason)?.said,
+        ),
+      );
+    case "history":
+      return source.history.map(historyText);
+    case "artifacts":
+      return source.artifacts.map((each) => artifactText(each));
+    case "constraints":
+      return source.constraints.map(constraintText);
+    case "expects":
+      return source.expects.map(expectedText);
+    default:
+      return [];
+  }
+}
+
+/** The day is told where it is not the handoff's own, which the head of the view names. */
+function blockOf(item: Item, { task: on, day }: Now): string {
+  const { label, by, at, task } = item;
+  const when = dayOf(at) === day ? "" : `, ${dayOf(at)}`;
+  const about = task === on ? "" : `, on ${quoted(task)}`;
+  return `- ${label} by ${by}${when}${about}: ${withoutLabel(item)}\n`;
+}
+
+/** What the label and the author say already is not said again. */
+function withoutLabel({ label, by, list, text }: Item): string {
+  const known = list === "history" ? by : label.startsWith(`${list}-`) ? list : undefined;
+  return known !== undefined && text.startsWith(`${known}: `) ? text.slice(known.length + 2) : text;
+}
+
+/** Without what the envelope says itself; of what was said several times, the newest. */
+function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
+  const said = new Set(
+    LISTS.flatMap((list) => textsIn(envelope, list, NO_EARLIER).map((text) => keyOf(list, text))),
+  );
+  return items.filter(({ list, text }) => {
+    // What must hold travels with every envelope.
+    if (list === "constraints" && text.startsWith("must ")) return false;
+    const key = keyOf(list, text);
+    if (said.has(key)) return false;
+    said.add(key);
+    return true;
+  });
+}
+
+const keyOf = (list: List, text: string): string => `${list} ${text}`;

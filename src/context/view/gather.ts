@@ -1,0 +1,393 @@
+/**
+ * Gathering what a view is chosen from: pins, the shared context, what the handoff names as it holds now,
+ * what is connected with that, the task's recent records, and what the team knows that answers the task. Only what
+ * everybody in the team may see, so that a view never shows its receiver what its sender could not have
+ * meant; what was quarantined, superseded or taken away is not there, and what only makes other records
+ * work says nothing to anybody.
+ *
+ * Looks at the store are of fixed number, whatever the store holds: relations are read off the records
+ * on the way out, and asked for many at once on the way in.
+ */
+import { clip } from "../../base/clip.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { type EarlierAttempt, earlierAttempts } from "../../history/earlier-attempts.ts";
+import { afterClosing } from "../../memory/branches/work-branch.ts";
+import { holdingOf } from "../../memory/holding.ts";
+import { pinnedMemories } from "../../memory/pins.ts";
+import { recall } from "../../memory/recall/recall.ts";
+import { type Memory, memoryOf } from "../../memory/record.ts";
+import { sightOf } from "../../memory/sight.ts";
+import { offeredMemories } from "../../shared-context/items-for-role.ts";
+import { edgesOf } from "../../store/edges.ts";
+import { PLUMBING } from "../../store/search.ts";
+import { isSeen, NOBODY, type Sight } from "../../store/sight.ts";
+import type { Claimed } from "../../store/store.ts";
+import { isTranscript } from "../../text/transcript.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { type Candidate, distinct, summariesIn } from "./candidates.ts";
+import { type EarlierLine, earlierOn } from "./earlier.ts";
+import { checkArtifacts } from "./files.ts";
+import { resolveReferences } from "./freshness.ts";
+import type { CheckedArtifact, ViewGap } from "./view.ts";
+
+/** How far, and to how many records, connections are followed. */
+const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;
+/** Recent records of the task, unless the sender says. */
+const RECENT = 20;
+/** Older records that are named in the manifest: of the task, and of the tasks it inherits from, each its share. */
+const LISTED = 100;
+const LISTED_INHERITED = 800;
+const FEWEST_OF_A_TASK = 4;
+const RECALLED = 12;
+/** Of intent and next steps: more words make a question no clearer. */
+const QUESTION_LENGTH = 600;
+/** How much less a reference matters that is listed last: senders name first what matters most. */
+const LISTED_LATER = 0.8;
+/** How much less a record matters one connection further away. */
+const PER_STEP = 0.7;
+
+export interface Gathered {
+  /** Each record once, in the order of the sections. */
+  readonly candidates: readonly Candidate[];
+  readonly gaps: readonly ViewGap[];
+  /** Stale references in whose place stands a record that is told of as another's. */
+  readonly replaced: readonly string[];
+  readonly artifacts: readonly CheckedArtifact[];
+  /** Earlier attempts at the delivery, oldest first. */
+  readonly attempts: readonly EarlierAttempt[];
+  /** What earlier handoffs reported. */
+  readonly earlier: EarlierLine;
+  /** Older records of the task and of those it inherits from. */
+  readonly older: readonly Memory[];
+  readonly requested: number;
+  readonly resolved: number;
+}
+
+/** For whom, and how far back. */
+export interface Gathering {
+  /** Recent records of the task that are considered. */
+  readonly recent?: number | undefined;
+  readonly role?: string | undefined;
+  /** The delivery that is accepted; none where a handoff is previewed. */
+  readonly claimed?: Claimed | undefined;
+}
+
+export async function gather(
+  workspace: Workspace,
+  envelope: Envelope,
+  { recent = RECENT, role = "", claimed }: Gathering = {},
+): Promise<Gathered> {
+  const team = await teamOf(workspace, envelope);
+  const looking = sightOf(team);
+  const referring = referred(team, envelope);
+  // Searching takes longest, in a thread of its own: everything else happens meanwhile.
+  const lining = earlierOn(team, looking, envelope);
+  const newest = looking.then((seen) => newestOf(team, seen, envelope.task, LISTED));
+  const [
+    sight,
+    pins,
+    shared,
+    named,
+    fresh,
+    recalled,
+    artifacts,
+    attempts,
+    earlier,
+    own,
+    inherited,
+  ] = await Promise.all([
+    looking,
+    pinned(team),
+    agreed(team, role),
+    referring,
+    surroundings(team, looking, { referring, newest, recent }),
+    answering(team, envelope),
+    checkArtifacts(workspace, envelope.artifacts),
+    claimed === undefined ? [] : earlierAttempts(workspace, claimed),
+    lining,
+    newest,
+    inheritedRecords(team, looking, lining),
+  ]);
+  const { requested, resolved, gaps } = named;
+  const missing = new Set(gaps.map(({ id }) => id));
+  const all = distinct([...pins, ...shared, ...named.candidates, ...fresh, ...recalled]).filter(
+    ({ memory }) => !missing.has(memory.id),
+  );
+  const considered = new Set(all.map(({ memory }) => memory.id));
+  const told = new Set(all.map(({ insteadOf }) => insteadOf));
+  const stale = named.candidates.flatMap(({ insteadOf }) => insteadOf ?? []);
+  return {
+    candidates: await withLogs(team, sight, all),
+    gaps,
+    replaced: [...new Set(stale)].filter((id) => !told.has(id)),
+    artifacts,
+    attempts,
+    earlier,
+    older: await current(
+      team,
+      sight,
+      [...own, ...inherited].filter(({ id }) => !considered.has(id) && !missing.has(id)),
+    ),
+    requested,
+    resolved,
+  };
+}
+
+/** As everybody in the team sees it, on the branch the work is done on or where that has gone. */
+export async function teamOf(workspace: Workspace, { branch }: Envelope): Promise<Workspace> {
+  const where = branch === undefined ? workspace : await afterClosing(workspace, branch);
+  return { ...where, reader: NOBODY };
+}
+
+async function pinned(team: Workspace): Promise<Candidate[]> {
+  return (await pinnedMemories(team)).map(({ insteadOf, ...memory }) => ({
+    memory,
+    section: "pins",
+    relevance: 1,
+    insteadOf,
+  }));
+}
+
+/** What the team agreed on: what must hold always travels, the rest takes its turn. */
+async function agreed(team: Workspace, role: string): Promise<Candidate[]> {
+  return (await offeredMemories(team, role)).map(({ memory, must }, i, all) => ({
+    memory,
+    section: must ? "pins" : "recalled",
+    relevance: must ? 1 : 1 - (0.5 * i) / all.length,
+  }));
+}
+
+interface Referred extends Pick<Gathered, "requested" | "resolved" | "gaps"> {
+  readonly candidates: readonly Candidate[];
+}
+
+/** What the handoff names; the whole of a long intent among it. */
+async function referred(team: Workspace, envelope: Envelope): Promise<Referred> {
+  const { refs, brief, gaps: before = [] } = envelope;
+  const wanted = [...before, ...(brief === undefined ? [] : [{ id: brief, reason: "" }])];
+  const { resolved, gaps } = await resolveReferences(team, refs, wanted);
+  const summaries = summariesIn(envelope);
+  return {
+    candidates: resolved.map(({ ref, memory, freshness, insteadOf }, i, all) => ({
+      memory,
+      section: ref.id === brief ? "task" : "references",
+      relevance: 1 - (LISTED_LATER * i) / all.length,
+      summary: summaries.get(memory.id),
+      level: ref.level,
+      insteadOf,
+      freshness,
+    })),
+    gaps,
+    requested: resolved.length + gaps.length,
+    resolved: resolved.length,
+  };
+}
+
+/** What is connected with the references, and what was written of late, as it holds now. */
+async function surroundings(
+  team: Workspace,
+  looking: Promise<Sight>,
+  {
+    referring,
+    newest,
+    recent,
+  }: {
+    readonly referring: Promise<Referred>;
+    readonly newest: Promise<readonly Memory[]>;
+    readonly recent: number;
+  },
+): Promise<Candidate[]> {
+  const [sight, { candidates }] = await Promise.all([looking, referring]);
+  const roots = candidates.map(({ memory }) => memory);
+  const [near, found] = await Promise.all([neighbours(team, sight, roots), newest]);
+  return freshest(team, sight, [...near, ...recentOf(found, recent)]);
+}
+
+/** What the tasks it inherits from have: too much to weigh, and not to be lost. */
+async function inheritedRecords(
+  team: Workspace,
+  looking: Promise<Sight>,
+  lining: Promise<EarlierLine>,
+): Promise<Memory[]> {
+  const [sight, { inherited }] = await Promise.all([looking, lining]);
+  const share = Math.max(FEWEST_OF_A_TASK, Math.floor(LISTED_INHERITED / inherited.length));
+  const most = Math.min(LISTED, share);
+  const found = await Promise.all(inherited.map((task) => newestOf(team, sight, task, most)));
+  return found.flat();
+}
+
+/** So many pages are read: records that only move work or show it may come between. */
+const MOST_PAGES = 5;
+
+/** The newest records of a task that say something. */
+async function newestOf(
+  { store, name: workspace }: Workspace,
+  sight: Sight,
+  task: string,
+  most: number,
+): Promise<Memory[]> {
+  const found: Memory[] = [];
+  let before: string | undefined;
+  for (let page = 0; page < MOST_PAGES && found.length < most; page++) {
+    const cursor = before === undefined ? {} : { before };
+    const look = { workspace, sight, filter: { task }, limit: most, ...cursor };
+    const rows = await store.recentMemories(look);
+    found.push(...rows.map(memoryOf).filter(saysSomething));
+    if (rows.length < most) break;
+    before = rows.at(-1)?.id;
+  }
+  return found.slice(0, most);
+}
+
+/** The newest records of the task; each competes with what was found otherwise. */
+const recentOf = (newest: readonly Memory[], most: number): Candidate[] =>
+  newest.slice(0, most).map((memory, i, all) => ({
+    memory,
+    section: "recent",
+    relevance: 1 - (0.5 * i) / Math.min(most, all.length),
+  }));
+
+/** What the team knows that answers what is to be done. */
+async function answering(team: Workspace, { intent, next }: Envelope): Promise<Candidate[]> {
+  const question = clip([intent, ...next].join("\n"), QUESTION_LENGTH);
+  if (!/[\p{L}\p{N}]/u.test(question)) return [];
+  const limit = Math.min(RECALLED, team.limits.pageSize);
+  const { hits } = await recall(team, question, { limit });
+  const best = hits[0]?.score ?? 1;
+  return hits
+    .filter(({ memory }) => saysSomething(memory))
+    .map(({ memory, score }) => ({ memory, section: "recalled", relevance: score / best }));
+}
+
+/** By what somebody meant to say, before what merely mentions it or carried it along. */
+const CONNECTED = [
+  "supports",
+  "contradicts",
+  "derived-from",
+  "caused-by",
+  "corrects",
+  "supersedes",
+];
+const MENTIONED = ["references", "summarizes", "continues-from"];
+
+/** Breadth first, both ways; never through a record that only moves work, nor counting it. */
+async function neighbours(
+  { store, name: workspace }: Workspace,
+  sight: Sight,
+  roots: readonly Memory[],
+): Promise<Candidate[]> {
+  const known = new Set(roots.map(({ id }) => id));
+  const found: Candidate[] = [];
+  let frontier = roots;
+  for (let depth = 0; depth < NEIGHBOURHOOD.depth && frontier.length > 0; depth++) {
+    const visits = NEIGHBOURHOOD.visits - found.length;
+    if (visits === 0) break;
+    const memories = frontier.map(({ id }) => id);
+    const into = { workspace, memories, limit: 2 * NEIGHBOURHOOD.visits };
+    const [said, mentioned] = await Promise.all([
+      store.findInbound({ ...into, kinds: CONNECTED }),
+      store.findInbound({ ...into, kinds: MENTIONED }),
+    ]);
+    const out = frontier.flatMap((memory) => edgesOf(memory).map(({ target }) => target));
+    const ids = [...out, ...[...said, ...mentioned].map(({ source }) => source)];
+    const next = [...new Set(ids)].filter((id) => !known.has(id)).slice(0, NEIGHBOURHOOD.visits);
+    if (next.length === 0) break;
+    for (const id of next) known.add(id);
+    const rows = await store.readMemories(workspace, next);
+    const seen = rows.filter((row) => isSeen(row, sight)).map(memoryOf);
+    frontier = seen.filter(saysSomething).slice(0, visits);
+    const relevance = PER_STEP ** depth;
+    found.push(
+      ...frontier.map((memory) => ({ memory, section: "neighbours" as const, relevance })),
+    );
+  }
+  return found;
+}
+
+/** What was superseded gives way to what holds instead. */
+async function freshest(
+  team: Workspace,
+  sight: Sight,
+  found: readonly Candidate[],
+): Promise<Candidate[]> {
+  if (found.length === 0) return [];
+  const became = await holdingOf(
+    team,
+    sight,
+    found.map(({ memory }) => memory.id),
+  );
+  return found.flatMap((each): Candidate[] => {
+    const { replaced = false, by } = became.get(each.memory.id) ?? {};
+    if (!replaced) return [each];
+    return by === undefined || !saysSomething(by) ? [] : [{ ...each, memory: by }];
+  });
+}
+
+/** Without what was superseded. */
+async function current(
+  team: Workspace,
+  sight: Sight,
+  memories: readonly Memory[],
+): Promise<Memory[]> {
+  if (memories.length === 0) return [];
+  const became = await holdingOf(
+    team,
+    sight,
+    memories.map(({ id }) => id),
+  );
+  return memories.filter(({ id }) => became.get(id)?.replaced !== true);
+}
+
+/** Steps of a delivery that say more than that it moved. */
+const TELLING: ReadonlySet<string> = new Set(["complete", "fail", "ask", "answer"]);
+
+/** Records of the hub's own that say only who handed what to whom do not: the envelope does. */
+function saysSomething({ type, redacted, envelope, trail = [] }: Memory): boolean {
+  if (PLUMBING.has(type) || redacted !== undefined || envelope !== undefined) return false;
+  return trail.length === 0 || trail.some(({ verb }) => TELLING.has(verb));
+}
+
+/** Types of records that are on the way to something. */
+const REASONING: ReadonlySet<string> = new Set(["step", "question", "reasoning", "thought"]);
+/** Types of records that say what it came to. */
+const SETTLING: ReadonlySet<string> = new Set(["decision", "summary", "checkpoint"]);
+
+/** Marks conversations as they went, and reasoning that a decision or a summary has settled. */
+async function withLogs(
+  team: Workspace,
+  sight: Sight,
+  all: readonly Candidate[],
+): Promise<Candidate[]> {
+  const settled = await settledOf(team, sight, all);
+  return all.map((each) => {
+    const isLog =
+      each.section !== "pins" && (settled.has(each.memory.id) || isTranscript(each.memory.content));
+    return isLog ? { ...each, log: true } : each;
+  });
+}
+
+async function settledOf(
+  { store, name: workspace }: Workspace,
+  sight: Sight,
+  all: readonly Candidate[],
+): Promise<ReadonlySet<string>> {
+  const memories = all.flatMap(({ memory: { id, type } }) => (REASONING.has(type) ? [id] : []));
+  if (memories.length === 0) return new Set();
+  const kinds = ["summarizes", "derived-from"];
+  const edges = await store.findInbound({
+    workspace,
+    memories,
+    kinds,
+    limit: 10 * memories.length,
+  });
+  if (edges.length === 0) return new Set();
+  const rows = await store.readMemories(workspace, [...new Set(edges.map(({ source }) => source))]);
+  const settling = new Set(
+    rows
+      .filter((row) => isSeen(row, sight))
+      .map(memoryOf)
+      .filter((memory) => SETTLING.has(memory.type) && saysSomething(memory))
+      .map(({ id }) => id),
+  );
+  return new Set(edges.filter(({ source }) => settling.has(source)).map(({ target }) => target));
+}

@@ -1,0 +1,197 @@
+/** Everything a view may show, as pieces with their price: what the envelope says, and records. */
+
+import type { Envelope, Level } from "../../envelope/schema.ts";
+import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
+import type { FullProfile } from "../../profiles/role-profiles.ts";
+import { namesAmong } from "../../text/short-ids.ts";
+import { countBlock, type Tokenizer } from "../../text/tokens.ts";
+import { attemptBlock } from "./attempt-text.ts";
+import type { Candidate } from "./candidates.ts";
+import { earlierParts } from "./earlier-parts.ts";
+import type { Gathered } from "./gather.ts";
+import { type Part, partsOf } from "./parts.ts";
+import { blockOf, blockTokens, dayOf, groupOf, levelsOf, type Page } from "./render.ts";
+import type { Form, Item } from "./select.ts";
+import { valueOfMemory, valueOfPart, worthOfLength } from "./value.ts";
+import { type OmittedMemory, SECTIONS } from "./view.ts";
+
+export interface Piece extends Item {
+  /** Undefined: it is a part of the envelope. */
+  readonly candidate: Candidate | undefined;
+  readonly textAt: (level: Level) => string;
+  /** What the text calls it, where it is neither a record nor a part of the envelope itself. */
+  readonly label?: string | undefined;
+  /** Why it is left out, when it is. */
+  readonly why: OmittedMemory["why"];
+}
+
+export interface Pricing {
+  readonly envelope: Envelope;
+  /** Missing in a preview. */
+  readonly delivery?: string | undefined;
+  readonly profile: FullProfile;
+  readonly tokenizer: Tokenizer;
+}
+
+/** In the order they are shown. */
+export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
+  const page: Page = {
+    task: pricing.envelope.task,
+    day: dayOf(pricing.envelope.metadata.createdAt),
+    nameOf: namesAmong([
+      ...gathered.candidates.map(({ memory }) => memory.id),
+      ...gathered.gaps.map(({ id }) => id),
+      ...gathered.replaced,
+      ...gathered.older.map(({ id }) => id),
+    ]),
+  };
+  const { envelope } = pricing;
+  const earlier = earlierParts(envelope, gathered.earlier);
+  const priced = [
+    ...partsOf(envelope, gathered),
+    ...gathered.attempts.map((each, i) => attemptPart(each, `${pricing.delivery}#attempts[${i}]`)),
+    ...earlier.slice(0, MOST_EARLIER),
+  ];
+  const told = saidBy(envelope);
+  const pieces = [
+    ...priced.map((part) => partPiece(part, pricing)),
+    ...earlier.slice(MOST_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
+    ...gathered.older.map(({ id, content }) => ({
+      ...listedPiece(id, content.length, "limit"),
+      section: "recent" as const,
+    })),
+    ...gathered.earlier.retried.map((id) => listedPiece(`${id}#attempts`, 0, "earlier")),
+    ...gathered.earlier.envelopes.map((each) =>
+      listedPiece(each.id, canonicalLength(each), "earlier"),
+    ),
+    ...gathered.candidates.map((candidate) =>
+      memoryPiece(candidate, page, { ...pricing, isTold: isTold(candidate, told) }),
+    ),
+    ...gathered.replaced.map(replacedPiece),
+  ];
+  return SECTIONS.flatMap((section) => pieces.filter((piece) => piece.section === section));
+}
+
+/** Of what earlier handoffs reported, the newest take their turn; the others are in the manifest. */
+const MOST_EARLIER = 100;
+
+const attemptPart = (attempt: EarlierAttempt, id: string): Part => ({
+  id,
+  section: "task",
+  label: `attempt ${attempt.attempt}`,
+  text: attemptBlock(attempt),
+  kind: "attempts",
+  relevance: 1,
+});
+
+/** Named in the manifest only, with an estimate of what it would take. */
+const listedPiece = (id: string, length: number, why: OmittedMemory["why"]): Piece => ({
+  id,
+  section: "earlier",
+  value: 0,
+  must: false,
+  forms: [{ level: "full", fits: "full", tokens: Math.ceil(length / CHARACTERS_PER_TOKEN) }],
+  candidate: undefined,
+  textAt: () => "",
+  why,
+});
+
+const CHARACTERS_PER_TOKEN = 4;
+const canonicalLength = (envelope: Envelope): number => JSON.stringify(envelope).length;
+
+function partPiece(part: Part, { profile, tokenizer }: Pricing): Piece {
+  const { id, section, kind, label, shorter = [] } = part;
+  const value = valueOfPart(part, profile);
+  const least = shorter.at(-1)?.level;
+  return {
+    id,
+    section,
+    value,
+    must: kind === "must",
+    forms: formsOf(part, tokenizer),
+    ...(least === undefined ? {} : { atLeast: least }),
+    candidate: undefined,
+    label,
+    textAt: (level) => textOfPart(part, level),
+    why: value === 0 ? "limit" : "budget",
+  };
+}
+
+/** A part without shorter forms is shown whatever the strategy. */
+function formsOf({ text, shorter = [] }: Part, tokenizer: Tokenizer): Form[] {
+  const fits = shorter.length === 0 ? "reference" : "full";
+  return [
+    ...shorter.map((each) => ({
+      level: each.level,
+      fits: each.level,
+      tokens: tokenizer.count(each.text),
+    })),
+    { level: "full", fits, tokens: tokenizer.count(text) },
+  ];
+}
+
+export const textOfPart = ({ text, shorter = [] }: Part, level: Level): string =>
+  shorter.find((each) => each.level === level)?.text ?? text;
+
+/** What holds in its place is shown for another: it is named in the manifest, and takes nothing. */
+const replacedPiece = (id: string): Piece => ({
+  id,
+  section: "references",
+  value: 0,
+  must: false,
+  forms: [{ level: "reference", fits: "reference", tokens: 0 }],
+  candidate: undefined,
+  textAt: () => "",
+  why: "said",
+});
+
+/** What the envelope says word for word, for records that say the same. */
+const saidBy = ({ constraints, decisions, done, doNotRedo }: Envelope): Set<string> =>
+  new Set([
+    ...constraints.map(({ rule }) => rule),
+    ...decisions.map(({ question }) => question),
+    ...done,
+    ...doNotRedo,
+  ]);
+
+/** What is told already needs no second telling: what the envelope says, or a record before this one. */
+function isTold({ memory, section }: Candidate, told: Set<string>): boolean {
+  const content = memory.content.trim();
+  const known = told.has(content);
+  told.add(content);
+  return known && section !== "pins" && section !== "task";
+}
+
+function memoryPiece(
+  candidate: Candidate,
+  page: Page,
+  { profile, tokenizer, isTold }: Pricing & { readonly isTold: boolean },
+): Piece {
+  const { memory, section, level: atLeast, log } = candidate;
+  const textAt = (level: Level): string => blockOf(candidate, level, page);
+  const forms = levelsOf(candidate).map(({ level, fits }) => ({
+    level,
+    fits,
+    tokens: blockTokens(tokenizer, candidate, level, page),
+  }));
+  const line = groupOf(memory, page);
+  const takes = countBlock(tokenizer, line, () => line);
+  const group = { key: `${section} ${line}`, text: line, tokens: takes };
+  const weighed = valueOfMemory(candidate, profile);
+  // A log that nobody named stays out; of one that somebody did, the gist goes.
+  const isKeptOut = log === true && candidate.freshness === undefined;
+  const why = isTold ? "said" : isKeptOut ? "log" : weighed === 0 ? "limit" : "budget";
+  return {
+    id: memory.id,
+    section,
+    group,
+    value: why === "budget" ? weighed * worthOfLength(forms.at(-1)?.tokens ?? 0) : 0,
+    must: section === "pins",
+    forms,
+    atLeast,
+    log,
+    candidate,
+    textAt,
+    why,
+  };
+}

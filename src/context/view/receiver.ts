@@ -1,0 +1,25 @@
+/** Whom a view is made for: a registered agent, or whoever will answer for a role. */
+import type { Envelope } from "../../envelope/schema.ts";
+import { type AgentInfo, agentInfo, requireAgent } from "../../memory/agents.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { ViewReceiver } from "./view.ts";
+
+export function viewReceiverOf({ id, role, model, window }: AgentInfo): ViewReceiver {
+  return { agent: id, role, model, window };
+}
+
+/** Nobody has taken it yet: of a role its profile counts, of a channel nothing is known. */
+export async function addressedReceiver(
+  workspace: Workspace,
+  to: Envelope["to"],
+): Promise<ViewReceiver> {
+  const unknown = { model: undefined, window: undefined };
+  switch (to.kind) {
+    case "agent":
+      return viewReceiverOf(agentInfo(await requireAgent(workspace, to.agent)));
+    case "role":
+      return { agent: `role:${to.role}`, role: to.role, ...unknown };
+    case "channel":
+      return { agent: `channel:${to.channel}`, role: "", ...unknown };
+  }
+}

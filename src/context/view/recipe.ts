@@ -1,0 +1,165 @@
+/**
+ * A view as it is kept: which records, how much of each, and the digest of the text they made. Records
+ * and envelopes never change, so the same text can be made again, and no content is stored twice; what
+ * was redacted since is missing from it, and the text says so.
+ */
+import { sha256 } from "../../base/canonical.ts";
+import { BatonError } from "../../base/errors.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { type EarlierAttempt, earlierAttempts } from "../../history/earlier-attempts.ts";
+import { readFamily } from "../../ledger/ledger.ts";
+import { readOpen } from "../../memory/read.ts";
+import { type Memory, memoryOf } from "../../memory/record.ts";
+import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
+import { namesAmong } from "../../text/short-ids.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { attemptBlock } from "./attempt-text.ts";
+import { summariesIn } from "./candidates.ts";
+import { NO_EARLIER } from "./earlier.ts";
+import { earlierBlock } from "./earlier-parts.ts";
+import { headOf, partsOf } from "./parts.ts";
+import { textOfPart } from "./pieces.ts";
+import { expanded } from "./ranges.ts";
+import { type Block, blockOf, dayOf, groupOf, type Page, render } from "./render.ts";
+import type { CheckedArtifact, Section, ShownMemory, View } from "./view.ts";
+
+/** Of files only how they were: their paths are the envelope's, and go when that is taken away. */
+export type Recipe = Omit<View, "artifacts" | "text"> & {
+  readonly artifacts: readonly CheckedArtifact["freshness"][];
+};
+
+export function recipeOf({ text: _text, artifacts, ...recipe }: View): Recipe {
+  return { ...recipe, artifacts: artifacts.map(({ freshness }) => freshness) };
+}
+
+/** The text again, from the records; where something was taken away since, it begins by saying so. */
+export async function rerender(
+  workspace: Workspace,
+  recipe: Recipe,
+): Promise<Pick<View, "artifacts" | "text">> {
+  const { store, name } = workspace;
+  const found = await store.findEnvelope(name, recipe.envelope);
+  if (found === undefined) throw unknownEnvelope(recipe.envelope);
+  const envelope = parseEnvelope(workspace, found.envelope);
+  const ids = recipe.shown.map(({ id }) => id);
+  const records = new Map(
+    (await readOpen(workspace, ids)).map((row) => [row.id, memoryOf(row)] as const),
+  );
+  const omitted = new Set(
+    recipe.omitted.flatMap(({ id, shown }) => (shown === undefined ? expanded(id) : [])),
+  );
+  const levels = new Map(recipe.omitted.map(({ id, shown }) => [id, shown]));
+  // As when it was composed: all that was considered, shown or not.
+  const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)].filter((id) =>
+    id.startsWith("mem_"),
+  );
+  const page: Page = {
+    task: envelope.task,
+    day: dayOf(envelope.metadata.createdAt),
+    nameOf: namesAmong(considered),
+  };
+  const summaries = summariesIn(envelope);
+  const artifacts = envelope.artifacts.map(({ path }, i) => ({
+    path,
+    freshness: recipe.artifacts[i] ?? "unchecked",
+  }));
+  const blocks = [
+    ...partsOf(envelope, { artifacts, gaps: recipe.gaps })
+      .filter(({ id }) => !omitted.has(id))
+      .map((part) => ({
+        section: part.section,
+        text: textOfPart(part, levels.get(part.id) ?? "full"),
+      })),
+    ...(await earlierBlocks(workspace, recipe, envelope)),
+    ...recipe.shown.map((shown) =>
+      shownBlock(shown, records.get(shown.id), {
+        summary: isNamed(shown) ? summaries.get(shown.id) : undefined,
+        page,
+      }),
+    ),
+  ];
+  const head = headOf(envelope, recipe.receiver);
+  const text = render({ head, blocks, omitted: omitted.size });
+  if (sha256(text) === recipe.digest) return { artifacts, text };
+  return { artifacts, text: `${differs(recipe, records)}${text}` };
+}
+
+/** What earlier attempts and handoffs reported, as it was shown. */
+async function earlierBlocks(
+  workspace: Workspace,
+  { earlier, task }: Recipe,
+  envelope: Envelope,
+): Promise<readonly { readonly section: Section; readonly text: string }[]> {
+  if (earlier.length === 0) return [];
+  const { released } = await readFamily(workspace, task);
+  const line = { ...NO_EARLIER, released };
+  const sources = new Map<string, Promise<Source | undefined>>();
+  const sourceOf = (id: string): Promise<Source | undefined> => {
+    const name = id.slice(0, id.indexOf("#"));
+    const found = sources.get(name) ?? readSource(workspace, name);
+    sources.set(name, found);
+    return found;
+  };
+  return Promise.all(
+    earlier.map(async ({ id, label }) => {
+      const source = await sourceOf(id);
+      const text =
+        source?.kind === "attempts"
+          ? attemptAt(source.attempts, id)
+          : source && earlierBlock(source.envelope, { id, label }, { envelope, line });
+      const section = id.startsWith("dlv_") ? ("task" as const) : ("earlier" as const);
+      return { section, text: text ?? `- ${label}: taken away since\n` };
+    }),
+  );
+}
+
+type Source =
+  | { readonly kind: "attempts"; readonly attempts: readonly EarlierAttempt[] }
+  | { readonly kind: "envelope"; readonly envelope: Envelope };
+
+async function readSource(workspace: Workspace, id: string): Promise<Source | undefined> {
+  const { store, name } = workspace;
+  if (id.startsWith("dlv_")) {
+    const claimed = await store.findDelivery(name, id);
+    return claimed && { kind: "attempts", attempts: await earlierAttempts(workspace, claimed) };
+  }
+  const row = (await store.findEnvelope(name, id))?.envelope;
+  const envelope = row && readableEnvelope(workspace, row);
+  return envelope && envelope.redacted === undefined ? { kind: "envelope", envelope } : undefined;
+}
+
+function attemptAt(attempts: readonly EarlierAttempt[], id: string): string | undefined {
+  const [, at = ""] = /\[(\d+)\]$/.exec(id) ?? [];
+  const attempt = attempts[Number(at)];
+  return attempt && attemptBlock(attempt);
+}
+
+const isNamed = ({ section }: ShownMemory): boolean =>
+  section === "references" || section === "task";
+
+function shownBlock(
+  { id, section, level, freshness, insteadOf }: ShownMemory,
+  memory: Memory | undefined,
+  { summary, page }: { readonly summary: string | undefined; readonly page: Page },
+): Block {
+  if (memory === undefined || memory.redacted !== undefined)
+    return { section, text: `- ${id}: taken away since\n` };
+  const text = blockOf({ memory, freshness, insteadOf, summary }, level, page);
+  return { section, group: groupOf(memory, page), text };
+}
+
+function differs({ shown }: Recipe, records: ReadonlyMap<string, Memory>): string {
+  const gone = shown
+    .filter(({ id }) => records.get(id) === undefined || records.get(id)?.redacted !== undefined)
+    .map(({ id }) => id);
+  const what = gone.length === 0 ? "the envelope" : gone.join(", ");
+  return `(Not as it was shown: ${what} was taken away in part or whole since.)\n`;
+}
+
+function unknownEnvelope(id: string): BatonError {
+  return new BatonError("unknown_envelope", {
+    message: `No envelope has the id ${id}.`,
+    path: "envelope",
+    hint: "A preview is of an envelope that was never sent; compose it anew.",
+  });
+}

@@ -1,0 +1,51 @@
+/** What a piece of a view is worth to a role. Nothing here depends on the time of day. */
+
+import type { FullProfile } from "../../profiles/role-profiles.ts";
+import type { Candidate } from "./candidates.ts";
+import type { Part, PartKind } from "./parts.ts";
+
+export function valueOfPart(
+  { kind, relevance, section }: Part,
+  { parts, sections }: FullProfile,
+): number {
+  if (kind === "must") return Number.POSITIVE_INFINITY;
+  const where = section === "earlier" ? weightOf(sections, section) : 1;
+  const first = FIRST.has(kind) ? AHEAD : 1;
+  return (parts[kind] ?? 1) * first * where * (0.5 + relevance / 2);
+}
+
+/** What a receiver has to know before its first step: it comes before what is merely referred to, for every role. */
+const FIRST: ReadonlySet<PartKind> = new Set<PartKind>([
+  ...(["attempts", "blocked", "doNotRedo", "done", "expects", "failure"] as const),
+  ...(["flags", "gaps", "next", "state"] as const),
+]);
+const AHEAD = 3;
+
+/** 0: the role's profile keeps it out. */
+export function valueOfMemory(
+  { memory, section, relevance }: Candidate,
+  profile: FullProfile,
+): number {
+  const { importance = 0.5, confidence = 1, type, tags = [] } = memory;
+  const tagged = tags.reduce((weight, tag) => weight * weightOf(profile.tags, tag), 1);
+  return (
+    weightOf(profile.sections, section) *
+    weightOf(profile.types, type) *
+    tagged *
+    relevance *
+    (0.5 + importance) *
+    (0.5 + confidence / 2)
+  );
+}
+
+const weightOf = (weights: Readonly<Record<string, number>>, name: string): number =>
+  Object.hasOwn(weights, name) ? (weights[name] ?? 1) : 1;
+
+/** The length, in tokens, at which a record is worth neither more nor less than its value. */
+const NEUTRAL_TOKENS = 25;
+
+/**
+ * A longer record says more, though not twice as much at twice the length. Without it, choosing by value per
+ * token would prefer a remark to a fact with its reason.
+ */
+export const worthOfLength = (tokens: number): number => Math.sqrt(tokens / NEUTRAL_TOKENS);

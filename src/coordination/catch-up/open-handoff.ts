@@ -1,0 +1,132 @@
+/**
+ * A handoff that an agent holds or that waits for it, as catch-up shows it: where it stands and what must not
+ * be forgotten of it. In full where there is room; else what binds; else by name.
+ */
+
+import { type Inboxes, inboxesOf } from "../../delivery/watch/inbox-listing.ts";
+import { type Warning, warningsOf } from "../../delivery/work/warnings.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { type LedgerProgress, readFamily } from "../../ledger/ledger.ts";
+import { anyMarked } from "../../memory/quarantine/quarantine-mark.ts";
+import { readableEnvelope } from "../../store/parse-envelope.ts";
+import { OPEN_STATES } from "../../store/rows.ts";
+import type { Claimed } from "../../store/store.ts";
+import { fenced, quoted } from "../../text/fence.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+
+/** Open handoffs that are shown one by one. */
+export const HANDOFFS_SHOWN = 20;
+
+export interface OpenHandoff extends Claimed {
+  /** Undefined: it cannot be read here. */
+  readonly parsed: Envelope | undefined;
+  /** What earlier handoffs of the task reported. */
+  readonly progress: readonly LedgerProgress[];
+  /** What it carries that is quarantined. */
+  readonly warnings: readonly Warning[];
+}
+
+/** Returns one more than is shown, so that the text can say that there are more. */
+export async function openHandoffs(
+  workspace: Workspace,
+  receiver: Inboxes,
+  task: string | undefined,
+): Promise<readonly OpenHandoff[]> {
+  const [open, marked] = await Promise.all([
+    workspace.store.listDeliveries({
+      workspace: workspace.name,
+      receivers: inboxesOf(receiver),
+      states: OPEN_STATES,
+      ...(task === undefined ? {} : { task }),
+      limit: HANDOFFS_SHOWN + 1,
+    }),
+    anyMarked(workspace),
+  ]);
+  const ledgers = new Map<string, ReturnType<typeof readFamily>>();
+  const ledgerOf = (of: string): ReturnType<typeof readFamily> => {
+    const found = ledgers.get(of) ?? readFamily(workspace, of);
+    ledgers.set(of, found);
+    return found;
+  };
+  return Promise.all(
+    open.map(async (claimed) => ({
+      ...claimed,
+      parsed: readableEnvelope(workspace, claimed.envelope),
+      progress: (await ledgerOf(claimed.delivery.task)).progress,
+      warnings: marked ? await warningsOf(workspace, claimed) : [],
+    })),
+  );
+}
+
+/** Whether the agent has accepted it, in whatever session. */
+export const isHeldBy = (agent: string, { delivery }: Claimed): boolean =>
+  delivery.state === "accepted" && delivery.holder === agent;
+
+/** By name, with its warnings. */
+export function handoffLine({ delivery, warnings }: OpenHandoff): string {
+  const { task, sender, state, id } = delivery;
+  const head = `- ${quoted(task)}, from ${sender}, ${state} (${id})`;
+  const shown = warnings.slice(0, WARNINGS_SHOWN).map(warningLine);
+  const more = warnings.length - shown.length;
+  const rest = more === 0 ? [] : [`  (${more} more of what it carries are quarantined.)`];
+  return [head, ...shown, ...rest].join("\n");
+}
+
+/** Of one handoff. Accepting it returns all of them. */
+const WARNINGS_SHOWN = 3;
+
+const warningLine = ({ memory, by }: Warning): string =>
+  `  Do not build on ${memory}: quarantined by ${by}.`;
+
+/** With what binds its holder: musts, what must not be redone, open decisions. */
+export const handoffBindings = (open: OpenHandoff): string =>
+  withBody(open, (envelope) => bindingsOf(envelope, open.progress));
+
+/** With everything that says where it stands. */
+export const handoffInFull = (open: OpenHandoff): string =>
+  withBody(open, (envelope) => {
+    const { intent, state, next, blocked } = envelope;
+    return [
+      intent,
+      ...(state === undefined ? [] : [`state: ${state}`]),
+      ...next.map((step) => `next: ${step}`),
+      ...blocked.map(({ what }) => `blocked: ${what}`),
+      ...bindingsOf(envelope, open.progress),
+    ];
+  });
+
+function withBody(open: OpenHandoff, bodyOf: (envelope: Envelope) => readonly string[]): string {
+  const line = handoffLine(open);
+  if (open.parsed === undefined) return `${line}\n  It cannot be read here.`;
+  const reasons = open.warnings
+    .slice(0, WARNINGS_SHOWN)
+    .map(({ memory, reason }) => `quarantined (${memory}): ${reason}`);
+  const body = [...reasons, ...bodyOf(open.parsed)];
+  return body.length === 0 ? line : `${line}\n${fenced(body.join("\n"))}`;
+}
+
+/** Of what is done, the newest: a long line has done more than a reader needs at once. */
+const DONE_SHOWN = 12;
+
+function bindingsOf(envelope: Envelope, progress: readonly LedgerProgress[]): string[] {
+  const reported = (kind: LedgerProgress["kind"], own: readonly string[]): string[] => [
+    ...new Set([
+      ...own,
+      ...progress
+        .filter((each) => each.kind === kind)
+        .map(({ text }) => text)
+        .reverse(),
+    ]),
+  ];
+  const done = reported("done", envelope.done);
+  const left = done.length - DONE_SHOWN;
+  return [
+    ...envelope.constraints
+      .filter(({ level }) => level === "must")
+      .map(({ id, rule }) => `must (${id}): ${rule}`),
+    ...reported("doNotRedo", envelope.doNotRedo).map((text) => `do not redo: ${text}`),
+    ...done.slice(0, DONE_SHOWN).map((text) => `done: ${text}`),
+    ...(left > 0 ? [`(${left} more done: see the ledger of the task)`] : []),
+    ...envelope.decisions.map(({ id, question }) => `to be decided (${id}): ${question}`),
+  ];
+}

@@ -1,0 +1,178 @@
+/**
+ * One step of a timeline, made from a record on the chain: who did what, with whom, and why. What a
+ * record did to a delivery stands in its trail; a record without one is something that was noted.
+ */
+
+import { addressOf, type Envelope } from "../../envelope/schema.ts";
+import type { TriedFailure } from "../../history/failure.ts";
+import { DECISIONS, type DecisionKind } from "../../history/failure-decisions.ts";
+import type { Memory } from "../../memory/record.ts";
+import { readableEnvelope } from "../../store/parse-envelope.ts";
+import type { DeliveryStep, EnvelopeRow, TrailStep } from "../../store/rows.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { CLOSED_TAG } from "../tasks/closing.ts";
+
+/** What a record did, by the verb in its trail. */
+const BY_VERB = {
+  send: "handed_over",
+  publish: "handed_over",
+  extend: "added",
+  accept: "accepted",
+  complete: "completed",
+  fail: "failed",
+  decline: "declined",
+  release: "released",
+  ask: "asked",
+  answer: "answered",
+  cancel: "cancelled",
+  redrive: "tried_again",
+  discard: "given_up",
+  reroute: "rerouted",
+  reconstruct: "reconstructed",
+  open: "opened",
+} as const satisfies Record<TrailStep["verb"], string>;
+
+/** What leaves no record of its own. */
+export type SilentKind = "silent" | "not_accepted" | "stopped" | "deadline_passed" | "released";
+
+export type TimelineKind =
+  | (typeof BY_VERB)[TrailStep["verb"]]
+  | SilentKind
+  /** A failure on its way to whoever decides about it. */
+  | "reported"
+  /** What was decided about a failure. */
+  | "decided"
+  | "closed"
+  | "noted";
+
+/** What was decided about a failure, and by whom: "policy" is the handoff's own. */
+export interface TimelineDecision {
+  readonly decision: DecisionKind;
+  readonly by: string;
+  readonly reason?: string | undefined;
+  /** Who has it tried from then on, where that is another. */
+  readonly to?: string | undefined;
+}
+
+export interface TimelineStep {
+  /** When it was stored. */
+  readonly at: number;
+  readonly kind: TimelineKind;
+  readonly agent: string;
+  /** Who gets it, and what the sender did, in a word of its own: needs_review. */
+  readonly to?: string | undefined;
+  readonly action?: string | undefined;
+  readonly task: string;
+  readonly text: string;
+  readonly why?: string | undefined;
+  /** The record that says so, and its type; none of what only the store noticed. */
+  readonly memory?: string | undefined;
+  readonly type?: string | undefined;
+  /** The delivery it is about; of a report or a decision, the one that failed. */
+  readonly delivery?: string | undefined;
+  readonly attempt?: number | undefined;
+  readonly failure?: TriedFailure | undefined;
+  readonly decision?: TimelineDecision | undefined;
+  /** It is about the report of a failure, not about the work. */
+  readonly report?: true | undefined;
+}
+
+/** What is known of the tasks it is about. */
+export interface Known {
+  /** By their ids. */
+  readonly envelopes: ReadonlyMap<string, EnvelopeRow>;
+  /** Deliveries of reports. */
+  readonly reports: ReadonlySet<string>;
+}
+
+export function stepOf(
+  workspace: Workspace,
+  memory: Memory,
+  { envelopes, reports }: Known,
+): TimelineStep {
+  const { id, agent, storedAt: at, task = "", type, trail = [] } = memory;
+  const row = envelopes.get(memory.envelope?.id ?? "");
+  const envelope = row && readableEnvelope(workspace, row);
+  const [did] = trail;
+  return {
+    at,
+    agent: closerOf(memory) ?? agent,
+    task,
+    ...said(memory),
+    kind: kindOf(memory),
+    memory: id,
+    type,
+    ...(did && placeOf(did)),
+    ...(did?.verb !== "publish" && reports.has(did?.delivery ?? "") && { report: true }),
+    ...(envelope && handedOver(memory, envelope)),
+    ...failing(memory),
+    ...deciding(memory),
+  };
+}
+
+function kindOf({ trail: [did] = [], tags = [], type, data }: Memory): TimelineKind {
+  if (did !== undefined) return BY_VERB[did.verb];
+  if (tags.includes(CLOSED_TAG)) return "closed";
+  return type === "decision" && isDecision(data?.["decision"]) ? "decided" : "noted";
+}
+
+const isDecision = (word: unknown): word is DecisionKind =>
+  DECISIONS.some((decision) => decision === word);
+
+/** Who closed a task is not always who wrote that down. */
+function closerOf({ tags = [], data }: Memory): string | undefined {
+  const by = data?.["by"];
+  return tags.includes(CLOSED_TAG) && typeof by === "string" ? by : undefined;
+}
+
+function said({ content, data, redacted }: Memory): Pick<TimelineStep, "text" | "why"> {
+  if (redacted !== undefined) return { text: `(taken away: ${redacted.reason})` };
+  const reason = data?.["reason"];
+  return { text: content, ...(typeof reason === "string" ? { why: reason } : {}) };
+}
+
+function placeOf(did: TrailStep): Partial<TimelineStep> {
+  if (did.verb === "publish") return {};
+  const { delivery, attempt, to }: DeliveryStep = did;
+  return { delivery, attempt, ...(to === undefined ? {} : { to }) };
+}
+
+/** What whoever gets it reads first: how things stand, else what is wanted. */
+function handedOver(memory: Memory, envelope: Envelope): Partial<TimelineStep> {
+  const { failure } = envelope;
+  const [did] = memory.trail ?? [];
+  const to = (did?.verb !== "publish" && did?.to) || addressOf(envelope.to);
+  if (failure !== undefined && did?.verb === "send") {
+    const { delivery, attempt, retries: _, ...told } = failure;
+    return { kind: "reported", to, text: failure.message, delivery, attempt, failure: told };
+  }
+  // What the hub made of it says so itself.
+  if (did?.verb === "reconstruct" || did?.verb === "reroute" || did?.verb === "open") return { to };
+  const summary = memory.data?.["summary"];
+  const text = typeof summary === "string" ? summary : (envelope.state ?? envelope.intent);
+  return { to, action: envelope.action, text };
+}
+
+function failing({ agent, trail: [did] = [], data, redacted }: Memory): Partial<TimelineStep> {
+  if (did?.verb !== "fail" || redacted !== undefined || data === undefined) return {};
+  const { decision: _, ...failure } = data as { decision?: unknown } & TriedFailure;
+  return { text: failure.message, failure: { by: agent, ...failure } };
+}
+
+type Decided = Partial<TimelineDecision & Pick<TimelineStep, "attempt" | "delivery">>;
+
+/** Of a failed try the handoff's own policy; of a decision, whoever made it. */
+function deciding({ agent, data, type }: Memory): Partial<TimelineStep> {
+  const told = data?.["decision"];
+  if (isDecision(told) && type === "decision") {
+    const { by = agent, reason, to, delivery, attempt } = data as Decided;
+    const of = delivery === undefined ? {} : { delivery, attempt };
+    const why = reason === undefined ? {} : { reason };
+    const who = to === undefined ? {} : { to };
+    return { kind: "decided", ...of, decision: { decision: told, by, ...why, ...who } };
+  }
+  const policy = (told ?? {}) as { decision?: unknown; attempt?: number; of?: number };
+  if (!isDecision(policy.decision)) return {};
+  const reason = `this was try ${(policy.attempt ?? 1) - 1} of ${policy.of}`;
+  return { decision: { decision: policy.decision, by: "policy", reason } };
+}

@@ -1,0 +1,140 @@
+/**
+ * The timeline of a task: what happened, in order, who did it and why. Made from the records on the
+ * chain, and from the tries where nobody wrote anything down. Nothing is kept for it.
+ */
+import * as z from "zod";
+import { checkLimit } from "../../base/limits.ts";
+import { MemoryId } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { taskName } from "../../ledger/release.ts";
+import { recentRecords } from "../../memory/read.ts";
+import type { Memory } from "../../memory/record.ts";
+import { frameOf } from "../../store/parse-envelope.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import type { LineEntry } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { childrenOf } from "../tasks/edges.ts";
+import { silencesIn } from "./silence.ts";
+import { stepOf, type TimelineKind, type TimelineStep } from "./step.ts";
+
+export const TimelineSchema = z.strictObject({
+  /** `earlier` of the page after this one. */
+  before: MemoryId.optional(),
+  /** Also what happened to the tasks that are part of it. */
+  children: z.boolean().default(false),
+  /** So many records; the newest, when there are more. */
+  limit: z.int().positive().optional(),
+});
+export type TimelineQuery = z.input<typeof TimelineSchema>;
+
+export interface Timeline {
+  readonly task: string;
+  /** The task, and its parts where they were asked for. */
+  readonly tasks: readonly string[];
+  /** The first to the last. */
+  readonly steps: readonly TimelineStep[];
+  /** There when there may be more: what to ask for as `before`. */
+  readonly earlier?: string | undefined;
+}
+
+export async function timelineOf(
+  workspace: Workspace,
+  name: string,
+  query: TimelineQuery,
+): Promise<Timeline> {
+  const task = taskName(name);
+  const { limits } = workspace;
+  const {
+    before,
+    children,
+    limit = limits.pageSize,
+  } = parseOr(TimelineSchema, query, {
+    code: "invalid_input",
+    what: "The query",
+  });
+  checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
+  const tasks = children ? await withParts(workspace, task) : [task];
+  const page = await pageOf(workspace, tasks, { before, limit });
+  const { store, name: of } = workspace;
+  const line = (await Promise.all(tasks.map((each) => store.readLine(of, each)))).flat();
+  const known = {
+    envelopes: new Map(line.map(({ envelope }) => [envelope.id, envelope])),
+    reports: new Set(line.filter(isReport).flatMap(({ deliveries }) => deliveries.map(idOf))),
+  };
+  const recorded = page.memories.map((memory) => stepOf(workspace, memory, known));
+  const silent = await silencesIn(workspace, line);
+  const within = silent.filter(({ at }) => at >= page.from && at < page.until);
+  const { earlier } = page;
+  const steps = withSilences(recorded, within);
+  return { task, tasks, steps, ...(earlier === undefined ? {} : { earlier }) };
+}
+
+const isReport = ({ envelope }: LineEntry): boolean => frameOf(envelope).failure !== undefined;
+const idOf = ({ id }: DeliveryRow): string => id;
+
+/** The task and all its parts, each once. */
+async function withParts(workspace: Workspace, task: string): Promise<readonly string[]> {
+  const found = new Set([task]);
+  for (const each of found) {
+    for (const part of await childrenOf(workspace, each)) found.add(part);
+    checkLimit(workspace.limits, "taskTree", { actual: found.size, path: "children" });
+  }
+  return [...found];
+}
+
+interface Page {
+  /** Oldest first. */
+  readonly memories: readonly Memory[];
+  /** The store's time it begins at, and before which it ends. */
+  readonly from: number;
+  readonly until: number;
+  readonly earlier: string | undefined;
+}
+
+/** The newest records of all these tasks before one. */
+async function pageOf(
+  workspace: Workspace,
+  tasks: readonly string[],
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Promise<Page> {
+  const look = { limit, ...(before === undefined ? {} : { before }) };
+  const found = await Promise.all(tasks.map((task) => recentRecords(workspace, { ...look, task })));
+  const memories = found.flat().sort(byPlace).slice(-limit);
+  const hasMore = found.some((each) => each.length === limit) || found.flat().length > limit;
+  const [first] = memories;
+  const isCut = hasMore && first !== undefined;
+  const [last] =
+    before === undefined ? [] : await workspace.store.readMemories(workspace.name, [before]);
+  return {
+    memories,
+    from: isCut ? first.storedAt : 0,
+    until: last?.storedAt ?? Number.POSITIVE_INFINITY,
+    earlier: isCut ? first.id : undefined,
+  };
+}
+
+/** Order of storing: within a line its places, between two lines the time. */
+function byPlace(a: Memory, b: Memory): number {
+  if (a.branch === b.branch) return a.seq - b.seq;
+  return a.storedAt - b.storedAt || (a.id < b.id ? -1 : 1);
+}
+
+/** Each after all that was before it; of the same moment, before what came of it. */
+function withSilences(
+  recorded: readonly TimelineStep[],
+  silent: readonly TimelineStep[],
+): readonly TimelineStep[] {
+  const steps = [...recorded];
+  for (const silence of silent.toSorted((a, b) => a.at - b.at)) {
+    const next = steps.findIndex((step) => step.at > silence.at || isOutcome(step, silence));
+    steps.splice(next === -1 ? steps.length : next, 0, silence);
+  }
+  return steps;
+}
+
+const OUTCOMES: readonly TimelineKind[] = ["reconstructed", "rerouted", "reported", "decided"];
+
+function isOutcome(step: TimelineStep, { at, delivery, attempt = 0 }: TimelineStep): boolean {
+  if (step.at !== at || step.delivery !== delivery) return false;
+  return (step.attempt ?? 0) > attempt || OUTCOMES.includes(step.kind);
+}

@@ -1,0 +1,129 @@
+/**
+ * Joining: one handoff that opens when all (or any, or n) of several others have completed, with
+ * their results and their envelopes as parents. It waits in its receiver's line from the start; the
+ * ones it waits for know it, so that whoever settles the last opens it. If that one dies in between,
+ * it is looked at again after a while.
+ */
+
+import { canonicalJson } from "../../base/canonical.ts";
+import { openReportOf } from "../../history/failure-decisions.ts";
+import { endOfLine } from "../../history/line-end.ts";
+import { openAgain } from "../../ledger/closed.ts";
+import { SYSTEM } from "../../memory/agents.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { type DeliveryRow, isOpen } from "../../store/rows.ts";
+import type { Claimed } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { moveDeliveries, seen } from "./moves.ts";
+import { lookLater, openWith, resultOf } from "./open.ts";
+import { parkStopped } from "./park.ts";
+
+const ROUNDS = 20;
+
+/** Lets each of them know who waits for it. What has ended already needs no telling. */
+export async function follow(
+  workspace: Workspace,
+  follower: string,
+  deliveries: readonly string[],
+): Promise<void> {
+  for (const id of deliveries) await followOne(workspace, follower, id);
+}
+
+async function followOne(workspace: Workspace, follower: string, id: string): Promise<void> {
+  const { store, name } = workspace;
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await store.findDelivery(name, id);
+    if (found === undefined || !isOpen(found.delivery.state)) return;
+    const { delivery } = found;
+    if (delivery.followers.split(" ").includes(follower)) return;
+    const followers = [delivery.followers, follower].filter(Boolean).join(" ");
+    const asSeen = { ...seen(delivery), followers: delivery.followers };
+    const move = { delivery: id, seen: asSeen, to: delivery.state, followers };
+    const moves = [{ ...move, event: "awaited" as const }];
+    if ((await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined) return;
+  } // It is in constant change: the look after a while will find it.
+}
+
+/** A delivery has ended: what waited for it may open. */
+export async function openJoinsOf(workspace: Workspace, ended: DeliveryRow): Promise<void> {
+  const { store, name } = workspace;
+  for (const id of ended.followers.split(" ").filter(Boolean)) {
+    const join = await store.findDelivery(name, id);
+    if (join !== undefined) await openJoin(workspace, join);
+  }
+}
+
+/** Opens a handoff that waits for others, if enough of them have completed; parks it if never. */
+export async function openJoin(workspace: Workspace, join: Claimed): Promise<void> {
+  const { delivery } = join;
+  const envelope = parseEnvelope(workspace, join.envelope);
+  // One that was parked opens all the same when what it waited for was tried again, and completed.
+  const waits = delivery.state === "scheduled" || delivery.state === "dead";
+  if (!waits || envelope.joins === undefined || envelope.results !== undefined) return;
+  const { deliveries, need } = envelope.joins;
+  const found = await awaited(workspace, delivery.id, deliveries);
+  const completed = found.filter((each) => each.delivery.state === "completed");
+  const open = found.filter((each) => isOpen(each.delivery.state));
+  if (completed.length >= need) return openJoined(workspace, join, completed);
+  if (delivery.state === "dead") return;
+  const isPossible =
+    completed.length + open.length >= need ||
+    completed.length + open.length + (await undecidedAmong(workspace, found)) >= need;
+  if (!isPossible) {
+    const states = Object.fromEntries(found.map((each) => [each.delivery.id, each.delivery.state]));
+    return parkJoin(workspace, join, { reason: "join_impossible", states });
+  }
+  await lookLater(workspace, delivery);
+}
+
+/** What was given up may be tried again, as long as somebody is to decide about it. */
+async function undecidedAmong(workspace: Workspace, found: readonly Claimed[]): Promise<number> {
+  const ended = found.filter(({ delivery: { state } }) => state === "dead" || state === "expired");
+  const undecided = await Promise.all(
+    ended.map(({ delivery }) => openReportOf(workspace, delivery)),
+  );
+  return undecided.filter((report) => report !== undefined).length;
+}
+
+/** Where each line stands that it waits for. One that was handed on goes on, and is followed. */
+async function awaited(
+  workspace: Workspace,
+  follower: string,
+  ids: readonly string[],
+): Promise<Claimed[]> {
+  const ends = async (): Promise<Claimed[]> => {
+    const found = await Promise.all(ids.map((id) => endOfLine(workspace, id)));
+    return found.filter((each) => each !== undefined);
+  };
+  const found = await ends();
+  const further = found.map(({ delivery }) => delivery.id).filter((id) => !ids.includes(id));
+  if (further.length === 0) return found;
+  await follow(workspace, follower, further);
+  return ends(); // One of them may have ended before it knew who waits for it.
+}
+
+async function openJoined(
+  workspace: Workspace,
+  join: Claimed,
+  completed: readonly Claimed[],
+): Promise<void> {
+  const { joins, task } = parseEnvelope(workspace, join.envelope);
+  const outcome = await openWith(workspace, join, {
+    lines: completed,
+    inherits: completed.map((each) => each.envelope.task),
+    results: await Promise.all(completed.map((each) => resultOf(workspace, each))),
+    said: `"${task}" opens: ${completed.length} of ${joins?.deliveries.length} have completed.`,
+    // One that was parked holds up nobody who closes its task meanwhile.
+    ...(join.delivery.state === "dead" && { entries: await openAgain(workspace, task) }),
+  });
+  if (outcome === "unsealable") await parkJoin(workspace, join, { reason: "unsealable" });
+}
+
+/** It will never open: too many of those it waits for ended otherwise, or it has no room for them. */
+async function parkJoin(
+  workspace: Workspace,
+  join: Claimed,
+  why: { readonly reason: string; readonly states?: Readonly<Record<string, string>> },
+): Promise<void> {
+  await parkStopped(workspace, join, canonicalJson(why, "invalid_input"));
+}

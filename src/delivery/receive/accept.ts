@@ -1,0 +1,160 @@
+/**
+ * Accepting: the receiver takes the work, under a lease, and its first record on the chain
+ * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
+ */
+
+import * as z from "zod";
+import { DeliveryId, Name } from "../../envelope/schema.ts";
+import { withoutSecrets } from "../../envelope/secrets-within.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { leaseLost } from "../../history/lease-lost.ts";
+import { type Author, writeRecord } from "../../memory/record.ts";
+import { secretFound, secretPolicy } from "../../memory/redaction/secret-policy.ts";
+import { refusalError } from "../../memory/refusals.ts";
+import { needsReceipt, parseEnvelope } from "../../store/parse-envelope.ts";
+import type { EnvelopeRow, NewMemory } from "../../store/rows.ts";
+import type { Claimed } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { inboxesOf } from "../watch/inbox-listing.ts";
+import { isUnreadable, readableIn } from "../watch/unreadable-envelopes.ts";
+import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
+import { lookOut } from "./wait-for-delivery.ts";
+import type { Worker } from "./worker.ts";
+
+const AcceptSchema = z.strictObject({
+  /** This one, by its id. */
+  delivery: DeliveryId.optional(),
+  /** Says back what it is about, where the handoff requires it; or makes that from the envelope. */
+  receipt: z
+    .custom<ReceiptSource>((value) => typeof value === "object" || typeof value === "function")
+    .optional(),
+  /** Ends the wait. */
+  signal: z.instanceof(AbortSignal).optional(),
+  /** Only a handoff of this task. */
+  task: Name.optional(),
+  /** True: when nothing is ready, wait until something is. */
+  wait: z.boolean().default(false),
+});
+
+export const checkedChoice = (options: AcceptOptions): z.output<typeof AcceptSchema> =>
+  parseOr(AcceptSchema, options, {
+    code: "invalid_input",
+    what: "The choice",
+    unwritten: "signal",
+  });
+
+/** Of an offer only the receipt is left to be said. */
+export const TakingSchema = AcceptSchema.pick({ receipt: true });
+export const TAKING = { code: "invalid_input", what: "The options", unwritten: "receipt" } as const;
+
+export type AcceptOptions = z.input<typeof AcceptSchema>;
+
+/** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
+export async function acceptOffer(
+  workspace: Workspace,
+  receiver: Author,
+  offered: Claimed,
+  receipt?: ReceiptSource,
+): Promise<Claimed> {
+  const said = await heardReceipt(workspace, receipt);
+  let { envelope } = offered;
+  for (;;) {
+    const outcome = await workspace.store.acceptDelivery({
+      workspace: workspace.name,
+      branch: workspace.branch,
+      lease: {
+        delivery: offered.delivery.id,
+        fence: offered.delivery.fence,
+        envelope: envelope.id,
+        leaseMs: workspace.limits.leaseMs,
+      },
+      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }, said),
+    });
+    switch (outcome.kind) {
+      case "accepted":
+        return { delivery: outcome.delivery, envelope };
+      case "extended":
+        envelope = outcome.envelope;
+        break;
+      case "lease_lost":
+        throw leaseLost(offered.delivery.id, outcome.delivery);
+      default:
+        throw await refusalError(workspace, outcome);
+    }
+  }
+}
+
+/** Claims and accepts the oldest delivery that fits, in one operation; undefined if there is none. */
+export async function acceptNext(
+  workspace: Workspace,
+  receiver: Worker,
+  options: AcceptOptions,
+): Promise<Claimed | undefined> {
+  const { delivery, task, wait, signal, ...rest } = checkedChoice(options);
+  const receipt = rest.receipt && (await heardReceipt(workspace, rest.receipt));
+  const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken, receipt);
+  try {
+    return await lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
+  } catch (error) {
+    if (delivery !== undefined || !isUnreadable(error)) throw error;
+    // The first in line cannot be read here: what comes after it does not wait for that.
+    for (const next of await readableIn(workspace, inboxesOf(receiver), task)) {
+      const taken = await lookOut(
+        workspace,
+        receiver,
+        { delivery: next, task, accept },
+        { wait: false },
+      );
+      if (taken !== undefined) return taken;
+    }
+    throw error;
+  }
+}
+
+/** Made while the store holds the delivery: what is done about secrets has to be known before. */
+async function heardReceipt(
+  workspace: Workspace,
+  source: ReceiptSource | undefined,
+): Promise<ReceiptSource | undefined> {
+  if (source === undefined) return undefined;
+  const mode = await secretPolicy(workspace);
+  return (envelope) => {
+    const receipt = typeof source === "function" ? source(envelope) : source;
+    const { value, secrets } = withoutSecrets({ receipt });
+    if (secrets.length === 0 || mode === "allow") return receipt;
+    if (mode === "refuse") throw secretFound(secrets);
+    return value.receipt;
+  };
+}
+
+function acceptRecord(
+  workspace: Workspace,
+  receiver: Author,
+  { delivery, envelope }: Claimed,
+  source: ReceiptSource | undefined,
+): NewMemory {
+  const { ids, clock, limits } = workspace;
+  const receipt = repeated(workspace, envelope, source);
+  const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" as const }];
+  return writeRecord(
+    receiver,
+    {
+      type: "checkpoint",
+      task: envelope.task,
+      content: `${receiver.agent} accepted the handoff of "${envelope.task}" from ${envelope.sender}.`,
+      ...(receipt && { data: { receipt } }),
+      relations: [{ kind: "continues-from", to: envelope.memory }],
+    },
+    { ids, now: clock.now(), limits, hallmark: { trail } },
+  ).record;
+}
+
+/** Looks into the envelope only where a receipt is asked for or given: accepting is in a hurry. */
+function repeated(
+  workspace: Workspace,
+  envelope: EnvelopeRow,
+  source: ReceiptSource | undefined,
+): CheckedReceipt | undefined {
+  if (source === undefined && !needsReceipt(workspace, envelope)) return undefined;
+  return receiptFor(parseEnvelope(workspace, envelope), source);
+}

@@ -1,0 +1,72 @@
+/**
+ * Checking a draft: strictly, field by field. Who passes work on may repeat parts of its envelope, and
+ * those may have fields of a later version: what was not said here but copied is no mistake.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { parseGlobs } from "../../base/globs.ts";
+import {
+  type CheckedDraft,
+  CompiledDraft,
+  type Envelope,
+  ReadDraft,
+} from "../../envelope/schema.ts";
+import { knownOf } from "../../envelope/unknown.ts";
+import { parseOr } from "../../envelope/violations.ts";
+
+const REFUSAL = { code: "invalid_envelope", what: "The handoff" } as const;
+
+export function checkDraft(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
+  const checked = checkForm(draft, passedOn);
+  if (checked.touches) parseGlobs(checked.touches, { code: "invalid_envelope", path: "touches" });
+  return checked;
+}
+
+function checkForm(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
+  const strict = CompiledDraft.safeParse(draft);
+  if (strict.success) return strict.data;
+  const said = passedOn === undefined ? draft : withoutCopied(draft, passedOn);
+  const checked = parseOr(CompiledDraft, said, REFUSAL); // Tells all that is wrong.
+  return said === draft ? checked : ReadDraft.parse(draft);
+}
+
+interface Copy {
+  readonly copied: unknown;
+  readonly known: unknown;
+}
+
+/** The draft without the unknown fields of what stands in the envelope just so. */
+function withoutCopied(draft: unknown, envelope: Envelope): unknown {
+  const copies = copiesOf(envelope);
+  if (copies.length === 0 || typeof draft !== "object" || draft === null) return draft;
+  const original = (part: unknown): unknown =>
+    copies.find(({ copied }) => isDeepStrictEqual(copied, part))?.known ?? part;
+  const said = Object.entries(draft).map(([name, part]) => [
+    name,
+    Array.isArray(part) ? part.map(original) : original(part),
+  ]);
+  return Object.fromEntries(said);
+}
+
+/** The parts of an envelope that have unknown fields, each beside what is known of it. */
+function copiesOf(envelope: Envelope): readonly Copy[] {
+  const known = new Map<string, unknown>(Object.entries(knownOf(envelope)));
+  return Object.entries(envelope).flatMap(([name, part]) => {
+    const items = (value: unknown) => (Array.isArray(value) ? value : [value]);
+    const meant = items(known.get(name));
+    return items(part)
+      .map((copied, i) => ({ copied, known: meant[i] }))
+      .filter((copy) => copy.known !== undefined && !isDeepStrictEqual(copy.copied, copy.known))
+      .flatMap((copy) => (name === "refs" ? [copy, withoutDigests(copy)] : [copy]));
+  });
+}
+
+/** Who refers to a memory again says no digest. */
+const withoutDigests = ({ copied, known }: Copy): Copy => ({
+  copied: withoutDigest(copied),
+  known: withoutDigest(known),
+});
+
+function withoutDigest(ref: unknown): object {
+  const { digest: _digest, ...rest } = ref as Envelope["refs"][number];
+  return rest;
+}

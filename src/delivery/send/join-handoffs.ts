@@ -1,0 +1,64 @@
+/** Sending a handoff that waits for others. */
+import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { DeliveryId, type DraftOf } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { unknownDelivery } from "../../history/unknown-delivery.ts";
+import { LocalSent, type Sent } from "../../hub/sent.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { follow, openJoin } from "../due/join.ts";
+import type { Sender } from "./plan.ts";
+import { sendHandoff } from "./send.ts";
+
+const JoinSchema = z.strictObject({
+  of: z
+    .array(DeliveryId)
+    .min(1)
+    .max(FORMAT_LIMITS.parents - 2),
+  need: z.union([z.enum(["all", "any"]), z.int().positive()]),
+});
+type Join = z.input<typeof JoinSchema>;
+
+export async function joinHandoffs<T>(
+  workspace: Workspace,
+  sender: Sender,
+  of: readonly (Pick<Sent, "id"> | string)[],
+  given: DraftOf<T> & { readonly need?: Join["need"] },
+): Promise<Sent<T>> {
+  const what = { code: "invalid_input", what: "The join" } as const;
+  const { need: wanted = "all", ...draft } = parseOr(z.looseObject({}), given, what);
+  const ids = parseOr(z.array(z.unknown()), of, { ...what, prefix: "of" }).map(idOf);
+  const checked = parseOr(JoinSchema, { need: wanted, of: ids }, what);
+  const deliveries = [...new Set(checked.of)];
+  const need = needed(checked.need, deliveries.length);
+  const { store, name } = workspace;
+  const found = await Promise.all(deliveries.map((id) => store.findDelivery(name, id)));
+  const missing = deliveries.find((_, i) => found[i] === undefined);
+  if (missing !== undefined) throw unknownDelivery(missing);
+  const outcome = await sendHandoff<T>(workspace, sender, draft as DraftOf<T>, {
+    joins: { deliveries, need },
+    inherits: found.flatMap((each) => each?.envelope.task ?? []),
+  });
+  if (outcome.kind !== "sent") throw new Error("a join outside a lease cannot lose one");
+  for (const own of outcome.joined === "repeated" ? [] : outcome.deliveries) {
+    await follow(workspace, own.id, deliveries);
+    const now = await store.findDelivery(name, own.id);
+    if (now !== undefined) await openJoin(workspace, now); // They may all have completed by now.
+  }
+  return new LocalSent<T>(workspace, sender, outcome);
+}
+
+/** What was sent, or the delivery's id; anything else is refused as no id. */
+const idOf = (each: unknown): unknown =>
+  typeof each === "object" && each !== null && "id" in each ? each.id : each;
+
+function needed(need: Join["need"], of: number): number {
+  const wanted = need === "all" ? of : need === "any" ? 1 : need;
+  if (wanted <= of) return wanted;
+  throw new BatonError("invalid_input", {
+    message: `need: ${wanted} of ${of} cannot complete.`,
+    path: "need",
+    hint: 'Say "all", "any" or a number that is not larger.',
+  });
+}

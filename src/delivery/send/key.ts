@@ -1,0 +1,101 @@
+/** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
+
+import { BatonError } from "../../base/errors.ts";
+import { type LintSent, lintSent } from "../../context/lint/lint-sent.ts";
+import type { AllLintRules } from "../../context/lint/rule.ts";
+import type { EnvelopeOf } from "../../envelope/schema.ts";
+import type { SealedEnvelope } from "../../envelope/seal.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { digestOf } from "../../store/redaction.ts";
+import type { DeliveryRow, EntryRow } from "../../store/rows.ts";
+import type { PutEntry } from "../../store/store.ts";
+import { entryValue, writtenValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Path } from "../settings/line-path.ts";
+import type { Plan, Sender } from "./plan.ts";
+import type { Repeat } from "./repeats.ts";
+
+/** The kind of entry. */
+export const KEY = "key";
+
+export interface SentHandoff<T> {
+  readonly kind: "sent";
+  readonly envelope: EnvelopeOf<T>;
+  readonly digest: string;
+  /** The handoff record on the chain. */
+  readonly memory: string;
+  /** One for each receiver. */
+  readonly deliveries: readonly DeliveryRow[];
+  /** "new", how it joined an open piece of work, or that the same key was sent before. */
+  readonly joined: "new" | "superseded" | "extended" | "repeated";
+  /** The line came here before with the same payload: the handoffs since then. */
+  readonly cycle: Path;
+  /** It was parked at once: the line is longer than it may be. */
+  readonly stopped: boolean;
+  /** What it took the place of. */
+  readonly replaced?: DeliveryRow | undefined;
+  /** Earlier handoffs it repeats. */
+  readonly repeats: readonly Repeat[];
+  readonly lint: LintSent;
+  /** Which secrets were taken out of it, where there were any. */
+  readonly secrets?: readonly SecretAt[];
+}
+
+export async function keyBefore(
+  { store, name }: Workspace,
+  sender: Sender,
+  { draft }: Plan,
+): Promise<EntryRow | undefined> {
+  return draft.key === undefined
+    ? undefined
+    : store.findEntry(name, KEY, keyName(sender, draft.key));
+}
+
+const keyName = ({ agent }: Sender, key: string): string => `${agent}:${key}`;
+
+/** Written with the handoff: what its key stands for. */
+export function keyEntry(
+  sender: Sender,
+  { draft, body }: Plan,
+  { envelope }: SealedEnvelope,
+  deliveries: readonly string[],
+): PutEntry {
+  const value = writtenValue({ body, deliveries, envelope: envelope.id });
+  return { kind: KEY, name: keyName(sender, draft.key ?? ""), value, basedOn: 0 };
+}
+
+/** The key was used before: for this very handoff, which is what the sender gets again, or not. */
+export async function repeated<T>(
+  workspace: Workspace,
+  { draft, body }: Plan,
+  { entry, rules }: { readonly entry: EntryRow | undefined; readonly rules: AllLintRules },
+): Promise<SentHandoff<T>> {
+  const before = entryValue<{ body: string; deliveries: string[] }>(entry);
+  const ids = before?.body === body ? before.deliveries : [];
+  const found = await Promise.all(
+    ids.map((id) => workspace.store.findDelivery(workspace.name, id)),
+  );
+  const [first] = found;
+  if (first === undefined) {
+    throw new BatonError("idempotency_conflict", {
+      message: `The key "${draft.key}" was used before, for another handoff.`,
+      path: "key",
+      hint: "Use a new key for new work; the same key is for sending the same again.",
+      details: { key: draft.key },
+    });
+  }
+  const envelope = parseEnvelope(workspace, first.envelope);
+  return {
+    kind: "sent",
+    envelope: envelope as EnvelopeOf<T>,
+    digest: digestOf(first.envelope),
+    memory: first.envelope.memory,
+    deliveries: found.flatMap((each) => each?.delivery ?? []),
+    joined: "repeated",
+    cycle: [],
+    stopped: false,
+    repeats: [],
+    lint: lintSent(workspace, rules, envelope, []),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Pinning what a handoff refers to: each reference is fixed by the digest of what it pointed to when it
+ * was sent. One that cannot be resolved stops the handoff, unless its sender called it optional: then it
+ * travels as a gap, together with those the sender's own work was left with.
+ */
+
+import { BatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { gapReason } from "../../context/view/freshness.ts";
+import type { ViewGap } from "../../context/view/view.ts";
+import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
+import { marksOf, refuseQuarantined } from "../../memory/quarantine/quarantine-mark.ts";
+import { readOpen } from "../../memory/read.ts";
+import { memoryOf } from "../../memory/record.ts";
+import { digestOf, redactionOf } from "../../store/redaction.ts";
+import type { MemoryRow } from "../../store/rows.ts";
+import { isRowOpenTo, NOBODY } from "../../store/sight.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+
+/** What a handoff refers to, and what of it nobody could find. */
+export interface PinnedReferences {
+  readonly refs: Envelope["refs"];
+  readonly gaps: readonly ViewGap[];
+}
+
+export async function pinReferences(
+  workspace: Workspace,
+  draft: CheckedDraft,
+  carried: readonly ViewGap[] = [],
+): Promise<PinnedReferences> {
+  const wanted = draft.refs.map((ref) => (typeof ref === "string" ? { id: ref } : ref));
+  if (wanted.length === 0) return { refs: [], gaps: carried };
+  const ids = wanted.map((ref) => ref.id);
+  const rows = new Map((await readOpen(workspace, ids)).map((row) => [row.id, row]));
+  refusePrivate([...rows.values()], ids);
+  const cited = wanted.map(({ id, optional }, i) => ({ id, optional, path: `refs[${i}]` }));
+  for (const { id, optional, path } of cited) {
+    if (!optional && !rows.has(id)) throw dangling(id, path);
+  }
+  await refuseQuarantined(
+    workspace,
+    cited.filter(({ optional }) => !optional),
+  );
+  const own = await missingOf(
+    workspace,
+    wanted.filter(({ optional }) => optional).map(({ id }) => id),
+    rows,
+  );
+  const refs = wanted.flatMap(({ optional: _, ...ref }) => {
+    const row = rows.get(ref.id);
+    return row === undefined || own.has(ref.id) ? [] : [{ digest: digestOf(row), ...ref }];
+  });
+  const named = new Set([...ids]);
+  const gaps = [...own.values(), ...carried.filter(({ id }) => !named.has(id))];
+  return { refs, gaps: gaps.slice(0, FORMAT_LIMITS.references) };
+}
+
+/** Those of the optional ones that there is nothing to show of. */
+async function missingOf(
+  workspace: Workspace,
+  optional: readonly string[],
+  rows: ReadonlyMap<string, MemoryRow>,
+): Promise<ReadonlyMap<string, ViewGap>> {
+  const marks = await marksOf(workspace, optional);
+  return new Map(
+    optional
+      .filter((id) => {
+        const row = rows.get(id);
+        return row === undefined || marks.has(id) || redactionOf(row) !== undefined;
+      })
+      .map((id) => {
+        const row = rows.get(id);
+        return [id, { id, reason: gapReason(row && memoryOf(row), marks.get(id)) }];
+      }),
+  );
+}
+
+function dangling(reference: string, path: string): BatonError {
+  return new BatonError("dangling_reference", {
+    message: `${path}: no memory has the id ${reference}.`,
+    path,
+    hint: "Reference memories of this workspace; check the id, or call it optional: true.",
+    details: { reference },
+  });
+}
+
+/** Everybody may read a handoff, its record and what it refers to by name, whoever receives it. */
+function refusePrivate(rows: readonly MemoryRow[], ids: readonly string[]): void {
+  const hidden = rows.find((row) => !isRowOpenTo(row, NOBODY));
+  if (hidden === undefined) return;
+  const path = `refs[${ids.indexOf(hidden.id)}]`;
+  throw new BatonError("invisible_reference", {
+    message: `${path}: ${hidden.id} is private, and everybody may see what a handoff names.`,
+    path,
+    hint: "Say what matters of it in the handoff, or in a record with scope team.",
+    details: { reference: hidden.id },
+  });
+}

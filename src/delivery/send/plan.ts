@@ -1,0 +1,210 @@
+/**
+ * Planning a handoff: the draft is checked, its receivers are found, its policy is resolved and what it
+ * refers to is pinned. After this nothing about it has to be looked up any more.
+ */
+import { canonicalJson, sha256 } from "../../base/canonical.ts";
+import { BatonError } from "../../base/errors.ts";
+import { stillMissing } from "../../context/view/gaps.ts";
+import type { ViewGap } from "../../context/view/view.ts";
+import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../../envelope/schema.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { openDependencies } from "../../ledger/dependencies.ts";
+import { type Family, newFamily, readFamily } from "../../ledger/ledger.ts";
+import { onOpenBranch, requireOpenBranch } from "../../memory/branches/work-branch.ts";
+import type { KeptQueue } from "../../memory/ledger.ts";
+import type { Author } from "../../memory/record.ts";
+import type { Lease, PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { resolvePolicy } from "../settings/policy.ts";
+import { type Addressed, addressed, resolveFallbacks } from "../settings/receivers.ts";
+import { leavingOf, nextReceiver, noRoute } from "../settings/routes.ts";
+import { checkDraft } from "./check-draft.ts";
+import { type PinnedReferences, pinReferences } from "./pin-references.ts";
+import type { CheckedResult } from "./result.ts";
+
+/** Who sends, and in continuation of what. */
+export interface Sender extends Author {
+  readonly role: string;
+  /** The work this handoff continues and completes, when it is handed on. */
+  readonly work?: {
+    readonly lease: Lease;
+    readonly envelope: Envelope;
+    /** The sender's continues-from record of that work. */
+    readonly acceptedBy: string;
+    /** What its holder found missing besides what the envelope says. */
+    readonly gaps?: readonly ViewGap[];
+  };
+}
+
+/** What a handoff can have besides its draft. */
+export interface Sending {
+  /** Of a publication: these, instead of the channel's subscribers. */
+  readonly receivers?: readonly string[] | undefined;
+  /** It opens when so many of these have completed. */
+  readonly joins?: NonNullable<Envelope["joins"]> | undefined;
+  /** How the work before it ended, in one word: routes may depend on it. */
+  readonly result?: string | undefined;
+  /** The result the work before it is completed with. */
+  readonly completes?: CheckedResult | undefined;
+  /** An envelope that goes on in this one, where that is not the work's: what nobody knows of it does. */
+  readonly passesOn?: Envelope | undefined;
+  /** Tasks its own inherits from, besides those of its parents. */
+  readonly inherits?: readonly string[] | undefined;
+  /** Puts its task into the queue. */
+  readonly queue?: Pick<KeptQueue, "after" | "closing" | "parent"> | undefined;
+  /** What failed: it asks for a decision about that. */
+  readonly failure?: Envelope["failure"];
+  /** It says nothing of what its task's ledger holds: where all of that has no room beside what counts. */
+  readonly bare?: boolean | undefined;
+  /** New work at its receiver, whatever else is open of its task: it extends nothing. */
+  readonly apart?: boolean | undefined;
+  /** Secrets that were taken out of its draft. */
+  readonly redacted?: readonly SecretAt[] | undefined;
+  /** Written with it, or it is not sent: made anew when somebody has changed one; throws when it is in vain. */
+  readonly entries?: (() => Promise<readonly PutEntry[]>) | undefined;
+}
+
+/** All that is known before it is sealed. */
+export interface Plan extends Addressed, PinnedReferences {
+  readonly draft: CheckedDraft;
+  readonly sending: Sending;
+  readonly sealedPolicy: SealedPolicy | undefined;
+  readonly task: string;
+  /** What its task's ledger holds. */
+  readonly family: Family;
+  /** The tasks that must be done before it opens. */
+  readonly after: readonly string[];
+  /** What must be the same when its key is used again. */
+  readonly body: string;
+}
+
+export async function planHandoff<T>(
+  workspace: Workspace,
+  sender: Sender,
+  given: DraftOf<T>,
+  sending: Sending,
+): Promise<Plan> {
+  const { ids, clock } = workspace;
+  const passedOn = sender.work?.envelope ?? sending.passesOn;
+  const checked = await checkPayload(workspace, checkDraft(given, passedOn));
+  const meant = onBranchOf(sender, checked);
+  // Handed on, the line goes where its branch has gone; a branch that is named must be open.
+  const draft = checked.branch === undefined ? await onOpenBranch(workspace, meant) : meant;
+  await requireOpenBranch(workspace, draft);
+  const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
+  const isNew = draft.task === undefined && sender.work === undefined;
+  const to = draft.to ?? (await routed(workspace, sender, draft, sending));
+  const parents = await parentTasks(workspace, sender, draft, sending);
+  const [receiver, family] = await Promise.all([
+    addressed(workspace, to, sending.receivers),
+    isNew && parents.length === 0 ? newFamily(task) : readFamily(workspace, task, parents),
+  ]);
+  // A report of a failure is tried as it says, whatever else is usual.
+  const usual = sending.failure === undefined ? [workspace.policy, receiver.policy] : [];
+  const policy = resolvePolicy(clock.now(), ...usual, draft.policy);
+  if (policy?.deadline !== undefined && policy.deadline <= clock.now())
+    throw tooLate(policy.deadline);
+  const sealedPolicy = await resolveFallbacks(workspace, policy);
+  const pinned = await pinReferences(workspace, draft, await carriedGaps(workspace, sender));
+  const body = bodyOf(meant, receiver, sending, sender.work?.lease.delivery);
+  const after = await waitingFor(workspace, sender, { family, sending });
+  return { ...receiver, draft, sending, sealedPolicy, ...pinned, task, family, after, body };
+}
+
+/** What it waits for: nobody works on a task before what that depends on is done. */
+export async function waitingFor(
+  workspace: Workspace,
+  sender: Sender,
+  { family, sending }: Pick<Plan, "family" | "sending">,
+): Promise<readonly string[]> {
+  if (sending.failure !== undefined) return [];
+  if (sending.queue !== undefined) return sending.queue.after;
+  const after = await openDependencies(workspace, sender, family);
+  if (after.length > 0 && sending.joins !== undefined) throw notYet(family.task, after);
+  return after;
+}
+
+function notYet(task: string, after: readonly string[]): BatonError {
+  return new BatonError("task_open", {
+    message: `"${task}" waits for ${after.map((each) => `"${each}"`).join(", ")}: nothing can be joined into it yet.`,
+    path: "task",
+    hint: "Join into a task of its own, or wait until they are done.",
+    details: { task, after },
+  });
+}
+
+/** What is still missing of what the sender's own work refers to. */
+async function carriedGaps(workspace: Workspace, { work }: Sender): Promise<readonly ViewGap[]> {
+  if (work === undefined) return [];
+  return stillMissing(workspace, [...(work.envelope.gaps ?? []), ...(work.gaps ?? [])]);
+}
+
+/** The tasks of what it continues: where they are not its own, it inherits from them. */
+async function parentTasks(
+  { store, name }: Workspace,
+  { work }: Sender,
+  { parents = [] }: CheckedDraft,
+  { inherits = [] }: Sending,
+): Promise<readonly string[]> {
+  const found = await Promise.all(parents.map((id) => store.findEnvelope(name, id)));
+  const tasks = found.flatMap((each) => each?.envelope.task ?? []);
+  return [...new Set([...(work === undefined ? [] : [work.envelope.task]), ...tasks, ...inherits])];
+}
+
+function tooLate(deadline: number): BatonError {
+  return new BatonError("invalid_envelope", {
+    message: `policy.deadline: ${new Date(deadline).toISOString()} has passed.`,
+    path: "policy.deadline",
+    hint: "Name a time to come, or say deadlineMs: so many milliseconds from now.",
+  });
+}
+
+async function checkPayload(workspace: Workspace, checked: CheckedDraft): Promise<CheckedDraft> {
+  if (checked.payload === undefined) return checked;
+  return { ...checked, payload: await workspace.payloads.enforce(checked.payload) };
+}
+
+/** A line of work stays on its branch, unless another is named. */
+function onBranchOf({ work }: Sender, draft: CheckedDraft): CheckedDraft {
+  const { branch, mergeOnComplete } = work?.envelope ?? {};
+  if (branch === undefined || draft.branch !== undefined) return draft;
+  return { ...draft, branch, ...(mergeOnComplete && { mergeOnComplete }) };
+}
+
+async function routed(
+  workspace: Workspace,
+  sender: Sender,
+  draft: CheckedDraft,
+  { result }: Sending,
+): Promise<string> {
+  const leaving = leavingOf(
+    { ...draft, task: draft.task ?? sender.work?.envelope.task },
+    sender.agent,
+    result,
+  );
+  const next = await nextReceiver(workspace, leaving);
+  if (next === undefined) throw noRoute(leaving);
+  return next;
+}
+
+/** What must be the same when a key is used again. */
+function bodyOf(
+  { key, releases, ...draft }: CheckedDraft,
+  { to, inboxes }: Addressed,
+  { joins, queue, receivers }: Sending,
+  settles: string | undefined,
+): string {
+  if (key === undefined) return "";
+  const named = receivers && inboxes.toSorted();
+  const body = {
+    ...draft,
+    // Not said where there are none: keys that were used before there were any stay the same.
+    ...(releases.length > 0 && { releases }),
+    to,
+    ...(joins && { joins }),
+    ...(queue && { queue }),
+    ...(named && { receivers: named }),
+    ...(settles && { settles }),
+  };
+  return sha256(canonicalJson(body, "invalid_envelope"));
+}

@@ -1,0 +1,265 @@
+/** Preparing a handoff: sealed, with its record and deliveries, as one operation of the store. */
+
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { addressOf, type Envelope, type Priority } from "../../envelope/schema.ts";
+import { type SealedEnvelope, seal } from "../../envelope/seal.ts";
+import { burdenOf, keptOf, type Line } from "../../ledger/ledger-line.ts";
+import { type MemoryInput, writeRecord } from "../../memory/record.ts";
+import {
+  type DeliveryRow,
+  isTaken,
+  type NewDelivery,
+  publicationMark,
+  type TrailStep,
+} from "../../store/rows.ts";
+import { type Lease, NOT_MINDED, type PutEntry, type SendHandoff } from "../../store/store.ts";
+import { writtenValue } from "../../workspace/entries.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { channelTag } from "../settings/channels.ts";
+import { cycleIn, hopOf, type Path, tooLong } from "../settings/line-path.ts";
+import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
+import { keyEntry } from "./key.ts";
+import type { Plan, Sender } from "./plan.ts";
+import type { CheckedResult } from "./result.ts";
+import { type WorkSlot, workEntry } from "./work-entry.ts";
+
+/** A piece of work that is open already, and the envelope it is about. */
+export interface Open {
+  readonly delivery: DeliveryRow;
+  readonly memory: string;
+  readonly envelope: Envelope | undefined;
+}
+
+/** What turned out on the way: every round the store may know better. */
+export interface Round {
+  readonly open: Open | undefined;
+  readonly breaker: number;
+  readonly inboxes: readonly string[];
+  readonly line: Line;
+  /** Of a line that is longer than it may be: somebody decides about that. */
+  readonly isCoordinated?: boolean | undefined;
+  /** Those of the sending, as they are to be now. */
+  readonly entries?: readonly PutEntry[] | undefined;
+  /** Where it is written down as the handoff that stands for its work. */
+  readonly work?: WorkSlot | undefined;
+}
+
+/** By how many places each goes ahead: more than a store will ever have. */
+const AHEAD: Readonly<Record<Priority, number>> = {
+  urgent: 2 ** 45,
+  high: 2 ** 44,
+  normal: 0,
+  low: -(2 ** 44),
+};
+
+/** How often whoever is alive looks after a handoff that waits for others, in case nobody called. */
+const JOIN_LOOK_MS = 5_000;
+
+export interface Prepared {
+  readonly sealed: SealedEnvelope;
+  readonly operation: SendHandoff;
+  readonly cycle: Path;
+  readonly stopped: boolean;
+}
+
+export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round: Round): Prepared {
+  const { ids, limits, clock } = workspace;
+  const now = clock.now();
+  const { draft, to, task } = plan;
+  const { work } = sender;
+  const { open, line } = round;
+  const origins = draft.parents ?? (work ? [work.envelope.id] : []);
+  // Adding to open work is no step further on its line.
+  const hop = work === undefined ? (open?.envelope?.hop ?? 0) : work.envelope.hop + 1;
+  const role = sender.role === "" ? {} : { role: sender.role };
+  const path = work ? [...(work.envelope.path ?? []), hopOf(work.envelope)] : open?.envelope?.path;
+  const burden = burdenOf(line, plan, sender.agent, work?.envelope ?? open?.envelope);
+  const sealed = seal(burden.draft, {
+    id: ids.mint("envelope"),
+    workspace: workspace.name,
+    task,
+    from: { agent: sender.agent, instance: sender.instance, ...role },
+    to,
+    parents: open === undefined ? origins : [...new Set([open.delivery.envelope, ...origins])],
+    refs: burden.refs,
+    carried: burden.said,
+    gaps: plan.gaps,
+    hop,
+    createdAt: now,
+    limits,
+    versions: workspace.versions,
+    passesOn: [plan.sending.passesOn, open?.envelope, work?.envelope],
+    path: path?.slice(-FORMAT_LIMITS.hops - 1),
+    policy: plan.sealedPolicy,
+    joins: plan.sending.joins,
+    coordinated: coordinatedOf(plan, line),
+  });
+  const stopped = hop > limits.hops;
+  const cycle = cycleIn(sealed.envelope);
+  const deliveries = round.inboxes.map((inbox) =>
+    newDelivery(workspace, plan, sealed, { inbox, stopped, isCoordinated: round.isCoordinated }),
+  );
+  const trail = trailOf(plan, round, deliveries, work?.lease);
+  const hallmark = { envelope: { digest: sealed.digest, id: sealed.envelope.id }, trail };
+  const { completes } = plan.sending;
+  const record = handoffRecord(sealed, sender, { open, cycle, completes });
+  const memory = writeRecord(sender, record, { ids, now, limits, hallmark }).record;
+  const { id: envelope } = sealed.envelope;
+  const said = { at: now, by: sender.agent, envelope, record: memory.id };
+  const { queue } = plan.sending;
+  const kept = keptOf(line, burden, said, queue && { ...queue, at: now, by: sender.agent });
+  const has = reached(round, deliveries);
+  // The key first: whoever sends the same again shall hear of that.
+  const entries = [
+    ...(draft.key ? [keyEntry(sender, plan, sealed, has)] : []),
+    ...(kept ? [kept] : []),
+    ...(round.entries ?? []),
+    ...(round.work && has[0] ? [workEntry(round.work, { delivery: has[0], task })] : []),
+  ];
+  const isPublication = to.kind === "channel";
+  const isApart = isPublication || waits(plan) || plan.sending.apart === true;
+  const operation: SendHandoff = {
+    workspace: workspace.name,
+    branch: workspace.branch,
+    memory,
+    envelope: {
+      id: sealed.envelope.id,
+      task,
+      sender: sender.agent,
+      text: sealed.text,
+      parents: sealed.envelope.parents,
+    },
+    deliveries,
+    // What is published, or waits for others, is new work, whatever else is open.
+    parent: isApart ? publicationMark(sealed.envelope.id) : (origins[0] ?? ""),
+    breaker: isPublication ? NOT_MINDED : round.breaker,
+    ...(open && { extend: extensionOf(open) }),
+    ...(entries.length > 0 && { entries }),
+    ...(work && { settles: work.lease }),
+  };
+  return { sealed, operation, cycle, stopped };
+}
+
+/** Whether it opens only when others have ended: handoffs, or tasks. */
+const waits = ({ after, sending }: Plan): boolean =>
+  sending.joins !== undefined || after.length > 0;
+
+/** Every handoff of a task in the queue says so, whoever sends it: its end may be that of the task. */
+function coordinatedOf(
+  { after, sending: { queue, failure } }: Plan,
+  { family }: Line,
+): Pick<Envelope, "after" | "failure" | "queued"> {
+  const isQueued = queue !== undefined || family.kept?.queue !== undefined;
+  return {
+    ...(after.length > 0 && { after: [...after] }),
+    ...(failure && { failure }),
+    ...(isQueued && { queued: true }),
+  };
+}
+
+/** The deliveries that have it afterwards: of work that somebody holds, the one there is. */
+const reached = ({ open }: Round, deliveries: readonly NewDelivery[]): string[] =>
+  open !== undefined && isTaken(open.delivery.state)
+    ? [open.delivery.id]
+    : deliveries.map(({ id }) => id);
+
+const extensionOf = ({ delivery }: Open): NonNullable<SendHandoff["extend"]> => ({
+  delivery: delivery.id,
+  envelope: delivery.envelope,
+  held: isTaken(delivery.state),
+});
+
+interface Placed extends Pick<Round, "isCoordinated"> {
+  readonly inbox: string;
+  readonly stopped: boolean;
+}
+
+function newDelivery(
+  workspace: Workspace,
+  plan: Plan,
+  sealed: SealedEnvelope,
+  { inbox, stopped, isCoordinated }: Placed,
+): NewDelivery {
+  const { ids, limits } = workspace;
+  const { draft, sealedPolicy } = plan;
+  const isWaiting = waits(plan);
+  // Where somebody decides about it, whoever looks next tells them, then parks it.
+  const isToldOf = stopped && isCoordinated === true;
+  const delayMs = isWaiting || isToldOf ? FOREVER_MS : (draft.delayMs ?? 0);
+  const isParked = stopped && !isToldOf;
+  const state = isParked ? "dead" : delayMs > 0 ? "scheduled" : "ready";
+  return {
+    id: ids.mint("delivery"),
+    receiver: inbox,
+    maxAttempts: sealedPolicy?.attempts ?? limits.attempts,
+    ahead: AHEAD[draft.priority ?? "normal"],
+    state,
+    delayMs,
+    reason: isParked ? writtenValue(tooLong(sealed.envelope, limits.hops)) : "",
+    deadline: sealedPolicy?.deadline ?? 0,
+    lapseMs: isToldOf ? AT_ONCE_MS : isWaiting ? JOIN_LOOK_MS : lapse(sealedPolicy, delayMs),
+  };
+}
+
+function trailOf(
+  { to, inboxes }: Plan,
+  { open, inboxes: reached }: Round,
+  deliveries: readonly NewDelivery[],
+  settles: Lease | undefined,
+): TrailStep[] {
+  const [first] = deliveries;
+  const delivery = first?.id ?? "";
+  const rerouted = reached[0] === inboxes[0] ? {} : { to: reached[0] };
+  const begins: TrailStep =
+    to.kind === "channel"
+      ? {
+          deliveries: deliveries.map(({ id, receiver }) => [id, receiver] as const),
+          verb: "publish",
+        }
+      : open === undefined
+        ? { attempt: 0, delivery, ...rerouted, verb: "send" }
+        : isTaken(open.delivery.state)
+          ? { attempt: open.delivery.attempt, delivery: open.delivery.id, verb: "extend" }
+          : { attempt: 0, delivery, instead: open.delivery.id, ...rerouted, verb: "send" };
+  if (settles === undefined) return [begins];
+  return [begins, { attempt: settles.fence, delivery: settles.delivery, verb: "complete" }];
+}
+
+interface Noteworthy {
+  readonly open: Open | undefined;
+  readonly cycle: readonly object[];
+  readonly completes: CheckedResult | undefined;
+}
+
+/**
+ * The handoff on the chain: summarizes what it refers to, and continues from the record the
+ * sender's own work began with. The graph never breaks here.
+ */
+function handoffRecord(
+  { envelope }: SealedEnvelope,
+  sender: Sender,
+  { open, cycle, completes }: Noteworthy,
+): MemoryInput {
+  const continued = [open?.memory, sender.work?.acceptedBy].filter((id) => id !== undefined);
+  const tags = [
+    ...(envelope.to.kind === "channel" ? [channelTag(envelope.to.channel)] : []),
+    ...(cycle.length > 0 ? ["cycle"] : []),
+    ...(envelope.flags === undefined ? [] : ["flagged"]),
+  ];
+  const { confidence, ...result } = completes ?? {};
+  const data = { ...result, ...(cycle.length > 0 && { cycle }) };
+  return {
+    type: "handoff",
+    task: envelope.task,
+    ...(confidence === undefined ? {} : { confidence }),
+    ...(envelope.run === undefined ? {} : { run: envelope.run }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(Object.keys(data).length === 0 ? {} : { data }),
+    content: `${envelope.from.agent} → ${addressOf(envelope.to)}: ${envelope.intent}`,
+    importance: 0.9,
+    relations: [
+      ...envelope.refs.map((ref) => ({ kind: "summarizes" as const, to: ref.id })),
+      ...continued.map((to) => ({ kind: "continues-from" as const, to })),
+    ],
+  };
+}

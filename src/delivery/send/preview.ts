@@ -1,0 +1,49 @@
+/**
+ * A preview: the handoff as it would be sealed, and what its receiver would be shown of it, without
+ * sending or writing anything. For a role it is composed by the role's profile: who will take it is not
+ * known yet.
+ */
+
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { composeView, type ViewOptions } from "../../context/view/compose.ts";
+import { addressedReceiver } from "../../context/view/receiver.ts";
+import type { View } from "../../context/view/view.ts";
+import { addressOf, type DraftOf, type EnvelopeOf } from "../../envelope/schema.ts";
+import { beginningOf } from "../../ledger/brief.ts";
+import { lineFor } from "../../ledger/ledger-line.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { type Plan, planHandoff, type Sender } from "./plan.ts";
+import { prepare } from "./prepare.ts";
+import { requireRegistered } from "./require-registered.ts";
+
+export interface Preview<T = unknown> {
+  readonly view: View;
+  /** As it would be sealed; its id and time are of this preview. */
+  readonly envelope: EnvelopeOf<T>;
+  /** The receiver's address. */
+  readonly to: string;
+}
+
+export async function preview<T>(
+  workspace: Workspace,
+  sender: Sender,
+  draft: DraftOf<T>,
+  options: ViewOptions = {},
+): Promise<Preview<T>> {
+  const planned = await planHandoff(workspace, sender, draft, {});
+  await requireRegistered(workspace, sender, planned);
+  const plan = withoutBrief(workspace, planned);
+  const line = await lineFor(workspace, sender, plan);
+  const round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line };
+  const { envelope } = prepare(workspace, sender, plan, round).sealed;
+  const receiver = await addressedReceiver(workspace, plan.to);
+  const view = await composeView(workspace, receiver, { envelope }, options);
+  return { view, envelope: envelope as EnvelopeOf<T>, to: addressOf(plan.to) };
+}
+
+/** Sending stores the whole of a long intent first; here its beginning names a record to come. */
+function withoutBrief({ ids }: Workspace, plan: Plan): Plan {
+  const { draft } = plan;
+  if (draft.intent.length <= FORMAT_LIMITS.intentLength) return plan;
+  return { ...plan, draft: { ...draft, intent: beginningOf(draft.intent, ids.mint("memory")) } };
+}

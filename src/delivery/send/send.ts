@@ -1,0 +1,273 @@
+/**
+ * Sending: the handoff is planned and prepared, and handoff record, envelope, deliveries and events
+ * are stored in one operation. Sending the same piece of work again extends it; sending with the
+ * same key again is the same handoff.
+ */
+
+import { BatonError } from "../../base/errors.ts";
+import { cachedLintRules, refuseBroken, refuseRepeats } from "../../context/lint/lint-rules.ts";
+import { lintSent } from "../../context/lint/lint-sent.ts";
+import type { AllLintRules } from "../../context/lint/rule.ts";
+import type { DraftOf, EnvelopeOf } from "../../envelope/schema.ts";
+import { refuseClosed } from "../../ledger/closed.ts";
+import { readFamily } from "../../ledger/ledger.ts";
+import { lineFor } from "../../ledger/ledger-line.ts";
+import { SYSTEM } from "../../memory/agents.ts";
+import { afterClosing } from "../../memory/branches/work-branch.ts";
+import { hear, heardLate, told } from "../../memory/redaction/secret-policy.ts";
+import { refusalError } from "../../memory/refusals.ts";
+import { WORK } from "../../memory/work.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import type { EntryRow } from "../../store/rows.ts";
+import type { LeaseRefusal, SendOutcome } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { circuitOpen, pass } from "../settings/breaker.ts";
+import { nextInLine, receiverError, withoutDisabled } from "../settings/receivers.ts";
+import { withRoom } from "./inbox-capacity.ts";
+import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
+import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
+import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
+import { earlierThan } from "./repeats.ts";
+import { requireRegistered } from "./require-registered.ts";
+import { noteWork } from "./work-entry.ts";
+
+/** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
+const ROUNDS = 10;
+/** Of as many lines that add to one ledger at once, one gets through each round. */
+const LEDGER_ROUNDS = 1_000;
+
+export async function sendHandoff<T>(
+  workspace: Workspace,
+  sender: Sender,
+  draft: DraftOf<T>,
+  sending: Sending = {},
+): Promise<SentHandoff<T> | LeaseRefusal> {
+  // The hub repeats what was said before, and cannot be refused that.
+  if (sender.agent === SYSTEM) {
+    return sendHeard(workspace, sender, await heardLate(workspace, draft), sending);
+  }
+  return hear(workspace, draft, (said, redacted) =>
+    hear(workspace, { result: sending.completes }, async ({ result: completes }, inResult) => {
+      const secrets = [...redacted, ...inResult];
+      const sent = await sendHeard(workspace, sender, said, { ...sending, completes, redacted });
+      return sent.kind === "sent" ? told(sent, secrets) : sent;
+    }),
+  );
+}
+
+async function sendHeard<T>(
+  workspace: Workspace,
+  sender: Sender,
+  draft: DraftOf<T>,
+  sending: Sending,
+): Promise<SentHandoff<T> | LeaseRefusal> {
+  const plan = await planHandoff(workspace, sender, draft, sending);
+  // Of work that is handed on, the lease is looked at first; what was released is off by then.
+  const isAsked = sender.work === undefined || plan.draft.releases.length > 0;
+  const used = isAsked ? await keyBefore(workspace, sender, plan) : undefined;
+  if (used !== undefined) return sentBefore(workspace, plan, used);
+  refuseOver(plan);
+  await requireRegistered(workspace, sender, plan);
+  const rules = await refuseBroken(workspace, sender, plan);
+  const [inbox] = plan.inboxes;
+  const send = () => sendPlanned<T>(workspace, sender, plan, rules);
+  if (plan.to.kind === "channel" || inbox === undefined) return send(); // Nobody holds up the others.
+  return withRoom(workspace, inbox, send);
+}
+
+/** The key was used before: the handoff it stands for, with what the lint finds in it today. */
+const sentBefore = async <T>(workspace: Workspace, plan: Plan, entry: EntryRow | undefined) =>
+  repeated<T>(workspace, plan, { entry, rules: await cachedLintRules(workspace) });
+
+async function sendPlanned<T>(
+  workspace: Workspace,
+  sender: Sender,
+  planned: Plan,
+  rules: AllLintRules,
+): Promise<SentHandoff<T> | LeaseRefusal> {
+  let where = workspace;
+  let plan = planned;
+  const line = await lineFor(workspace, sender, plan);
+  const entries = await plan.sending.entries?.();
+  let earlier = await earlierThan(workspace, sender, plan);
+  refuseRepeats(rules, earlier.repeats);
+  const { inboxes } = plan;
+  let round: Round = { open: undefined, breaker: 0, inboxes, line, entries, work: earlier.slot };
+  let overtaken = 0;
+  for (let n = 0; n < ROUNDS && overtaken < LEDGER_ROUNDS; n++) {
+    const prepared = prepare(where, sender, plan, round);
+    if (prepared.stopped && round.isCoordinated === undefined) {
+      const { envelope } = prepared.sealed;
+      const isCoordinated = await workspace.duties.isCoordinated(workspace, envelope);
+      round = { ...round, isCoordinated };
+      n--; // It was not sent yet.
+      continue;
+    }
+    const outcome = await workspace.store.sendHandoff(prepared.operation);
+    switch (outcome.kind) {
+      case "sent":
+        if (earlier.slot !== undefined) noteWork(workspace, earlier.slot.name);
+        return sent(prepared, outcome, {
+          open: round.open,
+          repeats: earlier.repeats,
+          lint: lintSent(workspace, rules, prepared.sealed.envelope, earlier.repeats),
+        });
+      case "extended":
+        return outcome;
+      case "lease_lost": {
+        // Its answer may have been lost: then this very handoff has ended the work.
+        const used = await keyBefore(workspace, sender, plan);
+        return used === undefined ? outcome : sentBefore(workspace, plan, used);
+      }
+      case "changed":
+        round = { ...round, open: await opened(workspace, outcome) };
+        break;
+      case "breaker_changed":
+        round = { ...round, ...(await around(workspace, plan, round, outcome)) };
+        break;
+      case "entry_changed":
+        if (outcome.entry?.kind === KEY) return sentBefore(workspace, plan, outcome.entry);
+        if (outcome.entry?.kind === WORK) noteWork(workspace, outcome.entry.name);
+        plan = await planAgain(workspace, sender, plan);
+        earlier = await earlierThan(workspace, sender, plan);
+        refuseRepeats(rules, earlier.repeats);
+        round = {
+          ...round,
+          line: await lineFor(workspace, sender, plan),
+          entries: await plan.sending.entries?.(),
+          work: earlier.slot,
+        };
+        overtaken++;
+        n--; // Counted by itself.
+        break;
+      case "branch_closed":
+        // Work that is held can be handed on all the same, where its branch has gone.
+        if (sender.work === undefined) throw await sendError(workspace, outcome);
+        where = await afterClosing(workspace, outcome.branch);
+        break;
+      default:
+        round = { ...round, inboxes: await reachable(workspace, plan, round, outcome) };
+    }
+  }
+  throw new BatonError("store_busy", {
+    message: `The handoff of "${plan.task}" was overtaken by others again and again.`,
+    hint: "Try again.",
+  });
+}
+
+/** Another line of the task has added to its ledger, released something or closed it: all shall count. */
+async function planAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Plan> {
+  const family = await readFamily(workspace, plan.task, plan.family.from);
+  const again = {
+    ...plan,
+    family,
+    after: await waitingFor(workspace, sender, { ...plan, family }),
+  };
+  refuseOver(again);
+  return again;
+}
+
+/** A failure is told of all the same: that is how its task comes to be decided about. */
+function refuseOver({ family, sending }: Plan): void {
+  if (sending.failure === undefined) refuseClosed(family);
+}
+
+/** Who can be reached instead of one who cannot: the other subscribers, or the next in line. */
+async function reachable(
+  workspace: Workspace,
+  plan: Plan,
+  { inboxes }: Round,
+  outcome: SendRefusal,
+): Promise<readonly string[]> {
+  const isDisabled = outcome.kind === "receiver_disabled";
+  if (isDisabled && isForSubscribers(plan)) {
+    return withoutDisabled(workspace, plan.to.channel, inboxes);
+  }
+  const isRerouted = inboxes[0] !== plan.inboxes[0];
+  const next = isDisabled && isRerouted && nextInLine(lineOf(plan), inboxes[0] ?? "");
+  if (!next) throw await sendError(workspace, outcome);
+  return [next];
+}
+
+const lineOf = ({ to, sealedPolicy }: Plan) => ({ to, policy: sealedPolicy });
+
+type Publication = Plan & { readonly to: { readonly kind: "channel" } };
+
+const isForSubscribers = (plan: Plan): plan is Publication =>
+  plan.to.kind === "channel" && plan.sending.receivers === undefined;
+
+/** What this handoff turns out to extend; undefined when it is new work after all. */
+async function opened(
+  workspace: Workspace,
+  { open }: Extract<SendOutcome, { kind: "changed" }>,
+): Promise<Open | undefined> {
+  if (open === undefined) return undefined;
+  const found = await workspace.store.findDelivery(workspace.name, open.delivery.id);
+  return { ...open, envelope: found && parseEnvelope(workspace, found.envelope) };
+}
+
+/** The receiver's breaker is in the way: through it, or around it to the next in line. */
+async function around(
+  workspace: Workspace,
+  plan: Plan,
+  { inboxes }: Round,
+  { entry }: Extract<SendOutcome, { kind: "breaker_changed" }>,
+): Promise<Pick<Round, "breaker" | "inboxes">> {
+  const [receiver = ""] = inboxes;
+  const passed = await pass(workspace, receiver, entry);
+  if (typeof passed === "number") return { breaker: passed, inboxes };
+  const next = nextInLine(lineOf(plan), receiver);
+  if (next === undefined) throw circuitOpen(passed);
+  return { breaker: 0, inboxes: [next] };
+}
+
+/** What was known of a handoff when it was sent. */
+interface Known extends Pick<SentHandoff<unknown>, "lint" | "repeats"> {
+  readonly open: Open | undefined;
+}
+
+function sent<T>(
+  { sealed, cycle, stopped }: Prepared,
+  outcome: Extract<SendOutcome, { kind: "sent" }>,
+  { open, ...known }: Known,
+): SentHandoff<T> {
+  const joined = open === undefined ? "new" : outcome.superseded === "" ? "extended" : "superseded";
+  return {
+    kind: "sent",
+    envelope: sealed.envelope as EnvelopeOf<T>,
+    digest: sealed.digest,
+    memory: outcome.place.id,
+    deliveries: outcome.deliveries,
+    joined,
+    cycle,
+    stopped,
+    ...known,
+    ...(joined === "superseded" && { replaced: open?.delivery }),
+  };
+}
+
+type SendRefusal = Exclude<
+  SendOutcome,
+  { kind: "sent" | "changed" | "entry_changed" | "breaker_changed" } | LeaseRefusal
+>;
+
+async function sendError(workspace: Workspace, outcome: SendRefusal): Promise<BatonError> {
+  switch (outcome.kind) {
+    case "unknown_receiver":
+    case "receiver_disabled":
+      return receiverError(workspace, outcome);
+    case "missing_parent":
+      return missingParent(outcome.envelope);
+    default:
+      return refusalError(workspace, outcome);
+  }
+}
+
+export function missingParent(envelope: string): BatonError {
+  return new BatonError("dangling_reference", {
+    message: `parents: no envelope has the id ${envelope}.`,
+    path: "parents",
+    hint: "Name envelopes of this workspace.",
+    details: { reference: envelope },
+  });
+}

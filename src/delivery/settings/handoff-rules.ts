@@ -1,0 +1,56 @@
+/**
+ * The rules that every handoff of a workspace keeps to, whichever process sends it: the allowed actions, and
+ * whether a payload may have a type that is not registered.
+ */
+import * as z from "zod";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { Slug } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { changeRegistry, type StoredRegistry, storedRegistry, UNREGISTERED } from "./registry.ts";
+
+export const HandoffRulesSchema = z.strictObject({
+  actions: z
+    .array(Slug)
+    .max(FORMAT_LIMITS.listItems)
+    .optional()
+    .meta({ description: "The allowed actions; empty: any" }),
+  unregistered: z
+    .enum(UNREGISTERED)
+    .optional()
+    .meta({ description: "What happens to a payload whose type is not registered" }),
+});
+
+/** What is not named stays as it is. */
+export type HandoffRulesInput = z.input<typeof HandoffRulesSchema>;
+
+export interface HandoffRules {
+  /** The allowed actions; empty: any. */
+  readonly actions: readonly string[];
+  /** What happens to a payload whose type is not registered. */
+  readonly unregistered: (typeof UNREGISTERED)[number];
+}
+
+const rulesOf = ({ actions = [], unregistered = "accept" }: StoredRegistry): HandoffRules => ({
+  actions,
+  unregistered,
+});
+
+export async function handoffRules(workspace: Workspace): Promise<HandoffRules> {
+  return rulesOf(await storedRegistry(workspace));
+}
+
+export async function setHandoffRules(
+  workspace: Workspace,
+  rules: HandoffRulesInput,
+): Promise<HandoffRules> {
+  const { actions, unregistered } = parseOr(HandoffRulesSchema, rules, {
+    code: "invalid_input",
+    what: "The rules",
+  });
+  const changes = {
+    ...(actions && { actions: [...new Set(actions)].sort() }),
+    ...(unregistered && { unregistered }),
+  };
+  return rulesOf(await changeRegistry(workspace, (now) => ({ ...now, ...changes })));
+}

@@ -1,0 +1,190 @@
+/**
+ * Cancelling: open deliveries are taken back, whoever holds one is told, and it is recorded. Who takes back
+ * the report of a failure gives up what failed: that is the decision about it.
+ */
+import * as z from "zod";
+import { canonicalJson } from "../../base/canonical.ts";
+import { DeliveryId, Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import {
+  awaitsDecision,
+  decisionEntries,
+  FAILURE,
+  tryName,
+} from "../../history/failure-decisions.ts";
+import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
+import type { Author } from "../../memory/record.ts";
+import { hear } from "../../memory/redaction/secret-policy.ts";
+import { isQueued, reportedIn } from "../../store/parse-envelope.ts";
+import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
+import type { Claimed, Move, PutEntry } from "../../store/store.ts";
+import { followUp } from "../../workspace/follow-up.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { openJoinsOf } from "../due/join.ts";
+import { decisionRecord, moveDeliveries, seen, stepOf } from "../due/moves.ts";
+import { checkedReason, overtaken } from "./reason.ts";
+
+const ROUNDS = 20;
+/** Named in one record. */
+const BATCH = 500;
+
+const OneDelivery = z.strictObject({ delivery: DeliveryId });
+const WholeTask = z.strictObject({ task: Name });
+
+/** A handoff by its delivery, or everything of a task that is open. */
+export async function cancel(
+  workspace: Workspace,
+  by: Author,
+  what: z.input<typeof OneDelivery> | z.input<typeof WholeTask>,
+  reason: string,
+): Promise<readonly DeliveryRow[]> {
+  const how = { code: "invalid_input", what: "What is cancelled" } as const;
+  checkedReason(reason);
+  return hear(workspace, { reason }, ({ reason: why }) => {
+    if (Object.hasOwn(Object(what), "task")) {
+      return cancelTask(workspace, by, parseOr(WholeTask, what, how), why);
+    }
+    const { delivery } = parseOr(OneDelivery, what, how);
+    return cancelDeliveries(workspace, by, [delivery], why);
+  });
+}
+
+/** Those of the deliveries that were open, as they are now. */
+export async function cancelDeliveries(
+  workspace: Workspace,
+  by: Author,
+  ids: readonly string[],
+  reason: string,
+): Promise<readonly DeliveryRow[]> {
+  const why = checkedReason(reason);
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await Promise.all(ids.map((id) => requireDelivery(workspace, id)));
+    const open = found.filter(({ delivery }) => isOpen(delivery.state));
+    const moved = await cancelOpen(workspace, by, open, why);
+    if (moved === undefined) continue;
+    for (const delivery of moved) {
+      await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
+    }
+    for (const { delivery } of endOfTasks(open)) {
+      await followUp(`task ${delivery.task}`, () => workspace.duties.ended(workspace, delivery));
+    }
+    return moved;
+  }
+  throw overtaken("The cancellation", ROUNDS);
+}
+
+/** One for each task of the queue: it may be over with this. */
+function endOfTasks(ended: readonly Claimed[]): Iterable<Claimed> {
+  const queued = ended.filter(({ envelope }) => isQueued(envelope));
+  return new Map(queued.map((each) => [each.delivery.task, each])).values();
+}
+
+async function requireDelivery({ store, name }: Workspace, id: string): Promise<Claimed> {
+  const found = await store.findDelivery(name, deliveryId(id));
+  if (found === undefined) throw unknownDelivery(id);
+  return found;
+}
+
+/** Everything of a task that is open; also what was handed on while it was being cancelled. */
+export async function cancelTask(
+  workspace: Workspace,
+  by: Author,
+  { task, except = [] }: { readonly task: string; readonly except?: readonly string[] },
+  reason: string,
+): Promise<readonly DeliveryRow[]> {
+  const name = parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
+  const cancelled: DeliveryRow[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const line = await workspace.store.readLine(workspace.name, name);
+    const rows = line.flatMap(({ deliveries }) => deliveries);
+    const open = rows
+      .filter(({ state, id }) => isOpen(state) && !except.includes(id))
+      .map(({ id }) => id);
+    if (open.length === 0) return cancelled;
+    for (let from = 0; from < open.length; from += BATCH) {
+      const batch = open.slice(from, from + BATCH);
+      cancelled.push(...(await cancelDeliveries(workspace, by, batch, reason)));
+    }
+  }
+  throw overtaken("The cancellation", ROUNDS);
+}
+
+async function cancelOpen(
+  workspace: Workspace,
+  by: Author,
+  open: readonly Claimed[],
+  reason: string,
+): Promise<readonly DeliveryRow[] | undefined> {
+  const [first] = open;
+  if (first === undefined) return [];
+  const asked = await undecidedAmong(workspace, open);
+  const record = {
+    type: "decision",
+    task: first.delivery.task,
+    content: `${by.agent} cancelled "${first.delivery.task}": ${reason}`,
+    data: { reason, ...(asked.length > 0 && { by: by.agent, decision: "abort" }) },
+    relations: [
+      { kind: "continues-from" as const, to: first.envelope.memory },
+      ...asked.map(({ envelope }) => ({ kind: "caused-by" as const, to: envelope.memory })),
+    ],
+  };
+  const trail = open.map(({ delivery }) => stepOf(delivery, "cancel"));
+  const memory = decisionRecord(workspace, by, record, { trail });
+  const moves = open.map(({ delivery }) => cancellation(delivery, reason));
+  const decided = { by: by.agent, reason, record: memory.id };
+  const given = await Promise.all(asked.map((each) => giveUp(workspace, each, decided)));
+  const entries = given.flat();
+  return moveDeliveries(workspace, {
+    agent: by.agent,
+    memory,
+    ...(entries.length > 0 && { entries }),
+    moves,
+  });
+}
+
+interface Report extends Claimed {
+  readonly failure: NonNullable<ReturnType<typeof reportedIn>>;
+}
+
+/** Reports of failures that nobody has decided about. */
+async function undecidedAmong(
+  workspace: Workspace,
+  open: readonly Claimed[],
+): Promise<readonly Report[]> {
+  const reports = open.flatMap((each) => {
+    const failure = reportedIn(each.envelope);
+    return failure === undefined ? [] : [{ ...each, failure }];
+  });
+  const isOpenNow = await Promise.all(
+    reports.map(({ failure }) => awaitsDecision(workspace, failure)),
+  );
+  return reports.filter((_, i) => isOpenNow[i]);
+}
+
+/** What decides that what failed is given up for good. */
+async function giveUp(
+  { store, name, clock }: Workspace,
+  { delivery, failure }: Report,
+  decided: { readonly by: string; readonly reason: string; readonly record: string },
+): Promise<PutEntry[]> {
+  const { attempt, class: kind, type } = failure;
+  const of = { delivery: failure.delivery, attempt };
+  const waits = await store.findEntry(name, FAILURE, tryName(of));
+  const { id: report, task } = delivery;
+  const what = { decision: "abort", failure: { class: kind, type }, report, task } as const;
+  return decisionEntries(of, { at: clock.now(), ...decided, ...what }, waits);
+}
+
+function cancellation(delivery: DeliveryRow, reason: string): Move {
+  const ends = {
+    outcome: "cancelled" as const,
+    reason: canonicalJson({ reason }, "invalid_input"),
+  };
+  return {
+    delivery: delivery.id,
+    seen: seen(delivery),
+    to: "cancelled",
+    event: "cancelled",
+    ...(isHeld(delivery.state) && { ends }),
+  };
+}

@@ -1,0 +1,298 @@
+/** Dead letters: what was given up, with every try; tried again, tried with another envelope, dropped. */
+import { isDeepStrictEqual } from "node:util";
+import * as z from "zod";
+import { BatonError } from "../../base/errors.ts";
+import { checkLimit } from "../../base/limits.ts";
+import { refuseBrokenIn } from "../../context/lint/lint-rules.ts";
+import { AgentName, DraftSchema, type Envelope, Name } from "../../envelope/schema.ts";
+import { resealed, type SealedEnvelope } from "../../envelope/seal.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { GIVEN_UP, openReportOf } from "../../history/failure-decisions.ts";
+import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
+import { openAgain } from "../../ledger/closed.ts";
+import { carriedNow, carriedWith } from "../../ledger/recarry.ts";
+import { findAddressee } from "../../memory/agents.ts";
+import type { Author, MemoryInput } from "../../memory/record.ts";
+import { hear } from "../../memory/redaction/secret-policy.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
+import type { Claimed, Move, PutEntry } from "../../store/store.ts";
+import { followUp } from "../../workspace/follow-up.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../due/moves.ts";
+import { acceptedPayload } from "../send/require-registered.ts";
+import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
+import { InboxCursor } from "../watch/inbox-listing.ts";
+import { checkedReason, overtaken } from "./reason.ts";
+
+export const DeadSchema = z.strictObject({
+  /** The last delivery of the page before: the cursor for the next page. */
+  after: InboxCursor.optional(),
+  limit: z.int().positive().optional(),
+  receiver: z.string().optional(),
+  sender: AgentName.optional(),
+  task: Name.optional(),
+});
+export type DeadQuery = z.input<typeof DeadSchema>;
+
+export interface DeadLetter {
+  readonly delivery: DeliveryRow;
+  readonly envelope: Envelope;
+  /** Every try, first to last, with why it ended. */
+  readonly attempts: readonly AttemptRow[];
+}
+
+const ROUNDS = 10;
+
+export async function deadLetters(
+  workspace: Workspace,
+  query: DeadQuery,
+): Promise<readonly DeadLetter[]> {
+  const { name, limits, store } = workspace;
+  const { limit = limits.pageSize, ...filter } = parseOr(DeadSchema, query, {
+    code: "invalid_input",
+    what: "The query",
+  });
+  checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
+  const dead = await store.listParked({ workspace: name, state: "dead", limit, ...given(filter) });
+  return Promise.all(
+    dead.map(async ({ delivery, envelope }) => ({
+      delivery,
+      envelope: parseEnvelope(workspace, envelope),
+      attempts: await store.readAttempts(name, delivery.id),
+    })),
+  );
+}
+
+/** Only what was said: an undefined field says nothing. */
+const given = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** What may be said anew about a handoff that is tried again. The rest stays as it was sealed. */
+export const RedriveSchema = z.strictObject({
+  /** Another agent gets it, or a role. */
+  to: z.string().optional(),
+  next: z.array(z.string()).optional(),
+  state: z.string().optional(),
+  payload: z.strictObject({ data: z.record(z.string(), z.unknown()), type: Name }).optional(),
+  constraints: DraftSchema.shape.constraints.unwrap().optional(),
+});
+export type RedriveChanges = z.input<typeof RedriveSchema>;
+
+/**
+ * Tries it again, with as many tries as at first and without its deadline if that has passed. With
+ * changes, a new envelope takes the place of the old one, which stays as it was.
+ */
+export async function redrive(
+  workspace: Workspace,
+  by: Author,
+  id: string,
+  changes: RedriveChanges = {},
+): Promise<DeliveryRow> {
+  const again = await againWith(workspace, changes);
+  const tried = await decide(workspace, id, GIVEN_UP, (dead) =>
+    redriveOne(workspace, by, dead, again),
+  );
+  await withdrawReport(workspace, tried);
+  return tried;
+}
+
+/** Whoever was to decide about it need not any more. Lost with its process, the hub finds it in time. */
+async function withdrawReport(workspace: Workspace, settled: DeliveryRow): Promise<void> {
+  await followUp(`report of ${settled.id}`, async () => {
+    const report = await openReportOf(workspace, settled);
+    if (report !== undefined) await workspace.duties.coordinate(workspace, report);
+  });
+}
+
+/** How it is tried again, checked. */
+export interface Again {
+  readonly receiver: string | undefined;
+  readonly edits: Edits;
+  /** Secrets that were taken out of them. */
+  readonly redacted?: readonly SecretAt[];
+}
+
+export function againWith(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
+  return hear(workspace, changes, async (said, redacted) => ({
+    ...(await checkedAgain(workspace, said)),
+    redacted,
+  }));
+}
+
+async function checkedAgain(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
+  const { to, payload, ...rest } = parseOr(RedriveSchema, changes, {
+    code: "invalid_input",
+    what: "The changes",
+  });
+  const receiver = to === undefined ? undefined : await inboxOf(workspace, to);
+  const checked = payload && (await acceptedPayload(workspace, payload));
+  return { receiver, edits: given({ ...rest, payload: checked }) };
+}
+
+async function inboxOf(workspace: Workspace, address: string): Promise<string> {
+  if (address.startsWith("role:")) return address;
+  return (await findAddressee(workspace, address))?.id ?? address; // The store refuses a stranger.
+}
+
+type Edits = Omit<z.output<typeof RedriveSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
+
+interface Edited {
+  readonly sealed?: SealedEnvelope;
+  /** What its task's ledger gets of it. */
+  readonly kept?: (by: string, record: string) => PutEntry | undefined;
+  readonly flagged?: boolean;
+}
+
+async function edited(
+  workspace: Workspace,
+  from: Envelope,
+  { edits, redacted }: Pick<Again, "edits" | "redacted">,
+): Promise<Edited> {
+  const { changes, entry } = await carriedWith(workspace, from, edits);
+  const sealed = sealAgain(workspace, from, { ...edits, ...changes });
+  await refuseBrokenIn(workspace, sealed.envelope, { fields: Object.keys(edits), redacted });
+  const { id: envelope, metadata } = sealed.envelope;
+  return {
+    sealed,
+    kept: (by, record) => entry({ at: metadata.createdAt, by, envelope, record }),
+    flagged: changes.flags !== undefined,
+  };
+}
+
+/** Tried again as it is, it has what its task carries now. */
+async function overdue(workspace: Workspace, from: Envelope): Promise<Edited> {
+  const {
+    constraints = from.constraints,
+    decisions = from.decisions,
+    ...rest
+  } = await carriedNow(workspace, from);
+  const isSame =
+    rest.flags === undefined &&
+    isDeepStrictEqual([constraints, decisions], [from.constraints, from.decisions]);
+  return isSame ? {} : { sealed: sealAgain(workspace, from, { ...rest, constraints, decisions }) };
+}
+
+function sealAgain(workspace: Workspace, from: Envelope, changes: object): SealedEnvelope {
+  const metadata = { ...from.metadata, createdAt: workspace.clock.now() };
+  const next = { id: workspace.ids.mint("envelope"), parents: [from.id], metadata };
+  return resealed(from, { ...changes, ...next }, workspace);
+}
+
+/** What comes with having it tried again, when that was decided about a failure. */
+export interface Decided {
+  readonly record: Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
+  readonly entries: readonly PutEntry[];
+  readonly delayMs?: number | undefined;
+}
+
+/** Undefined: it is no longer as it was seen, or an entry is not. */
+export async function redriveOne(
+  workspace: Workspace,
+  by: Author,
+  { delivery, envelope: row }: Claimed,
+  { receiver, edits, redacted, ...decided }: Again & Partial<Decided>,
+): Promise<readonly DeliveryRow[] | undefined> {
+  const from = parseEnvelope(workspace, row);
+  const { sealed, kept, flagged } =
+    Object.keys(edits).length === 0
+      ? await overdue(workspace, from)
+      : await edited(workspace, from, { edits, ...(redacted && { redacted }) });
+  const { policy, joins, results, ...rest } = sealed?.envelope ?? from;
+  // One that never opened waits again, and is looked at at once.
+  const waits = (joins ?? rest.after) !== undefined && results === undefined;
+  const record = {
+    type: sealed ? "handoff" : "decision",
+    task: delivery.task,
+    ...(flagged && { tags: ["flagged"] }),
+    content: `${by.agent} has "${delivery.task}" tried again${receiver ? ` by ${receiver}` : ""}.`,
+    relations: [{ kind: "continues-from" as const, to: row.memory }],
+    ...decided.record,
+  };
+  const { delayMs = 0 } = decided;
+  const trail = [stepOf(delivery, "redrive", receiver)];
+  const isOver = delivery.deadline !== 0 && delivery.deadline <= workspace.clock.now();
+  const move: Move = {
+    delivery: delivery.id,
+    seen: seen(delivery),
+    ...(waits
+      ? { to: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS }
+      : { to: delayMs > 0 ? "scheduled" : "ready", delayMs, lapseMs: lapse(policy, delayMs) }),
+    event: "redriven",
+    maxAttempts: delivery.attempt + (policy?.attempts ?? workspace.limits.attempts),
+    ...((isOver || edits.policy) && { deadline: edits.policy?.deadline ?? 0 }),
+    ...(receiver !== undefined && { receiver }),
+  };
+  const memory = decisionRecord(workspace, by, record, { trail, sealed });
+  const entry = kept?.(by.agent, memory.id);
+  const open = await openAgain(workspace, delivery.task); // Nothing of a closed task is tried again.
+  const entries = eachOnce([...(entry ? [entry] : []), ...open, ...(decided.entries ?? [])]);
+  return moveDeliveries(workspace, {
+    agent: by.agent,
+    memory,
+    ...(sealed && { envelope: rowOf(sealed) }),
+    ...(entries.length > 0 && { entries }),
+    moves: [move],
+  });
+}
+
+/** The first of each. */
+const eachOnce = (entries: readonly PutEntry[]): PutEntry[] =>
+  entries.filter(
+    ({ kind, name }, i) =>
+      entries.findIndex((each) => each.kind === kind && each.name === name) === i,
+  );
+
+/** Gives it up for good, with the reason. */
+export async function discard(
+  workspace: Workspace,
+  by: Author,
+  id: string,
+  reason: string,
+): Promise<DeliveryRow> {
+  const why = await hear(workspace, { reason }, async (said) => checkedReason(said.reason));
+  const dropped = await decide(workspace, id, ["dead"], async ({ delivery, envelope }) => {
+    const record = {
+      type: "decision",
+      task: delivery.task,
+      content: `${by.agent} discarded "${delivery.task}": ${why}`,
+      data: { reason: why },
+      relations: [{ kind: "continues-from" as const, to: envelope.memory }],
+    };
+    const trail = [stepOf(delivery, "discard")];
+    return moveDeliveries(workspace, {
+      agent: by.agent,
+      memory: decisionRecord(workspace, by, record, { trail }),
+      moves: [{ delivery: id, seen: seen(delivery), to: "cancelled", event: "discarded" }],
+    });
+  });
+  await withdrawReport(workspace, dropped);
+  return dropped;
+}
+
+/** Decides about a delivery in one of the states, again when somebody changed it meanwhile. */
+async function decide(
+  { store, name }: Workspace,
+  id: string,
+  states: readonly DeliveryRow["state"][],
+  decision: (found: Claimed) => Promise<readonly DeliveryRow[] | undefined>,
+): Promise<DeliveryRow> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const found = await store.findDelivery(name, deliveryId(id));
+    if (found === undefined) throw unknownDelivery(id);
+    if (!states.includes(found.delivery.state)) throw notDead(found.delivery, states);
+    const [moved] = (await decision(found)) ?? [];
+    if (moved !== undefined) return moved;
+  }
+  throw overtaken("The decision", ROUNDS);
+}
+
+function notDead({ id, state }: DeliveryRow, states: readonly string[]): BatonError {
+  return new BatonError("not_open", {
+    message: `${id} is ${state}, not ${states.join(" or ")}.`,
+    path: "delivery",
+    hint: "hub.dead() lists dead letters.",
+    details: { delivery: id, state },
+  });
+}

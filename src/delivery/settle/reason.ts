@@ -1,0 +1,26 @@
+/** What people say about a decision, and what they are told when others kept changing its ground. */
+import * as z from "zod";
+import { canonicalJson } from "../../base/canonical.ts";
+import { BatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { parseOr } from "../../envelope/violations.ts";
+
+export const Reason = z.string().min(1).max(FORMAT_LIMITS.textLength);
+
+/** A text that says something, and that can be kept; faults are named where the caller wrote it. */
+export function checkedReason(text: unknown, path = "reason"): string {
+  const checked = parseOr(Reason, text, {
+    code: "invalid_input",
+    what: `The ${path}`,
+    prefix: path,
+  });
+  canonicalJson(checked, "invalid_input", path);
+  return checked;
+}
+
+export function overtaken(what: string, rounds: number): BatonError {
+  return new BatonError("store_busy", {
+    message: `${what} was overtaken ${rounds} times by others.`,
+    hint: "Try again.",
+  });
+}

@@ -1,0 +1,427 @@
+/**
+ * Settling: the receiver's part ends, with a result, a failure, a refusal, or by giving it back.
+ * The settlement leaves a record that continues from the acceptance; what happens to the delivery
+ * then is the policy's business.
+ */
+import * as z from "zod";
+import { canonicalJson } from "../../base/canonical.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import { stillMissing } from "../../context/view/gaps.ts";
+import type { ViewGap } from "../../context/view/view.ts";
+import { Failure as FailureReport } from "../../envelope/schema.ts";
+import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { DECLINED } from "../../history/failure.ts";
+import { refuseUndecided } from "../../history/failure-decisions.ts";
+import { leaseLost } from "../../history/lease-lost.ts";
+import {
+  afterClosing,
+  forWork,
+  mergeAfter,
+  type WorkMerge,
+} from "../../memory/branches/work-branch.ts";
+import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
+import { hear, told } from "../../memory/redaction/secret-policy.ts";
+import { refusalError } from "../../memory/refusals.ts";
+import {
+  expectedOf,
+  frameOf,
+  gapsOf,
+  isQueued,
+  parseEnvelope,
+  reportedIn,
+} from "../../store/parse-envelope.ts";
+import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../../store/rows.ts";
+import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../../store/store.ts";
+import { followUp } from "../../workspace/follow-up.ts";
+import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
+import { exhausted, giveUp } from "../due/due.ts";
+import { openJoinsOf } from "../due/join.ts";
+import { typeFaults } from "../send/require-registered.ts";
+import { type CheckedResult, checkResult, type Result, requireExpected } from "../send/result.ts";
+import {
+  afterFailure,
+  afterRelease,
+  givenUp,
+  isForever,
+  isGivenUp,
+  isLast,
+  type Tried,
+} from "../settings/policy.ts";
+import { nextInLine } from "../settings/receivers.ts";
+import { TRANSITIONS } from "./transitions.ts";
+
+const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
+
+export type Failure = z.input<typeof FailureReport>;
+
+export type Settled =
+  | {
+      readonly kind: "settled";
+      readonly delivery: DeliveryRow;
+      /** What came of merging its branch, when completing it was to do that. */
+      readonly merge?: WorkMerge;
+      /** Which secrets were taken out of what was said, where there were any. */
+      readonly secrets?: readonly SecretAt[];
+    }
+  /** The sender added to the handoff: look at the new envelope, then settle again. */
+  | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
+
+/** A piece of work, and what its holder found missing besides what the envelope says. */
+export interface Held extends Claimed {
+  readonly gaps?: readonly ViewGap[];
+}
+
+export function complete(
+  workspace: Workspace,
+  holder: Author,
+  held: Held,
+  given: Result,
+): Promise<Settled> {
+  return hear(workspace, { result: given }, async ({ result }, secrets) =>
+    told(await completeWith(workspace, holder, held, result), secrets),
+  );
+}
+
+async function completeWith(
+  workspace: Workspace,
+  holder: Author,
+  { gaps: found = [], ...hold }: Held,
+  result: Result,
+): Promise<Settled> {
+  const checked = checkResult(result);
+  const { summary, confidence, criteria, outcome, outputs } = checked;
+  // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
+  const unmet = heldAgainst(workspace, hold, checked);
+  if (unmet !== undefined) await unmet;
+  const failure = reportedIn(hold.envelope);
+  if (failure !== undefined) {
+    const { id: delivery, fence } = hold.delivery;
+    await refuseUndecided(workspace, failure, { delivery, fence });
+  }
+  const known = [...gapsOf(workspace, hold.envelope), ...found];
+  const gaps = known.length === 0 ? known : await stillMissing(workspace, known);
+  const data = {
+    ...(criteria && { criteria }),
+    ...(gaps.length > 0 && { gaps }),
+    ...(outcome && { outcome }),
+    ...(outputs && { outputs }),
+  };
+  const settled = await settle(workspace, holder, hold, {
+    verb: "complete",
+    settlement: { kind: "completed" },
+    reason: "",
+    memory: {
+      type: "action",
+      content: summary ?? `${holder.agent} completed "${hold.envelope.task}".`,
+      ...(Object.keys(data).length === 0 ? {} : { data }),
+      ...(confidence === undefined ? {} : { confidence }),
+    },
+  });
+  if (settled.kind !== "settled") return settled;
+  const merge = await mergeAfter(workspace, holder, hold.envelope);
+  return merge === undefined ? settled : { ...settled, merge };
+}
+
+/** The result, when it is one, and what the handoff expects. */
+export async function resultFor(
+  workspace: Workspace,
+  { envelope }: Pick<Claimed, "envelope">,
+  result: Result,
+): Promise<CheckedResult> {
+  const checked = checkResult(result);
+  await heldAgainst(workspace, { envelope }, checked);
+  return checked;
+}
+
+/** Undefined where the handoff expects nothing. */
+function heldAgainst(
+  workspace: Workspace,
+  { envelope }: Pick<Claimed, "envelope">,
+  result: CheckedResult,
+): Promise<void> | undefined {
+  const expects = expectedOf(workspace, envelope);
+  if (expects.length === 0) return undefined;
+  return requireExpected((...output) => typeFaults(workspace, ...output), expects, result);
+}
+
+export function fail(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  given: Failure,
+): Promise<Settled> {
+  return hear(workspace, { failure: given }, async ({ failure }, secrets) =>
+    told(await failWith(workspace, holder, hold, failure), secrets),
+  );
+}
+
+async function failWith(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  failure: Failure,
+): Promise<Settled> {
+  const checked = parseOr(FailureReport, failure, {
+    code: "invalid_input",
+    what: "The failure",
+    prefix: "failure",
+  });
+  const permanent = checked.class === "permanent";
+  const settlement = afterFailure(await triedOf(workspace, hold, permanent), {
+    class: checked.class,
+    random: workspace.random,
+  });
+  return settle(workspace, holder, hold, {
+    verb: "fail",
+    settlement,
+    permanent,
+    reason: canonicalJson(checked, "invalid_input", "failure"),
+    memory: {
+      type: "mistake",
+      content: `${holder.agent} failed at "${hold.envelope.task}": ${checked.message}`,
+      data: { ...checked, ...policyDecided(hold.delivery, settlement) },
+    },
+  });
+}
+
+/** What the handoff's own policy decides about a failed try, where it has another. */
+function policyDecided({ attempt, maxAttempts: of }: DeliveryRow, settlement: Settlement): object {
+  if (settlement.kind !== "failed" || settlement.becomes !== "scheduled") return {};
+  const { delayMs: inMs } = settlement;
+  if (isForever(inMs)) return {};
+  return { decision: { attempt: attempt + 1, by: "policy", decision: "retry", inMs, of } };
+}
+
+/** The work as far as its policy goes. Who decides when it is given up is asked only where it may be. */
+async function triedOf(workspace: Workspace, hold: Claimed, isEnd: boolean): Promise<Tried> {
+  const { delivery, envelope } = hold;
+  const { attempt, maxAttempts, state, receiver, lapseAt } = delivery;
+  const leftMs = lapseAt === 0 ? 0 : Math.max(1, lapseAt - workspace.clock.now());
+  const sealed = frameOf(envelope);
+  const hasFallback = nextInLine(sealed, receiver) !== undefined;
+  const isCoordinated = (isEnd || isLast(delivery)) && (await isSeenTo(workspace, hold));
+  return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, isCoordinated, leftMs };
+}
+
+/** Whether somebody has to see to it when it is given up; a report of a failure goes to the hub then. */
+async function isSeenTo(workspace: Workspace, hold: Claimed): Promise<boolean> {
+  if (reportedIn(hold.envelope) !== undefined) return true;
+  return workspace.duties.isCoordinated(workspace, parseEnvelope(workspace, hold.envelope));
+}
+
+/** Asks the sender: the work waits for the answer, and whoever takes it up then has it. */
+export async function ask(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  given: string,
+): Promise<Settled> {
+  return hear(workspace, { question: given }, async ({ question }, secrets) => {
+    const asked = await settle(workspace, holder, hold, {
+      verb: "ask",
+      settlement: { kind: "asked" },
+      ...saying("question", question, {
+        type: "question",
+        content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}"`,
+      }),
+    });
+    return told(asked, secrets);
+  });
+}
+
+export function decline(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  given: string,
+): Promise<Settled> {
+  return hear(workspace, { reason: given }, async ({ reason }, secrets) =>
+    told(await declineWith(workspace, holder, hold, reason), secrets),
+  );
+}
+
+async function declineWith(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  reason: string,
+): Promise<Settled> {
+  const said = saying("reason", reason, {
+    type: "action",
+    content: `${holder.agent} declined "${hold.envelope.task}"`,
+  });
+  if (await isSeenTo(workspace, hold)) {
+    return declineReported(workspace, holder, hold, { said, reason });
+  }
+  return settle(workspace, holder, hold, {
+    verb: "decline",
+    settlement: { kind: "declined" },
+    ...said,
+  });
+}
+
+/**
+ * Declined work that somebody decides about is not over: it is given up like a failure that no other
+ * try of this receiver mends, so that it can go to another, and a crash does not hide it.
+ */
+function declineReported(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  { said, reason: message }: { readonly said: Pick<Ending, "memory">; readonly reason: string },
+): Promise<Settled> {
+  const data = { class: "permanent", hints: [], message, type: DECLINED };
+  return settle(workspace, holder, hold, {
+    verb: "fail",
+    from: TRANSITIONS.decline.from,
+    settlement: givenUp("failed", true),
+    permanent: true,
+    reason: canonicalJson(data, "invalid_input", "reason"),
+    memory: { ...said.memory, content: said.memory?.content ?? message, data },
+  });
+}
+
+/** What the holder says, for the attempt and for the chain. */
+function saying(
+  field: "question" | "reason",
+  text: string,
+  { type, content }: { readonly type: string; readonly content: string },
+): Pick<Ending, "reason" | "memory"> {
+  const how = { code: "invalid_input", what: `The ${field}`, prefix: field } as const;
+  const said = { [field]: parseOr(Text, text, how) };
+  return {
+    reason: canonicalJson(said, "invalid_input", field),
+    memory: { type, content: `${content}: ${text}`, data: said },
+  };
+}
+
+/** Gives the work back: a counted try, and nothing on the chain. */
+async function release(workspace: Workspace, holder: Author, hold: Claimed): Promise<Settled> {
+  return settle(workspace, holder, hold, {
+    verb: "release",
+    settlement: afterRelease(await triedOf(workspace, hold, false)),
+    reason: "",
+  });
+}
+
+/** Gives the work back whatever the sender has added: the next holder gets it all. */
+export async function releaseNewest(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+): Promise<DeliveryRow> {
+  const outcome = await release(workspace, holder, hold);
+  if (outcome.kind === "settled") return outcome.delivery;
+  return releaseNewest(workspace, holder, { ...hold, envelope: outcome.envelope });
+}
+
+interface Ending {
+  readonly verb: "complete" | "fail" | "decline" | "release" | "ask";
+  /** The states it may start from, where those are not the verb's own. */
+  readonly from?: readonly DeliveryRow["state"][];
+  readonly settlement: Settlement;
+  readonly reason: string;
+  readonly memory?: MemoryInput;
+  /** Another try could not mend it: no mark against the receiver. */
+  readonly permanent?: boolean;
+}
+
+async function settle(
+  workspace: Workspace,
+  holder: Author,
+  hold: Claimed,
+  ending: Ending,
+): Promise<Settled> {
+  const { delivery, envelope } = hold;
+  const memory = ending.memory && settlementRecord(workspace, holder, hold, ending);
+  const outcome = await settleOn(workspace, forWork(workspace, envelope).branch, {
+    lease: {
+      delivery: delivery.id,
+      fence: delivery.fence,
+      envelope: envelope.id,
+      leaseMs: workspace.limits.leaseMs,
+    },
+    from: ending.from ?? TRANSITIONS[ending.verb].from,
+    settlement: ending.settlement,
+    reason: ending.reason,
+    ...(memory && { memory }),
+  });
+  switch (outcome.kind) {
+    case "settled":
+      await followUp(`${ending.verb} ${delivery.id}`, () =>
+        afterwards(trunkOf(workspace), { delivery: outcome.delivery, envelope }, ending),
+      );
+      return isGivenUp(outcome.delivery) ? asItIsNow(workspace, outcome) : outcome;
+    case "extended":
+      return outcome;
+    case "lease_lost":
+      throw leaseLost(delivery.id, outcome.delivery);
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}
+
+/** What was given up has been seen to by now, as a rule. That it was settled is so whatever the store says. */
+async function asItIsNow<Outcome extends Extract<SettleOutcome, { kind: "settled" }>>(
+  { store, name }: Workspace,
+  settled: Outcome,
+): Promise<Outcome> {
+  let { delivery } = settled;
+  await followUp(`look at ${delivery.id}`, async () => {
+    delivery = (await store.findDelivery(name, delivery.id))?.delivery ?? delivery;
+  });
+  return { ...settled, delivery };
+}
+
+/** On the branch of the work; where that was closed meanwhile, where it has gone. */
+async function settleOn(
+  workspace: Workspace,
+  branch: string,
+  settling: Omit<SettleDelivery, "branch" | "workspace">,
+): Promise<SettleOutcome> {
+  const { store, name } = workspace;
+  const outcome = await store.settleDelivery({ workspace: name, branch, ...settling });
+  if (outcome.kind !== "branch_closed") return outcome;
+  const { branch: open } = await afterClosing(workspace, outcome.branch);
+  return settleOn(workspace, open, settling);
+}
+
+/**
+ * What follows from an ending: the next receiver, a strike against this one, a join that opens. It is
+ * settled by now, whatever happens here: what the store does not take now is due, or lost as a mark
+ * against a receiver only.
+ */
+async function afterwards(
+  workspace: Workspace,
+  ended: Claimed,
+  { permanent = false }: Ending,
+): Promise<void> {
+  const { delivery } = ended;
+  if (isGivenUp(delivery)) await giveUp(workspace, ended);
+  else if (delivery.state === "dead") {
+    await exhausted(workspace, ended, { parked: true, permanent });
+  } else if (delivery.followers !== "" && !isOpen(delivery.state)) {
+    await openJoinsOf(workspace, delivery);
+  }
+  if (!isOpen(delivery.state) && isQueued(ended.envelope)) {
+    await workspace.duties.ended(workspace, delivery);
+  }
+}
+
+/** Continues from the acceptance; of an offer that was never accepted, from the handoff. */
+function settlementRecord(
+  workspace: Workspace,
+  holder: Author,
+  { delivery, envelope }: Claimed,
+  { verb, memory }: Ending,
+): NewMemory {
+  const { ids, clock, limits } = workspace;
+  const to = delivery.state === "accepted" ? delivery.acceptedBy : envelope.memory;
+  const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb }];
+  return writeRecord(
+    holder,
+    { task: envelope.task, relations: [{ kind: "continues-from", to }], ...memory },
+    { ids, now: clock.now(), limits, hallmark: { trail } },
+  ).record;
+}

@@ -1,0 +1,27 @@
+/** A task's line: its envelopes in the order they were sent, each with where it stands. */
+import type { Envelope } from "../../envelope/schema.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { digestOf } from "../../store/redaction.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+
+export interface LineStep {
+  readonly envelope: Envelope;
+  readonly digest: string;
+  /** The handoff record on the chain. */
+  readonly memory: string;
+  readonly sentAt: number;
+  /** Deliveries of this very envelope; none when a newer one has taken its place. */
+  readonly deliveries: readonly DeliveryRow[];
+}
+
+export async function lineOf(workspace: Workspace, task: string): Promise<LineStep[]> {
+  const line = await workspace.store.readLine(workspace.name, task);
+  return line.map(({ envelope, deliveries }) => ({
+    envelope: parseEnvelope(workspace, envelope),
+    digest: digestOf(envelope),
+    memory: envelope.memory,
+    sentAt: envelope.storedAt,
+    deliveries,
+  }));
+}

@@ -1,0 +1,106 @@
+/** Waiting for a delivery to change: the sender is called when it does, and looks now and then. */
+import { sha256 } from "../../base/canonical.ts";
+import { unknownDelivery } from "../../history/unknown-delivery.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import type { Claimed } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { carryOut } from "../due/due.ts";
+
+export interface WatchOptions {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** How often to look although nobody called; whoever waits also carries out what is due. */
+const LOOK_MS = 500;
+/** Clocks differ, and what is due may stay so: not more often than this. */
+const SOONEST_LOOK_MS = 50;
+
+/** The delivery each time it has changed, first as it is now, until the caller stops or time is up. */
+export async function* changesOf(
+  workspace: Workspace,
+  id: string,
+  { signal, timeoutMs = Number.POSITIVE_INFINITY }: WatchOptions,
+): AsyncGenerator<Claimed, void, undefined> {
+  const until = performance.now() + timeoutMs;
+  let last: string | undefined;
+  const first = await find(workspace, id);
+  const calls = new Calls(workspace, [first.delivery.sender, first.delivery.receiver], signal);
+  try {
+    for (;;) {
+      const now = await find(workspace, id);
+      const mark = markOf(now.delivery);
+      if (mark !== last) {
+        last = mark;
+        yield now;
+        continue; // It may have changed again while the caller looked.
+      }
+      const left = until - performance.now();
+      if (left <= 0 || signal?.aborted) return;
+      await calls.next(Math.min(LOOK_MS, left, dueIn(workspace, now.delivery)));
+      await carryOut(workspace);
+    }
+  } finally {
+    calls.stop();
+  }
+}
+
+/** Milliseconds until it has to be decided about. */
+function dueIn({ clock }: Workspace, { lapseAt }: DeliveryRow): number {
+  const soon = Math.max(SOONEST_LOOK_MS, lapseAt - clock.now());
+  return lapseAt === 0 ? Number.POSITIVE_INFINITY : soon;
+}
+
+async function find({ store, name }: Workspace, id: string): Promise<Claimed> {
+  const found = await store.findDelivery(name, id);
+  if (found === undefined) throw unknownDelivery(id);
+  return found;
+}
+
+/** Short, for who asks whether it has changed since. */
+export const changeDigest = (row: DeliveryRow): string => sha256(markOf(row)).slice(0, 16);
+
+/** Renewing a lease is no change anybody waits for. */
+const markOf = ({ leaseUntil: _, lapseAt: __, followers: ___, ...row }: DeliveryRow): string =>
+  JSON.stringify(row);
+
+/** Calls from the store that concern somebody, one wait at a time; none is missed in between. */
+class Calls {
+  readonly #unlisten: readonly (() => void)[];
+  readonly #signal: AbortSignal | undefined;
+  readonly #wake = (): void => this.#called();
+  #pending = false;
+  #resolve: (() => void) | undefined;
+
+  constructor(workspace: Workspace, agents: readonly string[], signal: AbortSignal | undefined) {
+    const whom = agents.map((agent) => ({ workspace: workspace.name, agent }));
+    this.#unlisten = whom.map((each) => workspace.store.onWake(each, this.#wake));
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#wake);
+  }
+
+  async next(ms: number): Promise<void> {
+    if (!this.#pending) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#resolve = resolve;
+        timer = setTimeout(resolve, ms);
+      });
+      clearTimeout(timer);
+      this.#resolve = undefined;
+    }
+    this.#pending = false;
+  }
+
+  stop(): void {
+    for (const unlisten of this.#unlisten) unlisten();
+    this.#signal?.removeEventListener("abort", this.#wake);
+  }
+
+  #called(): void {
+    this.#pending = true;
+    this.#resolve?.();
+  }
+}

@@ -1,0 +1,45 @@
+/** Records by the short ids they have in the views of a delivery. */
+
+import { BatonError } from "../../base/errors.ts";
+import { isShortId, shortIdOf } from "../../text/short-ids.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { consideredIn } from "./views.ts";
+
+/** The whole id of a record that a view of this delivery names; any other id is what it is. */
+export async function recordNamed(
+  workspace: Workspace,
+  delivery: string,
+  id: string,
+): Promise<string> {
+  const [, envelope, part = ""] = /^([0-9a-f]{6})(#.+)$/.exec(id) ?? [];
+  if (envelope !== undefined) return `${await envelopeNamed(workspace, delivery, envelope)}${part}`;
+  if (!isShortId(id)) return id;
+  const named = (await consideredIn(workspace, delivery)).filter((each) => shortIdOf(each) === id);
+  return onlyOf(named, { delivery, id });
+}
+
+/** An earlier envelope that a view of this delivery names. */
+async function envelopeNamed(workspace: Workspace, delivery: string, id: string): Promise<string> {
+  const envelopes = (await consideredIn(workspace, delivery))
+    .filter((each) => each.startsWith("env_"))
+    .map((each) => each.replace(/#.*$/, ""));
+  return onlyOf(
+    envelopes.filter((each) => shortIdOf(each) === id),
+    { delivery, id },
+  );
+}
+
+function onlyOf(
+  named: readonly string[],
+  { delivery, id }: { readonly delivery: string; readonly id: string },
+): string {
+  const [only, ...others] = new Set(named);
+  if (only !== undefined && others.length === 0) return only;
+  const what = only === undefined ? "No record" : `${others.length + 1} records`;
+  throw new BatonError("unknown_memory", {
+    message: `${what} of the views of ${delivery} ${only === undefined ? "has" : "have"} the short id ${id}.`,
+    path: "id",
+    hint: "Use the whole id: mem_… or env_….",
+    details: { delivery, id },
+  });
+}

@@ -1,0 +1,162 @@
+/**
+ * Earlier attempts at a delivery, for its next holder: who had it, how it ended, what was tried, hints
+ * and notes; questions with their answers; decisions about failures with their reasons.
+ */
+import { clip } from "../base/clip.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import { STALE_HOLDER } from "../delivery/work/note.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
+import { memoryOf } from "../memory/record.ts";
+import { branchOf, parseEnvelope } from "../store/parse-envelope.ts";
+import { type AttemptRow, type DeliveryRow, isHeld } from "../store/rows.ts";
+import { VIEW } from "../store/search.ts";
+import { everybodyOn } from "../store/sight.ts";
+import type { Claimed } from "../store/store.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { acceptancesOf } from "./delivery-records.ts";
+import { failureOf } from "./failure.ts";
+import { decisionsOn, type KeptDecision } from "./failure-decisions.ts";
+import { reasonOf } from "./outcome.ts";
+
+export interface AttemptNote {
+  /** The record. */
+  readonly id: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+/** An attempt that ended without completing the work. */
+export interface EarlierAttempt {
+  readonly attempt: number;
+  /** Missing where no agent took it. */
+  readonly by?: string;
+  readonly at: number;
+  readonly outcome: AttemptRow["outcome"];
+  /** Of a failure: its type, such as timeout. */
+  readonly type?: string;
+  /** Why it ended. */
+  readonly message?: string;
+  /** What was tried. */
+  readonly attempted?: string;
+  readonly hints: readonly string[];
+  /** What its holder noted, oldest first; at most 20. */
+  readonly notes: readonly AttemptNote[];
+  readonly question?: string;
+  readonly answer?: { readonly by: string; readonly text: string };
+  /** What was decided about the failure. */
+  readonly decision?: Pick<KeptDecision, "by" | "decision" | "reason" | "to">;
+}
+
+const MOST_NOTES = 20;
+const MOST_FOUND = 1_000;
+
+/** Returns the attempts before the current one, oldest first. One query where there were none. */
+export async function earlierAttempts(
+  workspace: Workspace,
+  claimed: Claimed,
+): Promise<readonly EarlierAttempt[]> {
+  const { delivery } = claimed;
+  if (!wasClaimedBefore(delivery)) return [];
+  const rows = await workspace.store.readAttempts(workspace.name, delivery.id);
+  if (rows.length === 0) return [];
+  const { history } = parseEnvelope(workspace, claimed.envelope);
+  const [notes, decisions] = await Promise.all([
+    notesByAttempt(workspace, claimed),
+    decisionsOn(workspace, delivery.id),
+  ]);
+  return rows.map((row) => ({
+    ...endingOf(row, history),
+    notes: notes.get(row.attempt) ?? [],
+    ...decisionAfter(decisions, row.attempt),
+  }));
+}
+
+/** A fence counts every claim, the one that is held now as well. */
+export const wasClaimedBefore = ({ state, fence }: DeliveryRow): boolean =>
+  fence > (isHeld(state) ? 1 : 0);
+
+type Ending = Omit<EarlierAttempt, "decision" | "notes">;
+
+function endingOf(row: AttemptRow, history: Envelope["history"]): Ending {
+  const { attempt, holder, endedAt: at, outcome } = row;
+  const base = { attempt, ...(holder === "" ? {} : { by: holder }), at, outcome };
+  if (outcome === "asked") return { ...base, hints: [], ...questionOf(row, history) };
+  const { message, type, attempted, hints } = failureOf(row);
+  return { ...base, type, message, ...(attempted === undefined ? {} : { attempted }), hints };
+}
+
+function questionOf(
+  row: AttemptRow,
+  history: Envelope["history"],
+): Pick<EarlierAttempt, "answer" | "question"> {
+  const { question } = reasonOf(row);
+  if (typeof question !== "string") return {};
+  const did = answerTo(question);
+  const entry = history.findLast((each) => each.did === did);
+  if (entry?.decided === undefined) return { question };
+  return { question, answer: { by: entry.agent, text: entry.decided } };
+}
+
+/** How the history of an envelope names the question that an entry answers. */
+export const answerTo = (question: string): string =>
+  clip(`answered: ${question}`, FORMAT_LIMITS.lineLength);
+
+function decisionAfter(
+  decisions: readonly (KeptDecision & { readonly attempt: number })[],
+  attempt: number,
+): Pick<EarlierAttempt, "decision"> {
+  const found = decisions.findLast((each) => each.attempt === attempt);
+  if (found === undefined) return {};
+  const { by, decision, reason, to } = found;
+  return { decision: { by, decision, reason, ...(to === undefined ? {} : { to }) } };
+}
+
+/** Notes that every agent may read, by the attempt they were written in. */
+async function notesByAttempt(
+  workspace: Workspace,
+  claimed: Claimed,
+): Promise<ReadonlyMap<number, readonly AttemptNote[]>> {
+  const { acceptedBy } = claimed.delivery;
+  const branch = branchOf(claimed.envelope);
+  const before = (await acceptancesOf(workspace, claimed)).filter(({ id }) => id !== acceptedBy);
+  const notes = await Promise.all(
+    before.map(async (acceptance) => {
+      const steps = acceptance.trail ?? [];
+      const [attempt = 0] = steps.flatMap((step) => (step.verb === "accept" ? [step.attempt] : []));
+      const under = await notesUnder(workspace, acceptance.id, branch ?? acceptance.branch);
+      return [attempt, under] as const;
+    }),
+  );
+  return new Map(notes);
+}
+
+async function notesUnder(
+  workspace: Workspace,
+  acceptance: string,
+  branch: string,
+): Promise<AttemptNote[]> {
+  const { store, name } = workspace;
+  const edges = await store.findRelations({
+    workspace: name,
+    memory: acceptance,
+    direction: "in",
+    sight: everybodyOn(branch),
+    kinds: ["continues-from"],
+    limit: MOST_FOUND,
+  });
+  const rows = await store.readMemories(
+    name,
+    edges.slice(-MOST_NOTES).map(({ source }) => source),
+  );
+  const notes = rows.map(memoryOf).filter(
+    // What a holder notes after losing the work is kept apart.
+    ({ type, trail, redacted, tags = [] }) =>
+      type !== VIEW && !trail && !redacted && !tags.includes(STALE_HOLDER),
+  );
+  return (await unmarked(workspace, notes)).map(({ id, createdAt, content }) => ({
+    id,
+    at: createdAt,
+    text: content,
+  }));
+}

@@ -1,0 +1,172 @@
+/**
+ * What is known of a delivery that was given up: whether somebody is to decide about it, and what was
+ * decided. Kept as entries by delivery and try, so that of two who decide one stands.
+ */
+
+import { canonicalJson } from "../base/canonical.ts";
+import { BatonError } from "../base/errors.ts";
+import { KEY } from "../delivery/send/key.ts";
+import type { Envelope } from "../envelope/schema.ts";
+import { SYSTEM } from "../memory/agents.ts";
+import { memoryOf } from "../memory/record.ts";
+import { type DeliveryRow, type EntryRow, isHeld, isOpen } from "../store/rows.ts";
+import type { Claimed, Lease, PutEntry } from "../store/store.ts";
+import { entriesOf, entryValue, writtenValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+/** The kinds of entries: failures that nobody has decided about, and decisions. */
+export const FAILURE = "failure";
+export const DECISION = "decision";
+
+/** A delivery that was given up, after which try. */
+export interface GivenUpTry {
+  readonly delivery: string;
+  readonly attempt: number;
+}
+
+/** What was given up, and can be tried again. */
+export const GIVEN_UP: readonly DeliveryRow["state"][] = ["dead", "expired"];
+
+/** A failure that waits for a decision. */
+export interface KeptFailure {
+  readonly at: number;
+  /** Agents who were asked for a decision. */
+  readonly asked: readonly string[];
+  /** How often it was reported before: reports that were taken back. */
+  readonly before: number;
+  /** What whoever failed wrote down; empty where nobody did. */
+  readonly record: string;
+  readonly task: string;
+}
+
+export const DECISIONS = ["retry", "reroute", "ask", "abort"] as const;
+export type DecisionKind = (typeof DECISIONS)[number];
+
+/** What was decided, for good. */
+export interface KeptDecision {
+  readonly at: number;
+  readonly by: string;
+  readonly decision: Exclude<DecisionKind, "ask">;
+  /** What it is about, in short. */
+  readonly failure: Pick<NonNullable<Envelope["failure"]>, "class" | "type">;
+  readonly reason: string;
+  /** The memory that says so. */
+  readonly record: string;
+  /** The delivery of the report; empty where nobody was told. */
+  readonly report: string;
+  readonly task: string;
+  /** Who has it tried from then on, where that is another. */
+  readonly to?: string | undefined;
+}
+
+export const tryName = ({ delivery, attempt }: GivenUpTry): string =>
+  canonicalJson([delivery, attempt], "invalid_input");
+
+export function tryOf(entry: Pick<EntryRow, "name">): GivenUpTry {
+  const [delivery = "", attempt = 0] = JSON.parse(entry.name) as [string, number];
+  return { delivery, attempt };
+}
+
+/** Every try of a delivery. */
+const triesOf = (delivery: string): string => `[${JSON.stringify(delivery)},`;
+
+export async function decisionOn(
+  workspace: Workspace,
+  of: GivenUpTry,
+): Promise<KeptDecision | undefined> {
+  const { store, name } = workspace;
+  return decisionIn(workspace, await store.findEntry(name, DECISION, tryName(of)));
+}
+
+/** With the reason, which stands in the memory alone: so that a redaction reaches it. */
+async function decisionIn(
+  { store, name }: Workspace,
+  entry: EntryRow | undefined,
+): Promise<KeptDecision | undefined> {
+  const value = entryValue<Omit<KeptDecision, "reason">>(entry);
+  if (value === undefined) return undefined;
+  const [row] = await store.readMemories(name, [value.record]);
+  const reason = row && memoryOf(row).data?.["reason"];
+  return { ...value, reason: typeof reason === "string" ? reason : "(it has been taken away)" };
+}
+
+/** All that was decided about a delivery, first to last. */
+export async function decisionsOn(
+  workspace: Workspace,
+  delivery: string,
+): Promise<readonly (KeptDecision & Pick<GivenUpTry, "attempt">)[]> {
+  const all: (KeptDecision & Pick<GivenUpTry, "attempt">)[] = [];
+  for await (const entry of entriesOf(workspace, DECISION, triesOf(delivery))) {
+    const value = await decisionIn(workspace, entry);
+    if (value !== undefined) all.push({ ...value, attempt: tryOf(entry).attempt });
+  }
+  return all.sort((a, b) => a.at - b.at);
+}
+
+/** What a decision leaves besides its record, which alone says why; the failure waits no more. */
+export function decisionEntries(
+  of: GivenUpTry,
+  { reason: _, ...decision }: KeptDecision,
+  waits: Pick<EntryRow, "revision"> | undefined,
+): PutEntry[] {
+  const name = tryName(of);
+  return [
+    { kind: DECISION, name, value: writtenValue(decision), basedOn: 0 },
+    ...(waits ? [{ kind: FAILURE, name, value: undefined, basedOn: waits.revision }] : []),
+  ];
+}
+
+/** Whether what a report is about is given up still, and nobody has decided about it. */
+export async function awaitsDecision(workspace: Workspace, of: GivenUpTry): Promise<boolean> {
+  const { store, name } = workspace;
+  const given = (await store.findDelivery(name, of.delivery))?.delivery;
+  const isGivenUp = given?.attempt === of.attempt && GIVEN_UP.includes(given.state);
+  return isGivenUp && (await decisionOn(workspace, of)) === undefined;
+}
+
+/** A report ends with a decision: who has it decides, or leaves it to the hub. */
+export async function refuseUndecided(
+  workspace: Workspace,
+  { attempt, delivery }: GivenUpTry,
+  report: Pick<Lease, "delivery" | "fence">,
+): Promise<void> {
+  const { store, name } = workspace;
+  if (!(await awaitsDecision(workspace, { attempt, delivery }))) return;
+  const now = (await store.findDelivery(name, report.delivery))?.delivery;
+  const isTheirs = now?.fence === report.fence && isHeld(now.state);
+  if (!isTheirs) return; // Whoever lost it is told that.
+  throw new BatonError("not_open", {
+    message: `It reports the failure of ${delivery}, and nobody has decided about that.`,
+    path: "delivery",
+    hint: "Decide: agent.failures.decide(work, { decision, reason }), or baton failure decide. Who declines it leaves it to the hub.",
+    details: { attempt, delivery },
+  });
+}
+
+/** The key a report is sent with: the same failure is reported once. */
+export const reportKey = ({ delivery, attempt }: GivenUpTry, before: number): string =>
+  `failure/${delivery}/${attempt}/${before}`;
+
+/** The report of a failure that was sent so, if it was. */
+export async function reportOf(
+  { store, name }: Workspace,
+  of: GivenUpTry,
+  before: number,
+): Promise<Claimed | undefined> {
+  const entry = await store.findEntry(name, KEY, `${SYSTEM}:${reportKey(of, before)}`);
+  const [report] = entryValue<{ deliveries: string[] }>(entry)?.deliveries ?? [];
+  return report === undefined ? undefined : store.findDelivery(name, report);
+}
+
+/** The report by which somebody is to decide about a delivery as it is; undefined: nobody is. */
+export async function openReportOf(
+  workspace: Workspace,
+  { id: delivery, attempt }: DeliveryRow,
+): Promise<string | undefined> {
+  const { store, name } = workspace;
+  const of = { delivery, attempt };
+  const kept = entryValue<KeptFailure>(await store.findEntry(name, FAILURE, tryName(of)));
+  if (kept === undefined) return undefined;
+  const report = await reportOf(workspace, of, kept.before);
+  return report !== undefined && isOpen(report.delivery.state) ? report.delivery.id : undefined;
+}

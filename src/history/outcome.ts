@@ -1,0 +1,142 @@
+/** How a handoff ended, as its sender is told. */
+import type { ViewGap } from "../context/view/view.ts";
+import { memoryOf } from "../memory/record.ts";
+import {
+  type AttemptRow,
+  type DeliveryRow,
+  type DeliveryState,
+  isOpen,
+  parseText,
+} from "../store/rows.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { failureOf, type TriedFailure } from "./failure.ts";
+import { decisionOn, type KeptDecision } from "./failure-decisions.ts";
+import { handedOnAs } from "./line-end.ts";
+
+/** What a receiver made of it. */
+export interface HandoffResult {
+  readonly summary: string;
+  /** By the names of the expected outputs. */
+  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly confidence?: number | undefined;
+  /** How it ended, in one word, when the receiver had one for it. */
+  readonly outcome?: string | undefined;
+  /** What the receiver was referred to and could not find. */
+  readonly gaps?: readonly ViewGap[] | undefined;
+  /** The record that holds it. */
+  readonly memory: string;
+  /** The delivery it was handed on as, when it was. */
+  readonly handedOn?: string | undefined;
+}
+
+/** What went wrong, and what was decided about that, where somebody decides and has. */
+export interface Failed {
+  readonly failure: TriedFailure;
+  readonly decision?: KeptDecision | undefined;
+}
+
+export type Ended =
+  | { readonly kind: "completed"; readonly delivery: DeliveryRow; readonly result: HandoffResult }
+  | (Failed & {
+      readonly kind: "declined";
+      readonly delivery: DeliveryRow;
+      readonly reason: string;
+    })
+  /** The receiver asks back: `agent.answer(delivery.id, …)`. */
+  | { readonly kind: "asked"; readonly delivery: DeliveryRow; readonly question: string }
+  | (Failed & {
+      readonly kind: "dead";
+      readonly delivery: DeliveryRow;
+      readonly attempts: readonly AttemptRow[];
+    })
+  | { readonly kind: "cancelled"; readonly delivery: DeliveryRow; readonly reason: string }
+  /** Its deadline passed. */
+  | (Failed & { readonly kind: "expired"; readonly delivery: DeliveryRow })
+  /** A newer handoff took its place before anybody claimed it. */
+  | { readonly kind: "superseded"; readonly delivery: DeliveryRow };
+
+/** States in which the sender has something to hear. */
+export const isEnded = (state: DeliveryState): boolean => !isOpen(state) || state === "waiting";
+
+export async function endedAs(workspace: Workspace, delivery: DeliveryRow): Promise<Ended> {
+  switch (delivery.state) {
+    case "completed":
+      return { kind: "completed", delivery, result: await resultOf(workspace, delivery) };
+    case "declined": {
+      const reason = await said(workspace, delivery, "reason");
+      return { kind: "declined", delivery, reason, ...(await failedAs(workspace, delivery)) };
+    }
+    case "cancelled": {
+      const reason = await said(workspace, delivery, "reason");
+      return { kind: "cancelled", delivery, reason };
+    }
+    case "waiting": {
+      const question = await said(workspace, delivery, "question");
+      return { kind: "asked", delivery, question };
+    }
+    case "dead": {
+      const attempts = await workspace.store.readAttempts(workspace.name, delivery.id);
+      return {
+        kind: "dead",
+        delivery,
+        attempts,
+        ...(await failedAs(workspace, delivery, attempts)),
+      };
+    }
+    case "expired":
+      return { kind: "expired", delivery, ...(await failedAs(workspace, delivery)) };
+    case "superseded":
+      return { kind: "superseded", delivery };
+    default:
+      throw new Error(`${delivery.id} has not ended: it is ${delivery.state}`);
+  }
+}
+
+async function failedAs(
+  workspace: Workspace,
+  { id, attempt, state }: DeliveryRow,
+  attempts?: readonly AttemptRow[],
+): Promise<Failed> {
+  const tries = attempts ?? (await workspace.store.readAttempts(workspace.name, id));
+  const decision = await decisionOn(workspace, { delivery: id, attempt });
+  const failure = failureOf(tries.at(-1), state === "expired");
+  return { failure, ...(decision && { decision }) };
+}
+
+async function settlement({ store, name }: Workspace, { settledBy }: DeliveryRow) {
+  const [row] = settledBy === "" ? [] : await store.readMemories(name, [settledBy]);
+  return row && memoryOf(row);
+}
+
+async function said(workspace: Workspace, delivery: DeliveryRow, field: string): Promise<string> {
+  const memory = await settlement(workspace, delivery);
+  const value = memory?.data?.[field];
+  return typeof value === "string" ? value : "";
+}
+
+export async function resultOf(
+  workspace: Workspace,
+  delivery: DeliveryRow,
+): Promise<HandoffResult> {
+  const memory = await settlement(workspace, delivery);
+  // Handed on with a result, the record is the handoff's, and the summary stands beside the outputs.
+  const data = (memory?.data ?? {}) as Partial<
+    Pick<HandoffResult, "gaps" | "outcome" | "outputs" | "summary">
+  >;
+  const handedOn = await handedOnAs(workspace, delivery.settledBy);
+  return {
+    summary: data.summary ?? memory?.content ?? "",
+    outputs: data.outputs ?? {},
+    ...(memory?.confidence === undefined ? {} : { confidence: memory.confidence }),
+    ...(data.outcome === undefined ? {} : { outcome: data.outcome }),
+    ...(data.gaps === undefined ? {} : { gaps: data.gaps }),
+    memory: delivery.settledBy,
+    ...(handedOn === undefined ? {} : { handedOn }),
+  };
+}
+
+/** Why a try ended, as it was written down. */
+export function reasonOf(attempt: AttemptRow): Readonly<Record<string, unknown>> {
+  if (attempt.reason === "") return {};
+  return parseText({ id: `attempt ${attempt.attempt}`, text: attempt.reason });
+}

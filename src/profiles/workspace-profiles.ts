@@ -1,0 +1,104 @@
+/**
+ * Role profiles of a workspace: what comes with Baton, and what a team has said over it. Kept as
+ * entries, so that everybody composes by the same.
+ */
+
+import type * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { Name } from "../envelope/schema.ts";
+import { parseOr } from "../envelope/violations.ts";
+import { heard } from "../memory/redaction/secret-policy.ts";
+import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import {
+  type FullProfile,
+  NEUTRAL,
+  ProfileSchema,
+  ROLE_NAMES,
+  ROLE_PROFILES,
+  type RoleProfile,
+} from "./role-profiles.ts";
+
+const PROFILE = "profile";
+
+type Checked = z.output<typeof ProfileSchema>;
+
+/** A role's profile as it counts. */
+export interface RoleProfileInfo extends FullProfile {
+  readonly role: string;
+  /** Whether the team has said something of its own. */
+  readonly changed: boolean;
+}
+
+/** Says what a role looks for, over what comes with Baton; undefined takes that back. */
+export async function setProfile(
+  workspace: Workspace,
+  role: string,
+  profile: RoleProfile | undefined,
+): Promise<void> {
+  const said = await heard(workspace, { role, profile });
+  const name = parseOr(Name, said.role, {
+    code: "invalid_input",
+    what: "The role",
+    prefix: "role",
+  });
+  const value =
+    said.profile === undefined
+      ? undefined
+      : parseOr(ProfileSchema, said.profile, { code: "invalid_input", what: "The profile" });
+  if (value !== undefined) refuseAllReserved(profileOf(name, value));
+  await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
+}
+
+function refuseAllReserved({ reserve: { system, instructions, work } }: FullProfile): void {
+  const reserved = system + instructions + work;
+  if (reserved < 1) return;
+  throw new BatonError("invalid_input", {
+    message: `reserve: system ${system}, instructions ${instructions} and work ${work} leave nothing of the window.`,
+    path: "reserve",
+    hint: "Shares of the window; together they must be less than 1.",
+  });
+}
+
+/** Every role that is described, in the order of their names. */
+export async function profiles(workspace: Workspace): Promise<RoleProfileInfo[]> {
+  const said = new Map<string, Checked>();
+  for await (const entry of entriesOf(workspace, PROFILE)) {
+    const value = entryValue<Checked>(entry);
+    if (value !== undefined) said.set(entry.name, value);
+  }
+  return [...new Set([...Object.keys(ROLE_PROFILES), ...said.keys()])]
+    .sort()
+    .map((role) => ({ role, changed: said.has(role), ...profileOf(role, said.get(role)) }));
+}
+
+/** What counts for a role. */
+export async function roleProfile(workspace: Workspace, role: string): Promise<FullProfile> {
+  if (role === "") return NEUTRAL;
+  const entry = await workspace.store.findEntry(workspace.name, PROFILE, role);
+  return profileOf(role, entryValue<Checked>(entry));
+}
+
+/** The team's word over what comes with Baton over what is neutral. */
+export function profileOf(role: string, said: Checked = {}): FullProfile {
+  const name = role.toLowerCase();
+  const known = Object.hasOwn(ROLE_NAMES, name) ? ROLE_NAMES[name] : name;
+  const own = Object.hasOwn(ROLE_PROFILES, known ?? "") ? ROLE_PROFILES[known ?? ""] : undefined;
+  return over(over(NEUTRAL, own ?? {}), said);
+}
+
+function over(base: FullProfile, { reserve, ...more }: RoleProfile): FullProfile {
+  return {
+    parts: { ...base.parts, ...more.parts },
+    reserve: {
+      instructions: reserve?.instructions ?? base.reserve.instructions,
+      system: reserve?.system ?? base.reserve.system,
+      work: reserve?.work ?? base.reserve.work,
+    },
+    sections: { ...base.sections, ...more.sections },
+    strategy: more.strategy ?? base.strategy,
+    tags: { ...base.tags, ...more.tags },
+    tokens: more.tokens ?? base.tokens,
+    types: { ...base.types, ...more.types },
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * The state of a project as git knows it: the branch that is worked on, the files there are, and what was
+ * changed of late. Read with the git that is installed; nothing is changed.
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { clip } from "../base/clip.ts";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import type { ContextBody } from "./items.ts";
+
+export type ProjectItem = Extract<ContextBody, { readonly section: "project" }>;
+
+const run = promisify(execFile);
+
+/** Names of files of a large project. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const GIT_MS = 30_000;
+/** Told one by one; of more, how many there are. */
+const COMMITS = 10;
+const FOLDERS = 12;
+const TOUCHED = 20;
+const LINE = 120;
+
+export async function projectFromGit(folder = "."): Promise<readonly ProjectItem[]> {
+  const [branch, head, files, log, status] = await Promise.all([
+    git(folder, ["branch", "--show-current"]),
+    git(folder, ["rev-parse", "--short", "--verify", "--quiet", "HEAD"], ""),
+    git(folder, ["ls-files", "-z"]),
+    git(folder, ["log", `--max-count=${COMMITS}`, "--format=%h %s"], ""),
+    git(folder, ["status", "--porcelain", "-z"]),
+  ]);
+  return [
+    branchItem(branch.trim(), head.trim()),
+    filesItem(files.split("\0").filter((file) => file !== "")),
+    changesItem(
+      log.split("\n").filter((line) => line !== ""),
+      touchedIn(status),
+    ),
+  ];
+}
+
+const item = (key: string, content: string, data: Record<string, unknown>): ProjectItem => ({
+  section: "project",
+  key,
+  content: clip(content, FORMAT_LIMITS.textLength),
+  data,
+});
+
+function branchItem(name: string, head: string): ProjectItem {
+  const at = head === "" ? "nothing is committed yet" : `at ${head}`;
+  const said = name === "" ? `no branch, ${at}` : `${name}, ${at}`;
+  return item("branch", said, { name, head });
+}
+
+function filesItem(files: readonly string[]): ProjectItem {
+  const folders = new Map<string, number>();
+  for (const file of files) {
+    const [first = "", rest] = file.split("/", 2);
+    const folder = rest === undefined ? "." : first;
+    folders.set(folder, (folders.get(folder) ?? 0) + 1);
+  }
+  const largest = [...folders].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  const named = largest.slice(0, FOLDERS).map(([folder, n]) => `${clip(folder, LINE)} ${n}`);
+  const more = largest.length > FOLDERS ? `, and ${largest.length - FOLDERS} folders more` : "";
+  const said =
+    files.length === 0 ? "no files yet" : `${files.length} files: ${named.join(", ")}${more}`;
+  return item("files", said, {
+    count: files.length,
+    folders: Object.fromEntries(largest.slice(0, FOLDERS)),
+  });
+}
+
+function changesItem(commits: readonly string[], touched: readonly string[]): ProjectItem {
+  const shown = touched.slice(0, TOUCHED).map((file) => clip(file, LINE));
+  const more = touched.length > shown.length ? ` and ${touched.length - shown.length} more` : "";
+  const now =
+    touched.length === 0 ? "nothing uncommitted" : `uncommitted: ${shown.join(", ")}${more}`;
+  const last = commits.map((line) => clip(line, LINE));
+  const log = last.length === 0 ? "no commits yet" : `last commits: ${last.join("; ")}`;
+  return item("changes", `${now}; ${log}`, { commits: last, uncommitted: touched.length });
+}
+
+/** Two letters, a space and a path; after a rename also the path before. */
+function touchedIn(status: string): string[] {
+  const parts = status.split("\0").filter((part) => part !== "");
+  const touched: string[] = [];
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] ?? "";
+    touched.push(part.slice(3));
+    if (/^.?[RC]/.test(part)) i++;
+  }
+  return touched;
+}
+
+/** `otherwise` is the answer where git has none: a repository without a commit. */
+async function git(folder: string, args: readonly string[], otherwise?: string): Promise<string> {
+  try {
+    const limits = { maxBuffer: MOST_BYTES, timeout: GIT_MS, windowsHide: true };
+    const { stdout } = await run("git", ["-C", folder, ...args], limits);
+    return stdout;
+  } catch (error) {
+    const { code, stderr = "" } = error as { readonly code?: unknown; readonly stderr?: string };
+    const isAnswer =
+      typeof code === "number" && !/not a git repository|cannot change to/i.test(stderr);
+    if (isAnswer && otherwise !== undefined) return otherwise;
+    throw unusable(folder, { code, stderr, cause: error });
+  }
+}
+
+function unusable(
+  folder: string,
+  {
+    code,
+    stderr,
+    cause,
+  }: { readonly code: unknown; readonly stderr: string; readonly cause: unknown },
+): BatonError {
+  const said = clip(
+    stderr
+      .replace(/^fatal: /, "")
+      .trim()
+      .split("\n")[0] ?? "",
+    LINE * 2,
+  );
+  const missing = code === "ENOENT";
+  return new BatonError("file_unusable", {
+    message: missing
+      ? "git is not installed, or not on the path."
+      : `git cannot tell about ${folder}: ${said === "" ? String(code) : said}.`,
+    path: "folder",
+    hint: missing
+      ? "Install git, or write the project's items by hand: baton context set project branch …"
+      : "Name a folder of a git repository, or write the project's items by hand.",
+    cause,
+  });
+}

@@ -1,0 +1,57 @@
+/**
+ * Bringing the project's items up to date with what somebody has just looked at: a hook, a person, git.
+ * What is as it was is not written again; of two who look at the same time the later one counts.
+ */
+import { canonicalJson } from "../base/canonical.ts";
+import { isBatonError } from "../base/errors.ts";
+import type { Author } from "../memory/record.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { ProjectItem } from "./git.ts";
+import type { ContextItem } from "./items.ts";
+import { liveItem } from "./stored-items.ts";
+import { itemOf, write } from "./write.ts";
+
+/** Each round somebody else wrote the same item. */
+const ROUNDS = 20;
+
+/** The items that were written; none where nothing has changed. */
+export async function updateProject(
+  workspace: Workspace,
+  by: Author,
+  items: readonly ProjectItem[],
+): Promise<readonly ContextItem[]> {
+  const written: ContextItem[] = [];
+  for (const item of items) {
+    const changed = await update(workspace, by, item);
+    if (changed !== undefined) written.push(changed);
+  }
+  return written;
+}
+
+async function update(
+  workspace: Workspace,
+  by: Author,
+  item: ProjectItem,
+): Promise<ContextItem | undefined> {
+  for (let round = 1; ; round++) {
+    const now = await liveItem(workspace, item);
+    if (now?.kind === "item" && saysTheSame(now.item, item)) return undefined;
+    const basedOn = now?.kind === "item" ? now.item.version : now?.version;
+    try {
+      return itemOf(item, by, await write(workspace, by, { kind: "set", item }, { basedOn }));
+    } catch (error) {
+      const isOvertaken = isBatonError(error) && error.code === "context_conflict";
+      if (!isOvertaken || round === ROUNDS) throw error;
+    }
+  }
+}
+
+function saysTheSame(now: ContextItem, { content, data, roles }: ProjectItem): boolean {
+  if (now.section !== "project") return false;
+  const said = (...values: unknown[]): string =>
+    canonicalJson(
+      values.map((value) => value ?? null),
+      "invalid_input",
+    );
+  return said(now.content, now.data, now.roles) === said(content, data, roles);
+}

@@ -1,0 +1,292 @@
+/**
+ * Writing an item of the shared context: one memory, with the entries that make it hold, in one write. It
+ * is based on what its writer saw: changed meanwhile, it is refused and told what is there. Two writers
+ * of different items both succeed; the second looks again first, so that a decision is always held
+ * against every decision that was there before it.
+ */
+import { canonicalJson } from "../base/canonical.ts";
+import { clip } from "../base/clip.ts";
+import { BatonError } from "../base/errors.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import { leaseLost } from "../history/lease-lost.ts";
+import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
+import { refusalError } from "../memory/refusals.ts";
+import type { Lease, PutEntry } from "../store/store.ts";
+import { trunkOf, type Workspace } from "../workspace/workspace.ts";
+import { type Contradiction, contradictionsOf, type LiveDecision } from "./contradictions.ts";
+import { conflict, contradicts, notInContext, tooMany } from "./errors.ts";
+import {
+  type ContextBody,
+  type ContextItem,
+  MEMORY_TYPE,
+  nameOf,
+  SHARED_TAG,
+  saidOf,
+} from "./items.ts";
+import {
+  type ItemName,
+  type KeptChange,
+  liveItems,
+  putChange,
+  putLive,
+  putRetired,
+  putWhole,
+  type SeenItem,
+  seenItem,
+  told,
+  type Whole,
+  wholeOf,
+} from "./stored-items.ts";
+
+/** Each round somebody else changed the context. */
+const ROUNDS = 200;
+
+/** What a writer says besides the item. */
+export interface Writing {
+  /** The version of the item its writer saw; nothing where there was none. */
+  readonly basedOn?: number | undefined;
+  /** Decisions it is written in spite of, by their keys. */
+  readonly despite?: readonly string[] | undefined;
+  /** Why an item is retired, or what was proposed; told on the record. */
+  readonly reason?: string | undefined;
+  /** Written under the lease of the work that proposed it, with what marks it as done. */
+  readonly under?: {
+    readonly lease: Lease;
+    readonly entry: (kept: { readonly memory: string; readonly version: number }) => PutEntry;
+  };
+}
+
+export type Change =
+  | { readonly kind: "set"; readonly item: ContextBody }
+  | { readonly kind: "retired"; readonly item: ItemName; readonly reason: string };
+
+/** The version it became. */
+export interface Written {
+  readonly version: number;
+  readonly memory: string;
+  readonly at: number;
+}
+
+/** One round's look at the context, all of it as of one version. */
+interface Look {
+  readonly whole: Whole;
+  readonly seen: SeenItem;
+  /** The decision it takes the place of. */
+  readonly replaced?: { readonly key: string; readonly seen: SeenItem };
+  readonly despite: readonly Contradiction[];
+}
+
+export async function write(
+  workspace: Workspace,
+  by: Author,
+  change: Change,
+  writing: Writing = {},
+): Promise<Written> {
+  // Everybody's: whatever branch its writer works on.
+  const trunk = trunkOf(workspace);
+  for (let round = 0; round < ROUNDS; round++) {
+    const looked = await look(trunk, by, change, writing);
+    if ("written" in looked) return looked.written;
+    const written = await append(trunk, by, { change, writing, look: looked });
+    if (written !== undefined) return written;
+  }
+  throw new BatonError("store_busy", {
+    message: `The shared context was changed ${ROUNDS} times by others.`,
+    hint: "Try again.",
+  });
+}
+
+async function look(
+  workspace: Workspace,
+  by: Author,
+  change: Change,
+  writing: Writing,
+): Promise<Look | { readonly written: Written }> {
+  // First: whatever is looked at afterwards is as new, or the write is refused.
+  const whole = await wholeOf(workspace);
+  const { item } = change;
+  const seen = await seenItem(workspace, item);
+  const version = seen.live.kept?.version;
+  if (change.kind === "retired" && version === undefined) {
+    throw await notInContext(workspace, item);
+  }
+  if (version !== writing.basedOn) {
+    const before = await sameBefore(workspace, by, change, { seen, basedOn: writing.basedOn });
+    if (before !== undefined) return { written: before };
+    throw await conflict(workspace, item, { now: version, basedOn: writing.basedOn });
+  }
+  const replaced = await replacedBy(workspace, change);
+  const isMore = version === undefined && replaced === undefined;
+  if (isMore && whole.live >= FORMAT_LIMITS.contextItems) throw tooMany(whole.live);
+  const despite = await heldAgainst(workspace, change, writing.despite ?? []);
+  return { whole, seen, despite, ...(replaced && { replaced }) };
+}
+
+/** The decision that a change takes the place of, where that one still holds. */
+export async function replacedBy(workspace: Workspace, change: Change): Promise<Look["replaced"]> {
+  if (change.kind !== "set" || change.item.section !== "decisions") return undefined;
+  const { key: own, supersedes: key = own } = change.item;
+  if (key === own) return undefined;
+  const other = { section: "decisions", key } as const;
+  const seen = await seenItem(workspace, other);
+  if (seen.live.kept !== undefined) return { key, seen };
+  // What went before is gone already; what never was cannot be taken the place of.
+  if (seen.retired.kept === undefined) throw await notInContext(workspace, other);
+  return undefined;
+}
+
+/** What it contradicts and was said to be written in spite of; anything else is refused. */
+async function heldAgainst(
+  workspace: Workspace,
+  { kind, item }: Change,
+  despite: readonly string[],
+): Promise<readonly Contradiction[]> {
+  if (kind !== "set" || item.section !== "decisions") return [];
+  const found = contradictionsOf(item, await liveDecisions(workspace));
+  const unsaid = found.filter(({ key }) => !despite.includes(key));
+  if (unsaid.length > 0) throw contradicts(item, unsaid);
+  return found;
+}
+
+export async function liveDecisions(workspace: Workspace): Promise<readonly LiveDecision[]> {
+  const live = await liveItems(workspace, ["decisions"]);
+  return live.flatMap((each) =>
+    each.kind === "item" && each.item.section === "decisions" ? [each.item] : [],
+  );
+}
+
+/**
+ * A writer that could not know what came of its write may send it again: the same item, by the same
+ * agent, over the same version, is the one that was written.
+ */
+async function sameBefore(
+  workspace: Workspace,
+  { agent }: Author,
+  change: Change,
+  { seen, basedOn = 0 }: { readonly seen: SeenItem; readonly basedOn?: number | undefined },
+): Promise<Written | undefined> {
+  const { kept } = seen.live;
+  if (kept === undefined || change.kind !== "set") return undefined;
+  const now = await told(workspace, { ...change.item, ...kept });
+  if (now.kind !== "item" || now.item.by !== agent) return undefined;
+  const { version, memory, by: _by, at, ...body } = now.item;
+  const was = (JSON.parse(now.row.text) as { data: { was: number } }).data.was;
+  const same = (value: unknown): string => canonicalJson(value, "invalid_input");
+  return was === basedOn && same(body) === same(change.item) ? { version, memory, at } : undefined;
+}
+
+interface Writes {
+  readonly change: Change;
+  readonly writing: Writing;
+  readonly look: Look;
+}
+
+/** Undefined when somebody was quicker: nothing is written. */
+async function append(
+  workspace: Workspace,
+  by: Author,
+  { change, writing, look: looked }: Writes,
+): Promise<Written | undefined> {
+  const { store, name, branch, ids, clock, limits } = workspace;
+  const version = looked.whole.version + 1;
+  const id = ids.mint("memory");
+  const input = { id, ...recordOf(by, change, version, { writing, look: looked }) };
+  const { record, authored } = writeRecord(by, input, { ids, now: clock.now(), limits });
+  const outcome = await store.appendMemories({
+    workspace: name,
+    branch,
+    memories: [record],
+    entries: entriesFor(change, { memory: id, version }, looked, writing),
+    ...(writing.under && { lease: writing.under.lease }),
+  });
+  switch (outcome.kind) {
+    case "appended":
+      return { version, memory: id, at: authored.createdAt };
+    case "entry_changed":
+      return undefined;
+    case "lease_lost":
+      throw leaseLost(writing.under?.lease.delivery ?? "", outcome.delivery);
+    case "tip_moved":
+      throw new Error("an item was refused: tip_moved");
+    default:
+      throw await refusalError(workspace, outcome);
+  }
+}
+
+function entriesFor(
+  change: Change,
+  kept: { readonly memory: string; readonly version: number },
+  { whole, seen, replaced }: Look,
+  { under }: Writing,
+): PutEntry[] {
+  const { section, key } = change.item;
+  const was = seen.live.kept?.version ?? 0;
+  const other = replaced && { key: replaced.key, was: replaced.seen.live.kept?.version ?? 0 };
+  const said: KeptChange = {
+    section,
+    key,
+    kind: change.kind,
+    memory: kept.memory,
+    was,
+    ...(seen.retired.kept && { retired: seen.retired.kept.version }),
+    ...(other && { replaced: other }),
+  };
+  const more = change.kind === "retired" ? -1 : was === 0 ? 1 : 0;
+  const live = whole.live + more - (replaced === undefined ? 0 : 1);
+  return [
+    ...(change.kind === "set"
+      ? putLive(change.item, seen, kept)
+      : putRetired(change.item, seen, kept)),
+    ...(replaced === undefined
+      ? []
+      : putRetired({ section: "decisions", key: replaced.key }, replaced.seen, kept)),
+    putChange(kept.version, said),
+    putWhole({ ...whole, version: kept.version, live }),
+    ...(under === undefined ? [] : [under.entry(kept)]),
+  ];
+}
+
+function recordOf(
+  { agent }: Author,
+  change: Change,
+  version: number,
+  { writing, look: looked }: Pick<Writes, "writing" | "look">,
+): MemoryInput {
+  const { seen, replaced, despite } = looked;
+  const before = [seen.live.kept?.memory, replaced?.seen.live.kept?.memory];
+  const relations = [
+    ...before.flatMap((to) => (to === undefined ? [] : [{ kind: "supersedes" as const, to }])),
+    ...despite.map(({ memory: to }) => ({ kind: "contradicts" as const, to })),
+  ];
+  const said = {
+    version,
+    was: seen.live.kept?.version ?? 0,
+    ...(despite.length > 0 && { despite: despite.map(({ key }) => key) }),
+    ...(writing.reason !== undefined && { reason: writing.reason }),
+  };
+  const common = { tags: [SHARED_TAG], ...(relations.length > 0 && { relations }) };
+  if (change.kind === "retired") {
+    const { section, key } = change.item;
+    return {
+      ...common,
+      type: "action",
+      content: `${agent} retired ${nameOf(change.item)} from the shared context: ${change.reason}`,
+      data: { ...said, retired: { section, key }, reason: change.reason },
+    };
+  }
+  const { item } = change;
+  return {
+    ...common,
+    type: MEMORY_TYPE[item.section],
+    content: clip(saidOf(item), FORMAT_LIMITS.contentLength),
+    data: { ...said, item },
+    ...(item.section === "decisions" && item.task !== undefined && { task: item.task }),
+  };
+}
+
+/** The item that was written, as it is read back. */
+export const itemOf = (item: ContextBody, by: Author, written: Written): ContextItem => ({
+  ...item,
+  ...written,
+  by: by.agent,
+});
