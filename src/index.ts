@@ -246,14 +246,9 @@ export type {
   EventRow,
   RelationEdge,
 } from "./store/rows.ts";
-export type {
-  Books,
-  IndexState,
-  Problem,
-  Store,
-  VerifyProgress,
-  VerifyReport,
-} from "./store/store.ts";
+export type { IndexState } from "./store/search.ts";
+export type { Books, Store } from "./store/store.ts";
+export type { Problem, VerifyProgress, VerifyReport } from "./store/verify-report.ts";
 export type {
   KnownMode,
   Leaving,

@@ -147,9 +147,10 @@ import type { RoleProfile } from "../profiles/role-profiles.ts";
 import { profiles, type RoleProfileInfo, setProfile } from "../profiles/workspace-profiles.ts";
 import type { Embedder } from "../search/embedding/embedder.ts";
 import type { AttemptRow, DeliveryRow, EventRow } from "../store/rows.ts";
-import type { ModelState } from "../store/search.ts";
+import type { IndexState, ModelState } from "../store/search.ts";
 import { NOBODY, TRUNK } from "../store/sight.ts";
-import type { Books, IndexState, Store, VerifyProgress, VerifyReport } from "../store/store.ts";
+import type { Books, Store } from "../store/store.ts";
+import type { VerifyProgress, VerifyReport } from "../store/verify-report.ts";
 import type {
   EmbedProgress,
   KnownMode,

@@ -4,6 +4,7 @@
  * either.
  */
 
+import type { MemoryFilter } from "../store/filter.ts";
 import {
   everybodyOn,
   type Line,
@@ -13,7 +14,6 @@ import {
   TIP,
   TRUNK,
 } from "../store/sight.ts";
-import type { MemoryFilter } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { agentInfo, requireAgent } from "./agents.ts";
 import { BRANCH } from "./branches/branch.ts";

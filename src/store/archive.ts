@@ -14,8 +14,7 @@ import type {
   MemoryRow,
   RelationEdge,
 } from "./rows.ts";
-import type { Problem, VerifyReport } from "./store.ts";
-import type { ChainHead } from "./verify/audit.ts";
+import type { ChainHead, Problem, VerifyReport } from "./verify-report.ts";
 
 /** An envelope's time is that of its handoff record. */
 export type ArchivedEnvelope = Omit<EnvelopeRow, "storedAt">;

@@ -1,6 +1,5 @@
 /** What a filter means, the same for every store. The rows of an index are checked with it again. */
 import { type MemoryRow, parseText, type RelationEdge } from "./rows.ts";
-import type { FindRelations, MemoryFilter } from "./store.ts";
 
 /** The fields of a record by which it can be found. */
 export interface Facets {
@@ -24,6 +23,14 @@ export const sessionOf = (record: {
   readonly session?: string | undefined;
 }): string => record.session ?? record.instance;
 
+export interface MemoryFilter {
+  readonly task?: string;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly tag?: string;
+  readonly type?: string;
+}
+
 export function passes(row: MemoryRow, filter: MemoryFilter): boolean {
   if (Object.keys(filter).length === 0) return true;
   const facets = facetsOf(row);
@@ -38,7 +45,7 @@ export function passes(row: MemoryRow, filter: MemoryFilter): boolean {
 
 export function holdsFor(
   edge: RelationEdge,
-  { kinds, at }: Pick<FindRelations, "kinds" | "at">,
+  { kinds, at }: { readonly kinds?: readonly string[]; readonly at?: number },
 ): boolean {
   if (kinds !== undefined && !kinds.includes(edge.kind)) return false;
   if (at === undefined) return true;

@@ -21,7 +21,6 @@ import {
   type Scoped,
   type Sight,
 } from "./sight.ts";
-import type { IndexState } from "./store.ts";
 
 /** Every field a record can be found by. Several values of one field: any of them; of tags: all. */
 export interface SearchFilter {
@@ -148,6 +147,12 @@ export interface SearchHit {
   readonly nearest: string | undefined;
   readonly connected: { readonly id: string; readonly kind: string } | undefined;
   readonly supersededBy: readonly string[];
+}
+
+export interface IndexState {
+  /** Records acknowledged, and how many of them the index covers; the rest is scanned. */
+  readonly records: number;
+  readonly indexed: number;
 }
 
 export interface Searched {

@@ -15,6 +15,7 @@ import type {
   ImportOutcome,
   ImportProgress,
 } from "./archive.ts";
+import type { MemoryFilter } from "./filter.ts";
 import type { QueryOutcome, RunQuery } from "./query.ts";
 import type {
   AgentRow,
@@ -33,6 +34,7 @@ import type {
 } from "./rows.ts";
 import type {
   FindUnembedded,
+  IndexState,
   ModelState,
   PutVectors,
   Searched,
@@ -40,6 +42,7 @@ import type {
   UnembeddedSlice,
 } from "./search.ts";
 import type { Sight } from "./sight.ts";
+import type { VerifyProgress, VerifyReport } from "./verify-report.ts";
 
 /** The author of a write is checked inside the write: nobody slips in between. */
 export type AuthorRefusal =
@@ -112,14 +115,6 @@ export type AppendOutcome =
   | { readonly kind: "tip_moved" }
   | RecordRefusal
   | LeaseLost;
-
-export interface MemoryFilter {
-  readonly task?: string;
-  readonly agent?: string;
-  readonly session?: string;
-  readonly tag?: string;
-  readonly type?: string;
-}
 
 export interface RecentMemories {
   readonly workspace: string;
@@ -633,33 +628,6 @@ export interface Books {
   readonly envelopes: number;
   readonly deliveries: number;
   readonly byState: Readonly<Record<DeliveryState, number>>;
-}
-
-/** One thing that is not as it was written. */
-export interface Problem {
-  readonly record: string;
-  readonly field: string;
-  readonly message: string;
-}
-
-export interface VerifyReport {
-  readonly memories: number;
-  readonly relations: number;
-  readonly envelopes: number;
-  readonly deliveries: number;
-  readonly agents: number;
-  readonly problems: readonly Problem[];
-}
-
-export interface VerifyProgress {
-  readonly checked: number;
-  readonly total: number;
-}
-
-export interface IndexState {
-  /** Records acknowledged, and how many of them the index covers; the rest is scanned. */
-  readonly records: number;
-  readonly indexed: number;
 }
 
 /** Whom a commit concerns: a receiver with new work, a holder whose work changed, a sender. */

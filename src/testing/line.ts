@@ -4,7 +4,8 @@ import type { Shown } from "../delivery/watch/show.ts";
 import type { LineStep } from "../delivery/watch/task-line.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { DeliveryRow, EventRow } from "../store/rows.ts";
-import type { Books, Problem } from "../store/store.ts";
+import type { Books } from "../store/store.ts";
+import type { Problem } from "../store/verify-report.ts";
 
 export interface LineFacts {
   readonly task: string;

@@ -97,8 +97,9 @@ import type { ProjectItem } from "../shared-context/git.ts";
 import type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
 import type { ContextQuery, SharedContextText } from "../shared-context/read.ts";
 import type { AttemptRow, DeliveryRow, EventRow, RelationEdge } from "../store/rows.ts";
-import type { ModelState } from "../store/search.ts";
-import type { Books, IndexState, VerifyReport } from "../store/store.ts";
+import type { IndexState, ModelState } from "../store/search.ts";
+import type { Books } from "../store/store.ts";
+import type { VerifyReport } from "../store/verify-report.ts";
 import type { EmbedProgress, SecretMode } from "../workspace/workspace.ts";
 
 /** One call: `Call<what goes in, what comes out>`. */

@@ -31,7 +31,7 @@ import {
   type PublishStep,
   type RelationEdge,
 } from "../../store/rows.ts";
-import type { IndexState } from "../../store/store.ts";
+import type { IndexState } from "../../store/search.ts";
 import type { SqlAnswerForm } from "../../wire/calls.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";

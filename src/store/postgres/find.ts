@@ -5,19 +5,14 @@
  */
 
 import { memoryOf } from "../codecs.ts";
+import type { MemoryFilter } from "../filter.ts";
 import { passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
 import { isSeen, type Line } from "../sight.ts";
-import type { MemoryFilter, RecentMemories } from "../store.ts";
-import type { Row, Statement } from "./connection.ts";
-import { lastOf, linesIn, positionOf } from "./lines.ts";
+import type { RecentMemories } from "../store.ts";
+import type { Row } from "./connection.ts";
+import { lastOf, linesIn, positionOf, type Reader } from "./lines.ts";
 import { facetOf, INDEX_VERSION } from "./search/indexer.ts";
-import type { Statements } from "./statements.ts";
-
-export interface Reader {
-  readonly sql: Statements;
-  read(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-}
 
 const ALL = 2 ** 53 - 1;
 /** Of more lines than this most records are on one of them: the whole workspace is walked. */

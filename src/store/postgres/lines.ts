@@ -6,7 +6,13 @@ import { edgeOf, memoryOf } from "../codecs.ts";
 import type { RelationEdge } from "../rows.ts";
 import { isSeenBeyond, type Line, type Sight, TIP } from "../sight.ts";
 import type { FindRelations, FindTips, Tip } from "../store.ts";
-import type { Reader } from "./find.ts";
+import type { Row, Statement } from "./connection.ts";
+import type { Statements } from "./statements.ts";
+
+export interface Reader {
+  readonly sql: Statements;
+  read(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+}
 
 /** With the traces' branches, when they are seen. */
 export async function linesIn(

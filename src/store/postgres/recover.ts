@@ -7,8 +7,8 @@ import { deliveryOf, entryOf, envelopeOf } from "../codecs.ts";
 import { BREAKER, type DeliveryRow, type EntryRow } from "../rows.ts";
 import type { AppendMemories, Claimed, MoveDeliveries, SendHandoff } from "../store.ts";
 import type { Row } from "./connection.ts";
-import type { Reader } from "./find.ts";
 import { type Answer, type Group, stillHeld } from "./group.ts";
+import type { Reader } from "./lines.ts";
 import type { Operation, Outcome } from "./operations.ts";
 import type { Refusal } from "./pen.ts";
 

@@ -19,7 +19,7 @@ import type {
   MemoryRow,
   RelationEdge,
 } from "../rows.ts";
-import type { Problem } from "../store.ts";
+import type { Problem } from "../verify-report.ts";
 import type { Head } from "./prune.ts";
 
 /** What one workspace holds. */

@@ -1,8 +1,8 @@
 /** Looks at a whole file: SQLite's own check of its pages and indexes, then every workspace in it. */
 import type { DatabaseSync } from "node:sqlite";
 import type { CopiedWorkspace } from "../archive.ts";
-import type { Problem, VerifyProgress } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
+import type { Problem, VerifyProgress } from "../verify-report.ts";
 import { verifySource } from "./archive/verify-source.ts";
 import type { Inspection } from "./search/housekeeper-protocol.ts";
 import type { Statements } from "./statements.ts";

@@ -10,18 +10,11 @@ import type {
   RelationEdge,
   TrailStep,
 } from "../rows.ts";
-import type { Problem, VerifyProgress } from "../store.ts";
+import type { ChainHead, Problem, VerifyProgress } from "../verify-report.ts";
 
 type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 type Maybe<Row> = Row | undefined | Promise<Row | undefined>;
 type Some<Row> = readonly Row[] | Promise<readonly Row[]>;
-
-export interface ChainHead {
-  readonly branch: string;
-  readonly seq: number;
-  readonly storedAt: number;
-  readonly link: string;
-}
 
 /** How a store shows all it has of one workspace. Rows come as they are, even when they are wrong. */
 export interface VerifySource {

@@ -5,7 +5,8 @@
 import { genesis } from "../chain.ts";
 import { PRUNINGS, type Pruned, prunedBy } from "../pruning.ts";
 import type { MemoryRow } from "../rows.ts";
-import type { Audit, Authored, ChainHead } from "./audit.ts";
+import type { ChainHead } from "../verify-report.ts";
+import type { Audit, Authored } from "./audit.ts";
 
 /** Before the first record that is there. Without links: it follows from one that nobody noted down. */
 export interface Beginning {

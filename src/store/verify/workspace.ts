@@ -4,7 +4,7 @@
  * everywhere. Never repairs, never re-hashes: it names each record and field that is not as it was
  * written.
  */
-import type { VerifyProgress, VerifyReport } from "../store.ts";
+import type { VerifyProgress, VerifyReport } from "../verify-report.ts";
 import { auditAgents } from "./agents.ts";
 import { Audit, type VerifySource } from "./audit.ts";
 import { auditChains } from "./chains.ts";

@@ -5,9 +5,10 @@
 import { describe, expect } from "vitest";
 import type { AuthoredRecord } from "../../memory/record.ts";
 import { wordsOf } from "../../search/words.ts";
+import type { MemoryFilter } from "../../store/filter.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import { everybodyOn } from "../../store/sight.ts";
-import type { FindRelations, MemoryFilter } from "../../store/store.ts";
+import type { FindRelations } from "../../store/store.ts";
 import { only, type Scene, type SceneTest } from "./scene.ts";
 import { indexed, saying } from "./search.ts";
 

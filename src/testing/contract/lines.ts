@@ -3,9 +3,10 @@
  * not see everything; where a branch stood at a moment; and records that bring entries along, or none.
  */
 import { describe, expect } from "vitest";
+import type { MemoryFilter } from "../../store/filter.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import { everybodyOn, type Reader, type Sight, TIP, traceBranch } from "../../store/sight.ts";
-import { CLOSED, type MemoryFilter, type PutEntry } from "../../store/store.ts";
+import { CLOSED, type PutEntry } from "../../store/store.ts";
 import { only, outcomeOf, type Scene, type SceneTest } from "./scene.ts";
 
 export function lines(it: SceneTest): void {

@@ -5,10 +5,11 @@ import { resolveLimits } from "../../base/limits.ts";
 import { SHIPPED } from "../../envelope/versions.ts";
 import { writeRecord } from "../../memory/record.ts";
 import { envelopeStub, memoryStub } from "../../memory/redaction/stub.ts";
+import type { MemoryFilter } from "../../store/filter.ts";
 import type { Redacted } from "../../store/redaction.ts";
 import type { EnvelopeRow, MemoryRow, NewMemory } from "../../store/rows.ts";
 import { everybodyOn } from "../../store/sight.ts";
-import type { Erasure, MemoryFilter, Sighting } from "../../store/store.ts";
+import type { Erasure, Sighting } from "../../store/store.ts";
 import { outcomeOf, RELEASED, type Scene, type SceneTest } from "./scene.ts";
 
 const SECRET = "hunter2-hunter2";

@@ -6,8 +6,9 @@
 import { sessionOf } from "../../store/filter.ts";
 import { type DeliveryRow, type EnvelopeRow, type MemoryRow, parseText } from "../../store/rows.ts";
 import { everybodyOn, NOBODY, type Reader, type Scoped, TRUNK } from "../../store/sight.ts";
-import type { Problem, Store } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import { verifyWorkspace } from "../../store/verify/workspace.ts";
+import type { Problem } from "../../store/verify-report.ts";
 
 const ALL = 1_000_000;
 

@@ -8,7 +8,7 @@ import { vector } from "@electric-sql/pglite-pgvector";
 import type pg from "pg";
 import { parsePostgresAddress } from "../../../src/store/postgres/address.ts";
 import type { Ask } from "../../../src/store/postgres/archive/export.ts";
-import type { Reader } from "../../../src/store/postgres/find.ts";
+import type { Reader } from "../../../src/store/postgres/lines.ts";
 import { migrate } from "../../../src/store/postgres/migrations.ts";
 import { statementsIn } from "../../../src/store/postgres/statements.ts";
 

@@ -1,4 +1,4 @@
-import type { VerifyReport } from "../../../store/store.ts";
+import type { VerifyReport } from "../../../store/verify-report.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK, TAMPERED } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";

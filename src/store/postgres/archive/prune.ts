@@ -13,7 +13,7 @@ import type {
   SurveyTrace,
   TraceBranch,
 } from "../../store.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 
 const NOTHING: PrunedTrace = { records: 0, bytes: 0, heldBy: 0 };
 

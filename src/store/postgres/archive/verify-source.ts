@@ -12,7 +12,7 @@ import {
 } from "../../codecs.ts";
 import type { VerifySource } from "../../verify/audit.ts";
 import type { Row } from "../connection.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 
 const PAGE = 1_000;
 /** More than a record can name, so that one too many is seen. */

@@ -1,5 +1,5 @@
 /** Reading the index's lists of positions: many at once, newest first, a block at a time. */
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 import { unpackInto } from "./search-tokens.ts";
 
 export interface ListRequest {

@@ -8,7 +8,7 @@ import { BODY_CLASS, weightClass } from "../../../search/bm25.ts";
 import { datesOf } from "../../../search/query.ts";
 import type { Found, PostingRequest } from "../../../search/sources.ts";
 import { hashOf } from "../../../search/terms.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 import { readLists } from "./search-lists.ts";
 
 /** So many of the newest are known of each facet (some 8 ms); what lies before is let through. */

@@ -27,7 +27,7 @@ import { Seeing } from "../../seeing.ts";
 import { isSeen } from "../../sight.ts";
 import type { Kept } from "../../tail.ts";
 import type { Row } from "../connection.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 import { SPACES } from "./indexer.ts";
 import { type ListRequest, readLists } from "./search-lists.ts";
 import { Restriction } from "./search-restriction.ts";

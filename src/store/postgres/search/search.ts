@@ -11,7 +11,7 @@ import { memoryOf, type PositionedMemory } from "../../codecs.ts";
 import { type Homed, hitsOf, type Searched, type SearchMemories } from "../../search.ts";
 import { type Kept, Tail } from "../../tail.ts";
 import { withEnvelopes } from "../envelope-texts.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 import { INDEX_VERSION } from "./indexer.ts";
 import { PostgresSources } from "./search-sources.ts";
 import { Vectors } from "./vectors.ts";

@@ -5,7 +5,7 @@
 
 import { wordsIn } from "../../found-row.ts";
 import { Signatures } from "../../signatures.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 
 const MODELS = 4;
 /** Read at once: some megabytes. */

@@ -5,7 +5,7 @@
  * likeness is the same number.
  */
 import type { Row, Statement } from "../connection.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 
 /**
  * How a model's vectors are found: by signatures (vectors-cache.ts), or by an index over them, or over

@@ -19,7 +19,7 @@ import {
   unembeddedOf,
 } from "../../search.ts";
 import { withEnvelopes } from "../envelope-texts.ts";
-import type { Reader } from "../find.ts";
+import type { Reader } from "../lines.ts";
 import type { SignatureCache } from "./vectors-cache.ts";
 import { extensionSchema, HnswTable, type Kind, kindFor, MOST_DIMENSIONS } from "./vectors-hnsw.ts";
 

@@ -5,7 +5,6 @@ import type { DeliveryRow, EventKind } from "../../rows.ts";
 import { single } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
-import type { Target } from "./append.ts";
 
 export function findDelivery(
   sql: Statements,
@@ -35,7 +34,10 @@ export function inPlace(a: DeliveryRow, b: DeliveryRow): number {
 /** A delivery has ended or left: the next of its receiver and task can be claimed now. */
 export function passTurn(
   tx: Transaction,
-  { name, workspace }: Target,
+  {
+    name,
+    workspace,
+  }: { readonly name: { readonly workspace: string }; readonly workspace: number },
   { receiver, task }: DeliveryRow,
 ): void {
   const { changes } = tx.sql.passTurn.run(workspace, receiver, task);

@@ -3,15 +3,14 @@ import type { CopiedWorkspace } from "../../archive.ts";
 import type {
   Books,
   EventSurvey,
-  Problem,
   PrunedTrace,
   Scrubbed,
   SeekText,
   Sought,
   SurveyEvents,
   SurveyTrace,
-  VerifyReport,
 } from "../../store.ts";
+import type { Problem, VerifyReport } from "../../verify-report.ts";
 
 /** Jobs somebody waits for. */
 export type Job =

@@ -2,7 +2,7 @@
  * The store's side of its housekeeper: wakes the thread when there is enough to do, hands it jobs, and
  * never makes a write wait for it.
  */
-import type { VerifyProgress } from "../../store.ts";
+import type { VerifyProgress } from "../../verify-report.ts";
 import type { Job, JobResults } from "./housekeeper-protocol.ts";
 import { JobThread } from "./job-thread.ts";
 

@@ -4,6 +4,7 @@
  */
 import { sha256 } from "../../../base/canonical.ts";
 import { Generations } from "../../../base/generations.ts";
+import type { MemoryFilter } from "../../filter.ts";
 import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
 import type { MemoryRow } from "../../rows.ts";
 import {
@@ -13,7 +14,6 @@ import {
   spaceKey,
   spaceOf,
 } from "../../search.ts";
-import type { MemoryFilter } from "../../store.ts";
 
 export const termToken = (space: number, token: string): string => `${space}x${token}`;
 
