@@ -36,6 +36,7 @@ export type {
   Binding,
   Finding,
   FindingLevel,
+  Repeat,
   RuleName,
 } from "./context/lint/rule.ts";
 export type { ViewOptions } from "./context/view/compose.ts";
@@ -45,12 +46,10 @@ export type {
   CheckedArtifact,
   Freshness,
   OmittedMemory,
-  Section,
   SectionUse,
   ShownMemory,
   View,
   ViewBudget,
-  ViewGap,
 } from "./context/view/view.ts";
 export type { CatchUp, CatchUpQuery } from "./coordination/catch-up/catch-up.ts";
 export type { Decision, DecisionAnswer } from "./coordination/failures/decision.ts";
@@ -87,7 +86,6 @@ export type { Receipt, ReceiptSource } from "./delivery/receive/receipt.ts";
 export type { LeaseKind } from "./delivery/receive/worker.ts";
 export type { LintReport } from "./delivery/send/lint.ts";
 export type { Preview } from "./delivery/send/preview.ts";
-export type { Repeat } from "./delivery/send/repeats.ts";
 export type { Result } from "./delivery/send/result.ts";
 export type { BreakerInfo } from "./delivery/settings/breaker.ts";
 export type { ChannelInfo, ChannelState, SubscribeOptions } from "./delivery/settings/channels.ts";
@@ -210,9 +208,11 @@ export type { RetentionRules } from "./memory/traces/retention.ts";
 export { STEP_KINDS, type TraceData, type TraceStep } from "./memory/traces/trace.ts";
 export type { TraceCounts } from "./memory/traces/trace-log.ts";
 export type { TraceInfo, TraceSessionsQuery, TracesQuery } from "./memory/traces/traces.ts";
+export type { ViewGap } from "./memory/view-gap.ts";
 export { openHub } from "./open/open-hub.ts";
 export { type Restored, type RestoreOptions, restore } from "./open/restore-store.ts";
 export type { FullProfile, RoleProfile } from "./profiles/role-profiles.ts";
+export type { Section } from "./profiles/view-parts.ts";
 export type { RoleProfileInfo } from "./profiles/workspace-profiles.ts";
 export type { Embedder } from "./search/embedding/embedder.ts";
 export { httpEmbedder } from "./search/embedding/http-embedder.ts";

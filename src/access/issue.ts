@@ -6,13 +6,13 @@
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../base/limits.ts";
-import { storeTime } from "../coordination/reservations/reservation.ts";
 import { AgentName } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { requireAgent, SYSTEM } from "../memory/agents.ts";
 import { heard } from "../memory/redaction/secret-policy.ts";
 import { agentDisabled } from "../memory/refusals.ts";
 import { changeEntry, entriesOf, writtenValue } from "../workspace/entries.ts";
+import { storeTime } from "../workspace/store-time.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import {
   ANY_AGENT,

@@ -3,12 +3,11 @@ import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { idPattern } from "../base/ids.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { storeTime } from "../coordination/reservations/reservation.ts";
 import { parseOr } from "../envelope/violations.ts";
-import type { Public } from "../hub/public.ts";
 import { heard } from "../memory/redaction/secret-policy.ts";
 import type { EntryRow } from "../store/rows.ts";
 import { changeEntry, entriesOf } from "../workspace/entries.ts";
+import { storeTime } from "../workspace/store-time.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { disbelieve } from "./believed.ts";
 import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issue.ts";
@@ -20,21 +19,30 @@ export type { TokenInfo, TokenState } from "./kept-token.ts";
 const TokenId = z.string().regex(idPattern("token"), { error: "must be a token's id (tok_…)" });
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength).optional();
 
-export type Tokens = Public<LocalTokens>;
+/** The tokens of a workspace. */
+export interface Tokens {
+  /** A new token. Its text is in the answer, and nowhere else. `by`: who asks, where a door knows. */
+  add(token: TokenInput, by?: string): Promise<IssuedToken>;
+  /** All of them, in the order they were issued; those that ended are kept for 90 days. */
+  list(): Promise<readonly TokenInfo[]>;
+  /**
+   * From now on nobody comes in with it; every hub knows after two seconds at most. Revoked again, it
+   * stays as it was revoked first.
+   */
+  revoke(id: string, reason?: string, by?: string): Promise<TokenInfo>;
+}
 
-export class LocalTokens {
+export class LocalTokens implements Tokens {
   readonly #workspace: Workspace;
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
   }
 
-  /** A new token. Its text is in the answer, and nowhere else. `by`: who asks, where a door knows. */
   add(token: TokenInput, by?: string): Promise<IssuedToken> {
     return issueToken(this.#workspace, token, by);
   }
 
-  /** All of them, in the order they were issued; those that ended are kept for 90 days. */
   async list(): Promise<readonly TokenInfo[]> {
     const now = await storeTime(this.#workspace);
     const all: TokenInfo[] = [];
@@ -44,10 +52,6 @@ export class LocalTokens {
     return all;
   }
 
-  /**
-   * From now on nobody comes in with it; every hub knows after two seconds at most. Revoked again, it
-   * stays as it was revoked first.
-   */
   async revoke(id: string, reason?: string, by?: string): Promise<TokenInfo> {
     const invalid = { code: "invalid_input", what: "The revocation" } as const;
     const token = parseOr(TokenId, id, { ...invalid, prefix: "id" });

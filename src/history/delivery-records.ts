@@ -5,6 +5,9 @@ import type { TrailStep } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
+/** Marks what a holder wrote after it had lost the work. */
+export const STALE_HOLDER = "stale-holder";
+
 /** So many are looked for: more than a publication has receivers. */
 const MOST_FOUND = 10_000;
 

@@ -4,7 +4,6 @@
  */
 import { clip } from "../base/clip.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { STALE_HOLDER } from "../delivery/work/note.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
 import { memoryOf } from "../memory/record.ts";
@@ -14,7 +13,7 @@ import { VIEW } from "../store/search.ts";
 import { everybodyOn } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { acceptancesOf } from "./delivery-records.ts";
+import { acceptancesOf, STALE_HOLDER } from "./delivery-records.ts";
 import { failureOf } from "./failure.ts";
 import { decisionsOn, type KeptDecision } from "./failure-decisions.ts";
 import { reasonOf } from "./outcome.ts";

@@ -5,7 +5,6 @@
 
 import { canonicalJson } from "../base/canonical.ts";
 import { BatonError } from "../base/errors.ts";
-import { KEY } from "../delivery/send/key.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
@@ -13,6 +12,7 @@ import { type DeliveryRow, type EntryRow, isHeld, isOpen } from "../store/rows.t
 import type { Claimed, Lease, PutEntry } from "../store/store.ts";
 import { entriesOf, entryValue, writtenValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { deliveriesOfKey } from "./key-entry.ts";
 
 /** The kinds of entries: failures that nobody has decided about, and decisions. */
 export const FAILURE = "failure";
@@ -149,12 +149,12 @@ export const reportKey = ({ delivery, attempt }: GivenUpTry, before: number): st
 
 /** The report of a failure that was sent so, if it was. */
 export async function reportOf(
-  { store, name }: Workspace,
+  workspace: Workspace,
   of: GivenUpTry,
   before: number,
 ): Promise<Claimed | undefined> {
-  const entry = await store.findEntry(name, KEY, `${SYSTEM}:${reportKey(of, before)}`);
-  const [report] = entryValue<{ deliveries: string[] }>(entry)?.deliveries ?? [];
+  const { store, name } = workspace;
+  const [report] = await deliveriesOfKey(workspace, SYSTEM, reportKey(of, before));
   return report === undefined ? undefined : store.findDelivery(name, report);
 }
 

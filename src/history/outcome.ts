@@ -1,6 +1,7 @@
 /** How a handoff ended, as its sender is told. */
-import type { ViewGap } from "../context/view/view.ts";
+
 import { memoryOf } from "../memory/record.ts";
+import type { ViewGap } from "../memory/view-gap.ts";
 import {
   type AttemptRow,
   type DeliveryRow,

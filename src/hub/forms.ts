@@ -1,8 +1,7 @@
 /** What a sender, a receiver and a holder have in hand, as it travels. */
-import type { Finding } from "../context/lint/rule.ts";
+import type { Finding, Repeat } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { SentHandoff } from "../delivery/send/key.ts";
-import type { Repeat } from "../delivery/send/repeats.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";

@@ -1,10 +1,9 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
 
 import { BatonError } from "../base/errors.ts";
-import type { Finding } from "../context/lint/rule.ts";
+import type { Finding, Repeat } from "../context/lint/rule.ts";
 import type { SentHandoff } from "../delivery/send/key.ts";
 import type { Sender } from "../delivery/send/plan.ts";
-import type { Repeat } from "../delivery/send/repeats.ts";
 import { cancelDeliveries } from "../delivery/settle/cancel.ts";
 import {
   type AcceptedAnswer,

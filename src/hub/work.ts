@@ -9,7 +9,6 @@ import { canonicalJson } from "../base/canonical.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../base/errors.ts";
 import { type CheckedContext, checkContext } from "../context/view/gaps.ts";
 import { primerOf } from "../context/view/primer.ts";
-import type { ViewGap } from "../context/view/view.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import {
   type Reserved,
@@ -57,6 +56,7 @@ import { forWork, type WorkMerge } from "../memory/branches/work-branch.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { Told } from "../memory/redaction/secret-policy.ts";
 import { type TraceStep, traceSteps } from "../memory/traces/trace.ts";
+import type { ViewGap } from "../memory/view-gap.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { Claimed, Lease } from "../store/store.ts";

@@ -5,11 +5,10 @@
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import type { Plan, Sender } from "../delivery/send/plan.ts";
-import type { Envelope } from "../envelope/schema.ts";
+import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
 import { recentRecords } from "../memory/read.ts";
-import { type Memory, memoryOf } from "../memory/record.ts";
+import { type Author, type Memory, memoryOf } from "../memory/record.ts";
 import { remember } from "../memory/remember.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { LedgerIntent } from "./ledger.ts";
@@ -27,8 +26,8 @@ export interface Briefed {
 
 export async function briefed(
   workspace: Workspace,
-  sender: Sender,
-  { draft, task }: Pick<Plan, "draft" | "task">,
+  sender: Author,
+  { draft, task }: { readonly draft: Pick<CheckedDraft, "intent" | "run">; readonly task: string },
   intents: readonly LedgerIntent[],
 ): Promise<Briefed> {
   const isLong = draft.intent.length > FORMAT_LIMITS.intentLength;
@@ -78,7 +77,7 @@ async function rememberedBefore(
 
 async function store(
   workspace: Workspace,
-  sender: Sender,
+  sender: Author,
   { task, run, content }: { task: string; run: string | undefined; content: string },
 ): Promise<Memory> {
   const input = { type: BRIEF, task, content, importance: 0.9, ...(run && { run }) };

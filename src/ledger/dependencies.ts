@@ -1,5 +1,5 @@
 /** What a task in the queue waits for: the tasks it was added after that are not done yet. */
-import type { Sender } from "../delivery/send/plan.ts";
+import type { Envelope } from "../envelope/schema.ts";
 import { keptLedger, LEDGER } from "../memory/ledger.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Family } from "./ledger.ts";
@@ -7,7 +7,7 @@ import type { Family } from "./ledger.ts";
 /** Empty of a task that has begun: whoever holds work of it hands it on. */
 export async function openDependencies(
   { store, name }: Workspace,
-  { work }: Pick<Sender, "work">,
+  { work }: { readonly work?: { readonly envelope: Pick<Envelope, "task"> } },
   { kept, task }: Pick<Family, "kept" | "task">,
 ): Promise<readonly string[]> {
   const after = kept?.queue?.after ?? [];

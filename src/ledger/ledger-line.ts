@@ -4,9 +4,9 @@
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import type { Plan, Sender } from "../delivery/send/plan.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import type { KeptQueue, Saying } from "../memory/ledger.ts";
+import type { Author } from "../memory/record.ts";
 import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Briefed, briefed } from "./brief.ts";
@@ -15,6 +15,22 @@ import { flagsOf } from "./flags.ts";
 import { type Beginning, beginningOf, intentsOf, ledgerEntry, originOf } from "./keep.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
 import { releasingOf } from "./releasing.ts";
+
+/** Who hands over, and the work it continues. */
+interface Continuing extends Author {
+  readonly role: string;
+  readonly work?: { readonly envelope: Envelope };
+}
+
+/** A handoff before it is sealed, as far as the ledger is concerned. */
+interface Planned {
+  readonly draft: CheckedDraft;
+  readonly task: string;
+  readonly family: Family;
+  readonly refs: Envelope["refs"];
+  /** `bare`: it says nothing of what the ledger holds. */
+  readonly sending: { readonly bare?: boolean | undefined };
+}
 
 /** What a handoff knows of its task's ledger. */
 export interface Line {
@@ -28,8 +44,8 @@ export interface Line {
 
 export async function lineFor(
   workspace: Workspace,
-  sender: Sender,
-  plan: Pick<Plan, "draft" | "task" | "family">,
+  sender: Continuing,
+  plan: Pick<Planned, "draft" | "task" | "family">,
 ): Promise<Line> {
   const { draft, family } = plan;
   const beginning = await beginningOf(workspace, family, sender.work?.envelope);
@@ -63,7 +79,7 @@ export interface Burden {
 /** `before`: the envelope that is continued or added to. */
 export function burdenOf(
   { family, intents, releases, briefed: { intent, brief, refs } }: Line,
-  { draft, refs: own, sending }: Pick<Plan, "draft" | "refs" | "sending">,
+  { draft, refs: own, sending }: Pick<Planned, "draft" | "refs" | "sending">,
   by: string,
   before: Envelope | undefined,
 ): Burden {

@@ -5,9 +5,8 @@
  */
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { PARTS } from "../context/view/parts.ts";
-import { SECTIONS } from "../context/view/view.ts";
 import { Slug, STRATEGIES } from "../envelope/schema.ts";
+import { PARTS, SECTIONS } from "./view-parts.ts";
 
 const Weight = z.number().min(0).max(10);
 const Share = z.number().min(0).max(0.95);

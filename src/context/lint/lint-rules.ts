@@ -4,8 +4,6 @@
  * finds nothing. Sending reads the entry at most once a second.
  */
 import * as z from "zod";
-import type { Sender } from "../../delivery/send/plan.ts";
-import type { Repeat } from "../../delivery/send/repeats.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import { parseOr, rejection } from "../../envelope/violations.ts";
@@ -15,6 +13,7 @@ import { SettingCache } from "../../workspace/setting-cache.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { letterOfDraft } from "./letter.ts";
 import { remarksOn } from "./repeats-handoff.ts";
+import type { Repeat } from "./rule.ts";
 import {
   type AllLintRules,
   BINDINGS,
@@ -82,6 +81,12 @@ function bindingIn(rules: AllLintRules): BindingRules {
   return binding;
 }
 
+/** Who sends, and the work it hands on. */
+interface LintedSender {
+  readonly agent: string;
+  readonly work?: { readonly envelope: Envelope };
+}
+
 /** What is about to be sent. */
 interface Leaving {
   readonly draft: CheckedDraft;
@@ -96,7 +101,7 @@ interface Leaving {
  */
 export async function refuseBroken(
   workspace: Workspace,
-  { agent, work }: Pick<Sender, "agent" | "work">,
+  { agent, work }: LintedSender,
   { draft, to, task, sending: { redacted } }: Leaving,
 ): Promise<AllLintRules> {
   if (agent === SYSTEM) return DEFAULT_LINT_RULES;

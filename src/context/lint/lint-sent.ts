@@ -1,10 +1,10 @@
 /** What the lint finds in a handoff that was just sent: in what it says, without querying the store. */
-import type { Repeat } from "../../delivery/send/repeats.ts";
+
 import type { Envelope } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { letterOfEnvelope } from "./letter.ts";
-import type { AllLintRules, Finding } from "./rule.ts";
+import type { AllLintRules, Finding, Repeat } from "./rule.ts";
 import { findingsIn } from "./run.ts";
 
 /** Finds when it is called: most senders never ask. `secrets`: what was taken out of it before. */

@@ -1,6 +1,5 @@
 /** Work that was handed over before, by any agent: done twice it costs twice, and two results can disagree. */
-import type { Repeat } from "../../delivery/send/repeats.ts";
-import type { LintRule, Remark } from "./rule.ts";
+import type { LintRule, Remark, Repeat } from "./rule.ts";
 
 export const repeatsHandoff: LintRule = {
   level: "warn",

@@ -1,7 +1,7 @@
 /** What a rule of the lint is, what it looks at and what it finds. */
-import type { Repeat } from "../../delivery/send/repeats.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
+import type { DeliveryState } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 export const RULE_NAMES = [
@@ -64,6 +64,23 @@ export type Letter = Pick<
   /** What it takes off the line. */
   readonly released?: readonly { readonly id: string }[] | undefined;
 };
+
+/** An earlier handoff that a new one repeats. */
+export interface Repeat {
+  readonly delivery: string;
+  readonly envelope: string;
+  readonly task: string;
+  /** Open, or completed. */
+  readonly state: DeliveryState;
+  /** Who sent it. */
+  readonly by: string;
+  /** Who works on it or completed it; empty while it waits. */
+  readonly holder: string;
+  /** When it was completed, or else sent. */
+  readonly at: number;
+  /** "task": of the same task. "work": the same intent under another task. */
+  readonly why: "task" | "work";
+}
 
 export interface Subject {
   readonly workspace: Workspace;

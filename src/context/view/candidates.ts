@@ -1,7 +1,8 @@
 /** What is considered for a view: a record, where it was found, and what is known of it there. */
 import { type Envelope, LEVELS, type Level } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
-import type { Freshness, Section } from "./view.ts";
+import type { Section } from "../../profiles/view-parts.ts";
+import type { Freshness } from "./view.ts";
 
 export interface Candidate {
   readonly memory: Memory;

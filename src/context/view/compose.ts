@@ -11,6 +11,7 @@ import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { type Envelope, Name, STRATEGIES, type Strategy } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import type { FullProfile } from "../../profiles/role-profiles.ts";
+import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 import { roleProfile } from "../../profiles/workspace-profiles.ts";
 import type { Claimed } from "../../store/store.ts";
 import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../text/tokens.ts";
@@ -22,16 +23,14 @@ import { type Piece, piecesOf } from "./pieces.ts";
 import { merged } from "./ranges.ts";
 import { footerOf, headingOf, render } from "./render.ts";
 import { type Form, select } from "./select.ts";
-import {
-  type OmittedMemory,
-  SECTIONS,
-  type Section,
-  type SectionUse,
-  type ShownEarlier,
-  type ShownMemory,
-  type View,
-  type ViewBudget,
-  type ViewReceiver,
+import type {
+  OmittedMemory,
+  SectionUse,
+  ShownEarlier,
+  ShownMemory,
+  View,
+  ViewBudget,
+  ViewReceiver,
 } from "./view.ts";
 
 export const ViewOptionsSchema = z.strictObject({

@@ -4,6 +4,7 @@
  * earlier handoff as a whole is named in the manifest, for everything that has no part here.
  */
 import type { Envelope } from "../../envelope/schema.ts";
+import type { PartKind } from "../../profiles/view-parts.ts";
 import { quoted } from "../../text/fence.ts";
 import { namesAmong } from "../../text/short-ids.ts";
 import { type EarlierLine, NO_EARLIER } from "./earlier.ts";
@@ -15,7 +16,7 @@ import {
   historyText,
   releaseText,
 } from "./item-text.ts";
-import type { Part, PartKind } from "./parts.ts";
+import type { Part } from "./parts.ts";
 import { dayOf } from "./render.ts";
 
 /** The lists of an envelope that later receivers are shown, each item as a part. */

@@ -13,9 +13,10 @@ import { marksOf, type QuarantineMark } from "../../memory/quarantine/quarantine
 import { readOpen } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import { sightOf } from "../../memory/sight.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
 import { isQuarantined, type Sight } from "../../store/sight.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import type { Freshness, ViewGap } from "./view.ts";
+import type { Freshness } from "./view.ts";
 
 type Reference = Envelope["refs"][number];
 

@@ -4,10 +4,11 @@
  * what the receiver makes next.
  */
 import type { Envelope } from "../../envelope/schema.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { checkArtifacts } from "./files.ts";
 import { resolveReferences } from "./freshness.ts";
-import type { CheckedArtifact, Freshness, ViewGap } from "./view.ts";
+import type { CheckedArtifact, Freshness } from "./view.ts";
 
 /** Those of them that are still missing. Asks nothing where there are none. */
 export async function stillMissing(

@@ -17,6 +17,7 @@ import { pinnedMemories } from "../../memory/pins.ts";
 import { recall } from "../../memory/recall/recall.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import { sightOf } from "../../memory/sight.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
 import { offeredMemories } from "../../shared-context/items-for-role.ts";
 import { edgesOf } from "../../store/edges.ts";
 import { PLUMBING } from "../../store/search.ts";
@@ -28,7 +29,7 @@ import { type Candidate, distinct, summariesIn } from "./candidates.ts";
 import { type EarlierLine, earlierOn } from "./earlier.ts";
 import { checkArtifacts } from "./files.ts";
 import { resolveReferences } from "./freshness.ts";
-import type { CheckedArtifact, ViewGap } from "./view.ts";
+import type { CheckedArtifact } from "./view.ts";
 
 /** How far, and to how many records, connections are followed. */
 const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;

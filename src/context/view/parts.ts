@@ -5,6 +5,8 @@
  * count exactly what they count together.
  */
 import { addressOf, type Envelope, type Level } from "../../envelope/schema.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
+import type { PartKind, Section } from "../../profiles/view-parts.ts";
 import { outlineOf, renderData } from "../../text/data-text.ts";
 import { fenced, fencedAddress, quoted } from "../../text/fence.ts";
 import {
@@ -16,31 +18,7 @@ import {
   instantOf,
   releaseText,
 } from "./item-text.ts";
-import type { CheckedArtifact, Section, ViewGap } from "./view.ts";
-
-/** Parts that take their turn with everything else; a role's profile weighs them. */
-export const PARTS = [
-  "artifacts",
-  "attempts",
-  "blocked",
-  "constraints",
-  "details",
-  "doNotRedo",
-  "done",
-  "expects",
-  "failure",
-  "flags",
-  "gaps",
-  "history",
-  "next",
-  "payload",
-  "reconstructed",
-  "released",
-  "results",
-  "state",
-] as const;
-
-export type PartKind = (typeof PARTS)[number];
+import type { CheckedArtifact } from "./view.ts";
 
 export interface Part {
   /** By its place in the envelope (env_…#next[0]); a gap by the record that is missing. */

@@ -3,6 +3,7 @@
 import type { Envelope, Level } from "../../envelope/schema.ts";
 import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import type { FullProfile } from "../../profiles/role-profiles.ts";
+import { SECTIONS } from "../../profiles/view-parts.ts";
 import { namesAmong } from "../../text/short-ids.ts";
 import { countBlock, type Tokenizer } from "../../text/tokens.ts";
 import { attemptBlock } from "./attempt-text.ts";
@@ -13,7 +14,7 @@ import { type Part, partsOf } from "./parts.ts";
 import { blockOf, blockTokens, dayOf, groupOf, levelsOf, type Page } from "./render.ts";
 import type { Form, Item } from "./select.ts";
 import { valueOfMemory, valueOfPart, worthOfLength } from "./value.ts";
-import { type OmittedMemory, SECTIONS } from "./view.ts";
+import type { OmittedMemory } from "./view.ts";
 
 export interface Piece extends Item {
   /** Undefined: it is a part of the envelope. */

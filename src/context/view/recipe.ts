@@ -10,6 +10,7 @@ import { type EarlierAttempt, earlierAttempts } from "../../history/earlier-atte
 import { readFamily } from "../../ledger/ledger.ts";
 import { readOpen } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
+import type { Section } from "../../profiles/view-parts.ts";
 import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
 import { namesAmong } from "../../text/short-ids.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -21,7 +22,7 @@ import { headOf, partsOf } from "./parts.ts";
 import { textOfPart } from "./pieces.ts";
 import { expanded } from "./ranges.ts";
 import { type Block, blockOf, dayOf, groupOf, type Page, render } from "./render.ts";
-import type { CheckedArtifact, Section, ShownMemory, View } from "./view.ts";
+import type { CheckedArtifact, ShownMemory, View } from "./view.ts";
 
 /** Of files only how they were: their paths are the envelope's, and go when that is taken away. */
 export type Recipe = Omit<View, "artifacts" | "text"> & {

@@ -6,12 +6,12 @@
 import { sha256 } from "../../base/canonical.ts";
 import type { Level } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
+import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 import { fencedLine, quoted } from "../../text/fence.ts";
 import { countBlock, type Tokenizer } from "../../text/tokens.ts";
 import { atLevel, LEVEL_LENGTH } from "../detail/detail.ts";
 import { textOfRecord } from "../detail/record-text.ts";
 import type { Candidate } from "./candidates.ts";
-import { SECTIONS, type Section } from "./view.ts";
 
 const HEADINGS: Readonly<Record<Section, string>> = {
   task: "The task",

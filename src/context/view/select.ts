@@ -8,7 +8,7 @@
  * that another makes pointless, being worth less per token than the step over them, are not offered.
  */
 import { LEVELS, type Level, type Strategy } from "../../envelope/schema.ts";
-import { SECTIONS, type Section } from "./view.ts";
+import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 
 /** One way to show an item. */
 export interface Form {

@@ -1,8 +1,9 @@
 /** What a piece of a view is worth to a role. Nothing here depends on the time of day. */
 
 import type { FullProfile } from "../../profiles/role-profiles.ts";
+import type { PartKind } from "../../profiles/view-parts.ts";
 import type { Candidate } from "./candidates.ts";
-import type { Part, PartKind } from "./parts.ts";
+import type { Part } from "./parts.ts";
 
 export function valueOfPart(
   { kind, relevance, section }: Part,

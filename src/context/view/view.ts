@@ -5,20 +5,8 @@
  * never change, so the same text can be rendered again, and nothing is stored twice.
  */
 import type { Level, Strategy } from "../../envelope/schema.ts";
-
-/** The parts of a view, in the order they are shown. What must travel comes first. */
-export const SECTIONS = [
-  "task",
-  "constraints",
-  "decisions",
-  "pins",
-  "earlier",
-  "references",
-  "neighbours",
-  "recent",
-  "recalled",
-] as const;
-export type Section = (typeof SECTIONS)[number];
+import type { ViewGap } from "../../memory/view-gap.ts";
+import type { Section } from "../../profiles/view-parts.ts";
 
 /** How many tokens there are, and how well they can be counted. */
 export interface ViewBudget {
@@ -75,12 +63,6 @@ export interface OmittedMemory {
    * word, or by what holds in its place and is shown for another.
    */
   readonly why: (typeof OMITTED_WHY)[number];
-}
-
-/** A reference that cannot be shown. */
-export interface ViewGap {
-  readonly id: string;
-  readonly reason: string;
 }
 
 /** A file that the handoff pinned by its digest, as it is where this was composed. */

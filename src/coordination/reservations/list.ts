@@ -5,6 +5,7 @@ import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { entriesOf } from "../../workspace/entries.ts";
+import { storeTime } from "../../workspace/store-time.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { meetingWith } from "./conflicts.ts";
 import {
@@ -13,7 +14,6 @@ import {
   RESERVATION,
   type Reservation,
   stillGood,
-  storeTime,
 } from "./reservation.ts";
 
 const Glob = z.string().min(1).max(FORMAT_LIMITS.lineLength);

@@ -54,11 +54,6 @@ export function reservationOf(
   return { ...said, delivery: entry.name, since: entry.at, until: leaseUntil };
 }
 
-/** The store's time, which leases go by. */
-export async function storeTime({ store, name }: Workspace): Promise<number> {
-  return (await store.listDue({ workspace: name, gone: [], limit: 1 })).now;
-}
-
 /** Those of them that are good at this time, in the same order; what has ended is taken away. */
 export async function stillGood(
   workspace: Workspace,

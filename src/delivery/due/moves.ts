@@ -1,5 +1,6 @@
 /** Moving deliveries other than by their holder: what policy or a person decided, with its record. */
 
+import { BatonError } from "../../base/errors.ts";
 import type { SealedEnvelope } from "../../envelope/seal.ts";
 import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
 import { refusalError } from "../../memory/refusals.ts";
@@ -12,7 +13,6 @@ import type {
 } from "../../store/rows.ts";
 import type { Move, MoveDeliveries } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { missingParent } from "../send/send.ts";
 import { receiverError } from "../settings/receivers.ts";
 
 /** The delivery as it was seen: whoever changed it meanwhile has changed the ground of a decision. */
@@ -70,4 +70,13 @@ export async function moveDeliveries(
     default:
       throw await refusalError(workspace, outcome);
   }
+}
+
+export function missingParent(envelope: string): BatonError {
+  return new BatonError("dangling_reference", {
+    message: `parents: no envelope has the id ${envelope}.`,
+    path: "parents",
+    hint: "Name envelopes of this workspace.",
+    details: { reference: envelope },
+  });
 }

@@ -2,10 +2,11 @@
 
 import { BatonError } from "../../base/errors.ts";
 import { type LintSent, lintSent } from "../../context/lint/lint-sent.ts";
-import type { AllLintRules } from "../../context/lint/rule.ts";
+import type { AllLintRules, Repeat } from "../../context/lint/rule.ts";
 import type { EnvelopeOf } from "../../envelope/schema.ts";
 import type { SealedEnvelope } from "../../envelope/seal.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
+import { KEY, type KeyValue, keyName } from "../../history/key-entry.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { digestOf } from "../../store/redaction.ts";
 import type { DeliveryRow, EntryRow } from "../../store/rows.ts";
@@ -14,10 +15,6 @@ import { entryValue, writtenValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Path } from "../settings/line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
-import type { Repeat } from "./repeats.ts";
-
-/** The kind of entry. */
-export const KEY = "key";
 
 export interface SentHandoff<T> {
   readonly kind: "sent";
@@ -49,10 +46,8 @@ export async function keyBefore(
 ): Promise<EntryRow | undefined> {
   return draft.key === undefined
     ? undefined
-    : store.findEntry(name, KEY, keyName(sender, draft.key));
+    : store.findEntry(name, KEY, keyName(sender.agent, draft.key));
 }
-
-const keyName = ({ agent }: Sender, key: string): string => `${agent}:${key}`;
 
 /** Written with the handoff: what its key stands for. */
 export function keyEntry(
@@ -61,8 +56,9 @@ export function keyEntry(
   { envelope }: SealedEnvelope,
   deliveries: readonly string[],
 ): PutEntry {
-  const value = writtenValue({ body, deliveries, envelope: envelope.id });
-  return { kind: KEY, name: keyName(sender, draft.key ?? ""), value, basedOn: 0 };
+  const value: KeyValue = { body, deliveries, envelope: envelope.id };
+  const name = keyName(sender.agent, draft.key ?? "");
+  return { kind: KEY, name, value: writtenValue(value), basedOn: 0 };
 }
 
 /** The key was used before: for this very handoff, which is what the sender gets again, or not. */
@@ -71,7 +67,7 @@ export async function repeated<T>(
   { draft, body }: Plan,
   { entry, rules }: { readonly entry: EntryRow | undefined; readonly rules: AllLintRules },
 ): Promise<SentHandoff<T>> {
-  const before = entryValue<{ body: string; deliveries: string[] }>(entry);
+  const before = entryValue<KeyValue>(entry);
   const ids = before?.body === body ? before.deliveries : [];
   const found = await Promise.all(
     ids.map((id) => workspace.store.findDelivery(workspace.name, id)),

@@ -7,7 +7,7 @@
 import { BatonError } from "../../base/errors.ts";
 import { letterOfDraft, letterOfEnvelope } from "../../context/lint/letter.ts";
 import { lintRules } from "../../context/lint/lint-rules.ts";
-import type { Finding, Subject } from "../../context/lint/rule.ts";
+import type { Finding, Repeat, Subject } from "../../context/lint/rule.ts";
 import { findingsOf } from "../../context/lint/run.ts";
 import {
   type CheckedDraft,
@@ -22,7 +22,7 @@ import { readFamily } from "../../ledger/ledger.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { leavingOf, nextReceiver } from "../settings/routes.ts";
-import { type Asked, earlierHandoffs, type Repeat } from "./repeats.ts";
+import { type Asked, earlierHandoffs } from "./repeats.ts";
 
 export interface LintReport {
   /** No finding is an error. */

@@ -7,11 +7,11 @@
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { gapReason } from "../../context/view/freshness.ts";
-import type { ViewGap } from "../../context/view/view.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { marksOf, refuseQuarantined } from "../../memory/quarantine/quarantine-mark.ts";
 import { readOpen } from "../../memory/read.ts";
 import { memoryOf } from "../../memory/record.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
 import { digestOf, redactionOf } from "../../store/redaction.ts";
 import type { MemoryRow } from "../../store/rows.ts";
 import { isRowOpenTo, NOBODY } from "../../store/sight.ts";

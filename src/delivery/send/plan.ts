@@ -5,7 +5,6 @@
 import { canonicalJson, sha256 } from "../../base/canonical.ts";
 import { BatonError } from "../../base/errors.ts";
 import { stillMissing } from "../../context/view/gaps.ts";
-import type { ViewGap } from "../../context/view/view.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import { openDependencies } from "../../ledger/dependencies.ts";
@@ -13,6 +12,7 @@ import { type Family, newFamily, readFamily } from "../../ledger/ledger.ts";
 import { onOpenBranch, requireOpenBranch } from "../../memory/branches/work-branch.ts";
 import type { KeptQueue } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
 import type { Lease, PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { resolvePolicy } from "../settings/policy.ts";

@@ -6,6 +6,7 @@
  * A new task costs no query, a new intent one entry that is written with it (work-entry.ts); everything
  * else is found by index, a bounded number of rows however long the task's line is.
  */
+import type { Repeat } from "../../context/lint/rule.ts";
 import { isVague } from "../../context/lint/vague-intent.ts";
 import { addressOf, type CheckedDraft, type Envelope } from "../../envelope/schema.ts";
 import { SYSTEM } from "../../memory/agents.ts";
@@ -24,23 +25,6 @@ import { entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { completedWork, isKnownWork, noteWork, type WorkSlot } from "./work-entry.ts";
-
-/** An earlier handoff that a new one repeats. */
-export interface Repeat {
-  readonly delivery: string;
-  readonly envelope: string;
-  readonly task: string;
-  /** Open, or completed. */
-  readonly state: DeliveryState;
-  /** Who sent it. */
-  readonly by: string;
-  /** Who works on it or completed it; empty while it waits. */
-  readonly holder: string;
-  /** When it was completed, or else sent. */
-  readonly at: number;
-  /** "task": of the same task. "work": the same intent under another task. */
-  readonly why: "task" | "work";
-}
 
 /** More say no more. */
 const MOST_REPEATS = 5;

@@ -9,6 +9,7 @@ import { cachedLintRules, refuseBroken, refuseRepeats } from "../../context/lint
 import { lintSent } from "../../context/lint/lint-sent.ts";
 import type { AllLintRules } from "../../context/lint/rule.ts";
 import type { DraftOf, EnvelopeOf } from "../../envelope/schema.ts";
+import { KEY } from "../../history/key-entry.ts";
 import { refuseClosed } from "../../ledger/closed.ts";
 import { readFamily } from "../../ledger/ledger.ts";
 import { lineFor } from "../../ledger/ledger-line.ts";
@@ -21,10 +22,11 @@ import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { EntryRow } from "../../store/rows.ts";
 import type { LeaseRefusal, SendOutcome } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { missingParent } from "../due/moves.ts";
 import { circuitOpen, pass } from "../settings/breaker.ts";
 import { nextInLine, receiverError, withoutDisabled } from "../settings/receivers.ts";
 import { withRoom } from "./inbox-capacity.ts";
-import { KEY, keyBefore, repeated, type SentHandoff } from "./key.ts";
+import { keyBefore, repeated, type SentHandoff } from "./key.ts";
 import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
 import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
 import { earlierThan } from "./repeats.ts";
@@ -261,13 +263,4 @@ async function sendError(workspace: Workspace, outcome: SendRefusal): Promise<Ba
     default:
       return refusalError(workspace, outcome);
   }
-}
-
-export function missingParent(envelope: string): BatonError {
-  return new BatonError("dangling_reference", {
-    message: `parents: no envelope has the id ${envelope}.`,
-    path: "parents",
-    hint: "Name envelopes of this workspace.",
-    details: { reference: envelope },
-  });
 }

@@ -7,7 +7,6 @@ import * as z from "zod";
 import { canonicalJson } from "../../base/canonical.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { stillMissing } from "../../context/view/gaps.ts";
-import type { ViewGap } from "../../context/view/view.ts";
 import { Failure as FailureReport } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import { parseOr } from "../../envelope/violations.ts";
@@ -23,6 +22,7 @@ import {
 import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
 import { hear, told } from "../../memory/redaction/secret-policy.ts";
 import { refusalError } from "../../memory/refusals.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
 import {
   expectedOf,
   frameOf,

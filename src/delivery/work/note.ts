@@ -7,6 +7,7 @@
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { STALE_HOLDER } from "../../history/delivery-records.ts";
 import { afterClosing, forWork } from "../../memory/branches/work-branch.ts";
 import { citedIn } from "../../memory/cited.ts";
 import { hiddenAmong, refuseInvisible } from "../../memory/invisible.ts";
@@ -25,9 +26,6 @@ import { sameBefore } from "../../memory/remember.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed, Lease } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-
-/** Marks what a holder wrote after it had lost the work. */
-export const STALE_HOLDER = "stale-holder";
 
 export type Noted = Told<Kept>;
 

@@ -4,8 +4,9 @@
  */
 import * as z from "zod";
 import type { Recipe } from "../../context/view/recipe.ts";
-import { OMITTED_WHY, SECTIONS } from "../../context/view/view.ts";
+import { OMITTED_WHY } from "../../context/view/view.ts";
 import { DeliveryId, EnvelopeId, LEVELS, MemoryId, STRATEGIES } from "../../envelope/schema.ts";
+import { SECTIONS } from "../../profiles/view-parts.ts";
 
 const SectionName = z.enum(SECTIONS);
 const Count = z.int().min(0);

@@ -1,10 +1,10 @@
 /** Deliveries: where a handoff stands, what came of it, and what its holder has in hand. */
 import * as z from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../base/errors.ts";
+import type { Repeat } from "../../context/lint/rule.ts";
 import type { ReservationConflict } from "../../coordination/reservations/conflicts.ts";
 import { MODES, type Reservation } from "../../coordination/reservations/reservation.ts";
 import type { Reserved } from "../../coordination/reservations/reserve.ts";
-import type { Repeat } from "../../delivery/send/repeats.ts";
 import type { Asked } from "../../delivery/settle/ask.ts";
 import type { DeadLetter } from "../../delivery/settle/dead-letters.ts";
 import type { TimedOut } from "../../delivery/watch/answers.ts";

@@ -6,19 +6,19 @@ import {
   type CheckedArtifact,
   OMITTED_WHY,
   type OmittedMemory,
-  SECTIONS,
   type SectionUse,
   type ShownEarlier,
   type ShownMemory,
   type View,
   type ViewBudget,
-  type ViewGap,
 } from "../../context/view/view.ts";
 import type { LintReport } from "../../delivery/send/lint.ts";
 import type { Preview } from "../../delivery/send/preview.ts";
 import type { ShownView } from "../../delivery/work/views.ts";
 import { DraftSchema, LEVELS, ReadEnvelope, STRATEGIES } from "../../envelope/schema.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
+import type { ViewGap } from "../../memory/view-gap.ts";
+import { SECTIONS } from "../../profiles/view-parts.ts";
 import type { Fields } from "./fields.ts";
 import { Count, Instant, Text } from "./plain.ts";
 

@@ -1,7 +1,7 @@
 import { nearestNames } from "../../../base/nearest.ts";
+import type { Decision, DecisionAnswer } from "../../../coordination/failures/decision.ts";
 import type { ListedFailure } from "../../../coordination/failures/list.ts";
 import type { FailureRule, FailureRuleInfo } from "../../../coordination/failures/rules.ts";
-import type { Decision, DecisionAnswer } from "../../../index.ts";
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { didYouMean, mistake } from "../../mistake.ts";

@@ -19,12 +19,15 @@ export const schema = command({
   },
 
   async run({ args: [of], options }) {
-    const { contextJsonSchema, ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } =
-      await import("../../../index.ts");
     if (of === "context") {
+      const { contextJsonSchema } = await import("../../../shared-context/items.ts");
       sayJson(contextJsonSchema());
       return OK;
     }
+    const { ENVELOPE_VERSION } = await import("../../../envelope/schema.ts");
+    const { ENVELOPE_VERSIONS, envelopeJsonSchema } = await import(
+      "../../../envelope/json-schema.ts"
+    );
     const wanted = options.version ?? ENVELOPE_VERSION;
     const version = ENVELOPE_VERSIONS.find((known) => known === wanted);
     if (version === undefined) {

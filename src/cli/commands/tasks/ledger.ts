@@ -4,7 +4,7 @@ import type {
   LedgerDecision,
   LedgerProgress,
   LedgerRelease,
-} from "../../../index.ts";
+} from "../../../ledger/ledger.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";

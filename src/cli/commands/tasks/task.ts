@@ -1,7 +1,10 @@
 /** The task queue: added to, looked at as a board or a tree, taken from, closed. */
 
+import type { Board } from "../../../coordination/tasks/board.ts";
+import type { TaskInfo } from "../../../coordination/tasks/info.ts";
+import type { TaskTree } from "../../../coordination/tasks/tree.ts";
 import type { Hub } from "../../../hub/hub.ts";
-import type { AddedTask, Board, TaskInfo, TaskTree } from "../../../index.ts";
+import type { AddedTask } from "../../../hub/tasks.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";
