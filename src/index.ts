@@ -62,11 +62,7 @@ export type { ReservationsQuery } from "./coordination/reservations/list.ts";
 export type { Reservation, ReservationMode } from "./coordination/reservations/reservation.ts";
 export type { Reserved, ReserveOptions } from "./coordination/reservations/reserve.ts";
 export type { Adopted, AdoptOptions } from "./coordination/shared-context/adopt.ts";
-export type {
-  ContextProposal,
-  ProposalSent,
-  ProposeOptions,
-} from "./coordination/shared-context/propose.ts";
+export type { ContextProposal, ProposeOptions } from "./coordination/shared-context/propose.ts";
 export type { NewTask } from "./coordination/tasks/add.ts";
 export type { Board, BoardQuery } from "./coordination/tasks/board.ts";
 export type { CloseOptions } from "./coordination/tasks/close.ts";
@@ -145,6 +141,7 @@ export type {
   ContextWriteOptions,
   DecisionInput,
   HubContext,
+  ProposalSent,
   SharedContext,
 } from "./hub/shared-context.ts";
 export type { AddedTask, TaskBoard, TaskQueue } from "./hub/tasks.ts";

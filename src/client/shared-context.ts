@@ -3,16 +3,13 @@
  * it has read. That is kept at this end, by the same rules as in the hub's own process.
  */
 import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
-import type {
-  ContextProposal,
-  ProposalSent,
-  ProposeOptions,
-} from "../coordination/shared-context/propose.ts";
+import type { ContextProposal, ProposeOptions } from "../coordination/shared-context/propose.ts";
 import type {
   ContextRetireOptions,
   ContextWriteOptions,
   DecisionInput,
   HubContext,
+  ProposalSent,
   SharedContext,
 } from "../hub/shared-context.ts";
 import type { Work } from "../hub/work.ts";

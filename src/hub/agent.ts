@@ -46,7 +46,15 @@ import {
   recordBegun,
   resolveOnce,
 } from "../delivery/work/once.ts";
-import { type Approval, approve, type Edit, edit, reject, reply } from "../delivery/work/person.ts";
+import {
+  type Approval,
+  approve,
+  type Decider,
+  type Edit,
+  edit,
+  reject,
+  reply,
+} from "../delivery/work/person.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "../delivery/work/read-record.ts";
 import { deliveryOf, findHeld, noteOn, resumeWork } from "../delivery/work/resume.ts";
 import type { Draft, DraftOf } from "../envelope/schema.ts";
@@ -421,7 +429,10 @@ export class LocalAgent {
     of: readonly (Sent | string)[],
     draft: DraftOf<T> & { readonly need?: "all" | "any" | number },
   ): Promise<Sent<T>> {
-    return this.#call(() => joinHandoffs<T>(this.#workspace, this.#self, of, draft));
+    return this.#call(async () => {
+      const sent = await joinHandoffs<T>(this.#workspace, this.#self, of, draft);
+      return new LocalSent<T>(this.#workspace, this.#self, sent);
+    });
   }
 
   /** Gets what is published on a channel from now on; `from: "start"` also what was before. */
@@ -504,7 +515,9 @@ export class LocalAgent {
    */
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
     await this.#call(async () => {});
-    yield* inbox<T>(this.#workspace, this.#self, options);
+    for await (const claimed of inbox(this.#workspace, this.#self, options)) {
+      yield await LocalOffer.of<T>(this.#workspace, this.#self, claimed);
+    }
   }
 
   /**
@@ -534,7 +547,7 @@ export class LocalAgent {
 
   /** Takes a handoff and completes it with the approval it asks for. */
   approve(delivery: string, options: Approval = {}): Promise<DeliveryRow> {
-    return this.#call(() => approve(this.#workspace, this.#self, delivery, options));
+    return this.#call(() => approve(this.#decider(), delivery, options));
   }
 
   /** Takes a handoff and completes it with the text it asks for. */
@@ -543,7 +556,7 @@ export class LocalAgent {
     text: string,
     options: { readonly seen?: string | undefined } = {},
   ): Promise<DeliveryRow> {
-    return this.#call(() => reply(this.#workspace, this.#self, delivery, { ...options, text }));
+    return this.#call(() => reply(this.#decider(), delivery, { ...options, text }));
   }
 
   /** Takes a handoff and declines it. */
@@ -552,12 +565,12 @@ export class LocalAgent {
     reason: string,
     options: { readonly seen?: string | undefined } = {},
   ): Promise<DeliveryRow> {
-    return this.#call(() => reject(this.#workspace, this.#self, delivery, { ...options, reason }));
+    return this.#call(() => reject(this.#decider(), delivery, { ...options, reason }));
   }
 
   /** Takes a handoff and hands it back to its sender with changes, as a new envelope. */
   edit(delivery: string, changes: Edit): Promise<Sent<object>> {
-    return this.#call(() => edit(this.#workspace, this.#self, delivery, changes));
+    return this.#call(() => edit(this.#decider(), delivery, changes));
   }
 
   /**
@@ -621,6 +634,13 @@ export class LocalAgent {
       if (outcome.kind !== "sent") throw new Error("a handoff outside a lease cannot lose one");
       return new LocalSent<T>(this.#workspace, this.#self, outcome);
     });
+  }
+
+  /** For decisions about a delivery in one step. */
+  #decider(): Decider<Sent<object>> {
+    const workspace = this.#workspace;
+    const open = (holder: Worker, accepted: Claimed) => new LocalWork(workspace, holder, accepted);
+    return { workspace, person: this.#self, open };
   }
 
   /** In the name of the session that accepted it: whose work it is does not change. */

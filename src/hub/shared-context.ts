@@ -11,7 +11,7 @@ import {
   BasedOn,
   type ContextProposal,
   ItemNameSchema,
-  type ProposalSent,
+  type Proposed,
   type ProposeOptions,
   propose,
 } from "../coordination/shared-context/propose.ts";
@@ -25,6 +25,7 @@ import {
   contextChanges,
   itemHistory,
 } from "../shared-context/changes.ts";
+import type { Contradiction } from "../shared-context/contradictions.ts";
 import { type ProjectItem, projectFromGit } from "../shared-context/git.ts";
 import {
   type ContextInput,
@@ -45,7 +46,15 @@ import { type ItemName, liveItem } from "../shared-context/stored-items.ts";
 import { itemOf, write } from "../shared-context/write.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Public } from "./public.ts";
+import { LocalSent, type Sent } from "./sent.ts";
 import type { Work } from "./work.ts";
+
+/** A proposal as its sender holds it. */
+export interface ProposalSent {
+  readonly sent: Sent<Proposed>;
+  /** Decisions it speaks against: whoever adopts it has to say that it is meant so. */
+  readonly contradictions: readonly Contradiction[];
+}
 
 export const WriteSchema = z.strictObject({
   /** The version of the item that was seen; left out only where there is none yet. */
@@ -231,7 +240,10 @@ export class LocalSharedContext extends ContextReading {
 
   /** Hands a change to somebody who may make it. */
   propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposalSent> {
-    return this.#call(() => propose(this.workspace, this.#self, change, proposal));
+    return this.#call(async () => {
+      const { sent, ...told } = await propose(this.workspace, this.#self, change, proposal);
+      return { sent: new LocalSent<Proposed>(this.workspace, this.#self, sent), ...told };
+    });
   }
 
   /** Makes the change that a piece of accepted work proposes, and completes the work. */

@@ -10,7 +10,7 @@ import { type TaskTree, taskTree } from "../coordination/tasks/tree.ts";
 import type { Sender } from "../delivery/send/plan.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Public } from "./public.ts";
-import type { Sent } from "./sent.ts";
+import { LocalSent, type Sent } from "./sent.ts";
 
 /** All calls pass it. */
 type Call = <T>(run: () => Promise<T>) => Promise<T>;
@@ -75,7 +75,8 @@ export class LocalTaskQueue extends LocalTaskBoard {
    */
   add<T extends object = object>(task: NewTask<T>): Promise<AddedTask<T>> {
     return this.#call(async () => {
-      const sent = await addTask<T>(this.#workspace, this.#self, task);
+      const outcome = await addTask<T>(this.#workspace, this.#self, task);
+      const sent = new LocalSent<T>(this.#workspace, this.#self, outcome);
       return { sent, task: await getTask(this.#workspace, sent.task) };
     });
   }

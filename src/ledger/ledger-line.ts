@@ -17,13 +17,13 @@ import type { Family, LedgerIntent } from "./ledger.ts";
 import { releasingOf } from "./releasing.ts";
 
 /** Who hands over, and the work it continues. */
-interface Continuing extends Author {
+interface LineSender extends Author {
   readonly role: string;
   readonly work?: { readonly envelope: Envelope };
 }
 
 /** A handoff before it is sealed, as far as the ledger is concerned. */
-interface Planned {
+interface PlannedHandoff {
   readonly draft: CheckedDraft;
   readonly task: string;
   readonly family: Family;
@@ -44,8 +44,8 @@ export interface Line {
 
 export async function lineFor(
   workspace: Workspace,
-  sender: Continuing,
-  plan: Pick<Planned, "draft" | "task" | "family">,
+  sender: LineSender,
+  plan: Pick<PlannedHandoff, "draft" | "task" | "family">,
 ): Promise<Line> {
   const { draft, family } = plan;
   const beginning = await beginningOf(workspace, family, sender.work?.envelope);
@@ -79,7 +79,7 @@ export interface Burden {
 /** `before`: the envelope that is continued or added to. */
 export function burdenOf(
   { family, intents, releases, briefed: { intent, brief, refs } }: Line,
-  { draft, refs: own, sending }: Pick<Planned, "draft" | "refs" | "sending">,
+  { draft, refs: own, sending }: Pick<PlannedHandoff, "draft" | "refs" | "sending">,
   by: string,
   before: Envelope | undefined,
 ): Burden {

@@ -9,10 +9,10 @@ import * as z from "zod";
 import { canonicalJson, sha256 } from "../../base/canonical.ts";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
+import type { Result } from "../../delivery/send/result.ts";
 import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
-import type { Envelope } from "../../envelope/schema.ts";
+import type { Envelope, EnvelopeOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import type { Work } from "../../hub/work.ts";
 import { ContextKey, nameOf } from "../../shared-context/items.ts";
 import { requireKeeper } from "../../shared-context/keepers.ts";
 import { type Change, write } from "../../shared-context/write.ts";
@@ -45,8 +45,19 @@ interface Mark {
   readonly memory: string;
 }
 
-/** Whose change it is whose work is adopted. */
-type Proposal = Pick<Work, "complete" | "decline" | "envelope" | "handle" | "id">;
+/** Settled, or told of an addition that has to be looked at first. */
+type Settling =
+  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  | { readonly kind: "extended"; readonly envelope: EnvelopeOf<unknown> };
+
+/** The accepted work that proposes a change. */
+interface Proposal {
+  readonly id: string;
+  readonly handle: string;
+  readonly envelope: EnvelopeOf<unknown>;
+  complete(result?: Result): Promise<Settling>;
+  decline(reason: string): Promise<Settling>;
+}
 
 export async function adopt(
   workspace: Workspace,

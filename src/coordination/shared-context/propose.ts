@@ -9,11 +9,11 @@ import { sha256 } from "../../base/canonical.ts";
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
+import type { SentHandoff } from "../../delivery/send/key.ts";
 import type { Sender } from "../../delivery/send/plan.ts";
 import { sendHandoff } from "../../delivery/send/send.ts";
 import { CONTEXT_CHANGE, PROPOSED } from "../../envelope/own-names.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { LocalSent, type Sent } from "../../hub/sent.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
 import { type Contradiction, contradictionsOf } from "../../shared-context/contradictions.ts";
 import { conflict, notInContext } from "../../shared-context/errors.ts";
@@ -60,8 +60,9 @@ export const ProposedSchema = z.strictObject({
 
 export type Proposed = z.output<typeof ProposedSchema>;
 
-export interface ProposalSent {
-  readonly sent: Sent<Proposed>;
+/** A proposal as it was sent. */
+interface SentProposal {
+  readonly sent: SentHandoff<Proposed>;
   /** Decisions it speaks against: whoever adopts it has to say that it is meant so. */
   readonly contradictions: readonly Contradiction[];
 }
@@ -71,7 +72,7 @@ export async function propose(
   sender: Worker,
   given: ContextProposal,
   options: ProposeOptions,
-): Promise<ProposalSent> {
+): Promise<SentProposal> {
   // Before anything is made of it: what is cut short is no longer known for what it was.
   const { proposal, options: asked } = await heard(workspace, { proposal: given, options });
   const { basedOn, reason } = parseOr(ProposeSchema, asked, {
@@ -105,7 +106,7 @@ export async function propose(
   };
   const outcome = await sendHandoff<Proposed>(trunk, sender as Sender, draft, {});
   if (outcome.kind !== "sent") throw new Error("a proposal outside a lease cannot lose one");
-  return { sent: new LocalSent<Proposed>(workspace, sender, outcome), contradictions };
+  return { sent: outcome, contradictions };
 }
 
 /** Better refused now than when somebody has looked at it. */

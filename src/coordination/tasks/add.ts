@@ -16,7 +16,6 @@ import {
   type PolicyInput,
 } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { LocalSent, type Sent } from "../../hub/sent.ts";
 import { refuseClosed } from "../../ledger/closed.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { writtenValue } from "../../workspace/entries.ts";
@@ -50,7 +49,7 @@ export async function addTask<T extends object>(
   workspace: Workspace,
   sender: Sender,
   given: NewTask<T>,
-): Promise<Sent<T>> {
+): Promise<SentHandoff<T>> {
   const what = { code: "invalid_input", what: "The task" } as const;
   const checked = parseOr(QueueSchema, given, what);
   const { task, parent, closing } = checked;
@@ -77,7 +76,7 @@ export async function addTask<T extends object>(
   if (outcome.joined !== "repeated") {
     await followUp(`begin ${task}`, () => openNow(workspace, outcome, after));
   }
-  return new LocalSent<T>(workspace, sender, outcome);
+  return outcome;
 }
 
 const isTaken = (error: unknown): boolean =>

@@ -1,8 +1,8 @@
-/** The inbox: offers as they arrive. */
+/** The inbox: deliveries as they arrive, each claimed for its receiver. */
 import * as z from "zod";
 import { Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import { LocalOffer, type Offer } from "../../hub/offer.ts";
+import type { Claimed } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { lookOut } from "./wait-for-delivery.ts";
 import type { Worker } from "./worker.ts";
@@ -25,15 +25,15 @@ export const checkedInbox = (options: InboxOptions): z.output<typeof OptionsSche
     unwritten: "signal",
   });
 
-export async function* inbox<T>(
+export async function* inbox(
   workspace: Workspace,
   receiver: Worker,
   options: InboxOptions,
-): AsyncGenerator<Offer<T>, void, undefined> {
+): AsyncGenerator<Claimed, void, undefined> {
   const { task, wait, signal } = checkedInbox(options);
   for (;;) {
     const claimed = await lookOut(workspace, receiver, { task }, { wait, signal });
     if (claimed === undefined) return;
-    yield await LocalOffer.of<T>(workspace, receiver, claimed);
+    yield claimed;
   }
 }

@@ -5,9 +5,9 @@ import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { DeliveryId, type DraftOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
-import { LocalSent, type Sent } from "../../hub/sent.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { follow, openJoin } from "../due/join.ts";
+import type { SentHandoff } from "./key.ts";
 import type { Sender } from "./plan.ts";
 import { sendHandoff } from "./send.ts";
 
@@ -23,9 +23,9 @@ type Join = z.input<typeof JoinSchema>;
 export async function joinHandoffs<T>(
   workspace: Workspace,
   sender: Sender,
-  of: readonly (Pick<Sent, "id"> | string)[],
+  of: readonly ({ readonly id: string } | string)[],
   given: DraftOf<T> & { readonly need?: Join["need"] },
-): Promise<Sent<T>> {
+): Promise<SentHandoff<T>> {
   const what = { code: "invalid_input", what: "The join" } as const;
   const { need: wanted = "all", ...draft } = parseOr(z.looseObject({}), given, what);
   const ids = parseOr(z.array(z.unknown()), of, { ...what, prefix: "of" }).map(idOf);
@@ -46,7 +46,7 @@ export async function joinHandoffs<T>(
     const now = await store.findDelivery(name, own.id);
     if (now !== undefined) await openJoin(workspace, now); // They may all have completed by now.
   }
-  return new LocalSent<T>(workspace, sender, outcome);
+  return outcome;
 }
 
 /** What was sent, or the delivery's id; anything else is refused as no id. */

@@ -13,13 +13,7 @@ import { SYSTEM } from "../../memory/agents.ts";
 import { type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
 import { type FirstHandoff, WORK, workName } from "../../memory/work.ts";
 import { readableEnvelope } from "../../store/parse-envelope.ts";
-import {
-  type DeliveryRow,
-  type DeliveryState,
-  isOpen,
-  OPEN_STATES,
-  roleInbox,
-} from "../../store/rows.ts";
+import { type DeliveryRow, isOpen, OPEN_STATES, roleInbox } from "../../store/rows.ts";
 import type { Claimed, LineEntry } from "../../store/store.ts";
 import { entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";

@@ -16,14 +16,14 @@ import {
   DraftSchema,
   type Envelope,
   EnvelopeId,
+  type EnvelopeOf,
 } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
-import type { Sent } from "../../hub/sent.ts";
-import { LocalWork, type Settling, type Work } from "../../hub/work.ts";
 import { unmarked } from "../../memory/quarantine/quarantine-mark.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
+import type { Claimed } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { carryOut } from "../due/due.ts";
 import { acceptNext } from "../receive/accept.ts";
@@ -36,6 +36,27 @@ import { checkedReason, Reason } from "../settle/reason.ts";
 import { handleOf, resumeWork } from "./resume.ts";
 import { requireSeen, unseen } from "./unseen-envelope.ts";
 
+/** Settled, or told of an addition that has to be looked at first. */
+type Settling =
+  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  | { readonly kind: "extended"; readonly envelope: EnvelopeOf<unknown> };
+
+/** Work that a person has taken, as the hub lets it be settled. */
+export interface PersonWork<Sent> {
+  readonly envelope: EnvelopeOf<unknown>;
+  complete(result: Result): Promise<Settling>;
+  decline(reason: string): Promise<Settling>;
+  handoff(draft: HandedOnDraft): Promise<Sent | Extract<Settling, { kind: "extended" }>>;
+}
+
+/** A person who decides in a workspace. */
+export interface Decider<Sent = unknown> {
+  readonly workspace: Workspace;
+  readonly person: Worker;
+  /** Makes work of what was accepted in a holder's name. */
+  readonly open: (holder: Worker, accepted: Claimed) => PersonWork<Sent>;
+}
+
 export interface Approval {
   readonly comment?: string | undefined;
   /** What the handoff expects besides the approval, by name. */
@@ -45,8 +66,7 @@ export interface Approval {
 }
 
 export async function approve(
-  workspace: Workspace,
-  person: Worker,
+  decider: Decider,
   id: string,
   approval: Approval,
 ): Promise<DeliveryRow> {
@@ -55,15 +75,14 @@ export async function approve(
     criteria: confirmed(expects),
     outcome: "approved",
     outputs: { ...approvals(expects, comment), ...outputs },
-    summary: comment ?? `${person.agent} approved "${task}".`,
+    summary: comment ?? `${decider.person.agent} approved "${task}".`,
   });
-  return handIn(workspace, person, id, { resultOf, seen });
+  return handIn(decider, id, { resultOf, seen });
 }
 
 /** Completes a handoff that asks for a text, with that text. */
 export async function reply(
-  workspace: Workspace,
-  person: Worker,
+  decider: Decider,
   id: string,
   { text, seen }: { readonly text: string; readonly seen?: string | undefined },
 ): Promise<DeliveryRow> {
@@ -74,18 +93,17 @@ export async function reply(
     if (texts.length > 1) throw ambiguous(texts.map(({ name }) => name));
     return { criteria: confirmed(texts), outputs, summary };
   };
-  return handIn(workspace, person, id, { resultOf, seen });
+  return handIn(decider, id, { resultOf, seen });
 }
 
 /** Refuses a handoff for good. */
 export async function reject(
-  workspace: Workspace,
-  person: Worker,
+  decider: Decider,
   id: string,
   { reason, seen }: { readonly reason: string; readonly seen?: string | undefined },
 ): Promise<DeliveryRow> {
   const why = checkedReason(reason, "reason");
-  const work = await takeUp(workspace, person, id, { seen });
+  const work = await takeUp(decider, id, { seen });
   return settled(id, await work.decline(why));
 }
 
@@ -94,6 +112,7 @@ const said = <T extends object>(value: T, what: string): T =>
   parseOr(z.looseObject({}), value, { code: "invalid_input", what }) as T;
 
 type Draft = DraftOf<object>;
+type HandedOnDraft = Omit<Draft, "task" | "intent"> & Partial<Pick<Draft, "task" | "intent">>;
 
 const { constraints, doNotRedo, done, intent, next, payload, state } = DraftSchema.shape;
 
@@ -125,12 +144,12 @@ export type Edit = Pick<
     readonly to?: string | undefined;
   };
 
-export async function edit(
-  workspace: Workspace,
-  person: Worker,
+export async function edit<Sent extends { readonly kind: "sent" }>(
+  decider: Decider<Sent>,
   id: string,
   edit: Edit,
-): Promise<Sent<object>> {
+): Promise<Sent> {
+  const { workspace, person } = decider;
   const { comment, seen, to, ...given } = await heard(workspace, said<Edit>(edit, "The edit"));
   const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   const changed = Object.keys(changes);
@@ -141,14 +160,14 @@ export async function edit(
   canonicalJson(anew, "invalid_envelope");
   if (checked.payload !== undefined) await acceptedPayload(workspace, checked.payload);
   const why = comment === undefined ? undefined : checkedReason(comment, "comment");
-  const work = await takeUp(workspace, person, id, { seen });
+  const work = await takeUp(decider, id, { seen });
   const sealed = work.envelope as Envelope;
   const history = {
     agent: person.agent,
     did: `edited ${changed.join(", ")}`,
     ...(why === undefined ? {} : { why: clipped(why) }),
   };
-  const sent = await work.handoff<object>({
+  const sent = await work.handoff({
     ...carried(sealed),
     refs: (await unmarked(workspace, sealed.refs)).map(({ digest: _, ...ref }) => ref),
     ...changes,
@@ -189,14 +208,13 @@ interface HandingIn {
 }
 
 async function handIn(
-  workspace: Workspace,
-  person: Worker,
+  decider: Decider,
   id: string,
   { resultOf, seen }: HandingIn,
 ): Promise<DeliveryRow> {
   const check = (envelope: Envelope): void =>
     requirePlain(envelope.expects, checkResult(resultOf(envelope)));
-  const work = await takeUp(workspace, person, id, { check, seen });
+  const work = await takeUp(decider, id, { check, seen });
   return settled(id, await work.complete(resultOf(work.envelope as Envelope)));
 }
 
@@ -207,12 +225,11 @@ interface TakingUp {
 }
 
 /** The work, accepted now or by this person before. The receipt is the person having looked at it. */
-async function takeUp(
-  workspace: Workspace,
-  person: Worker,
+async function takeUp<Sent>(
+  { workspace, person, open }: Decider<Sent>,
   id: string,
   { check, seen }: TakingUp,
-): Promise<Work> {
+): Promise<PersonWork<Sent>> {
   await carryOut(workspace); // Its deadline may have passed, and nobody have looked since.
   const found = await workspace.store.findDelivery(workspace.name, deliveryId(id));
   if (found === undefined) throw unknownDelivery(id);
@@ -221,7 +238,7 @@ async function takeUp(
     const held = await resumeWork(workspace, person, handleOf(delivery));
     requireSeen(held, seen);
     const holder = { ...person, instance: delivery.instance, lease: "session" as const };
-    const work = new LocalWork(workspace, holder, held);
+    const work = open(holder, held);
     check?.(work.envelope as Envelope);
     return work;
   }
@@ -232,7 +249,7 @@ async function takeUp(
   const accepted = await acceptNext(workspace, person, { delivery: id, receipt });
   if (accepted === undefined) throw notAcceptable(person, delivery);
   // Decided about in the next moment: no heartbeat has to keep it.
-  return new LocalWork(workspace, { ...person, lease: "session" }, accepted);
+  return open({ ...person, lease: "session" }, accepted);
 }
 
 const receiptOf = ({ intent, next, constraints }: Envelope): Receipt => ({
@@ -255,7 +272,7 @@ function approvals(expects: Expects, comment: string | undefined): Record<string
 const confirmed = (expects: Expects): Record<string, string[]> =>
   Object.fromEntries(expects.map(({ name, criteria }) => [name, criteria]));
 
-function settled(id: string, outcome: Settling<unknown>): DeliveryRow {
+function settled(id: string, outcome: Settling): DeliveryRow {
   if (outcome.kind === "extended") throw unseen(id, outcome.envelope.id);
   return outcome.delivery;
 }
