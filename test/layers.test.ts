@@ -12,10 +12,10 @@ const ROOT = join(import.meta.dirname, "..", "src");
 const LAYERS: readonly (readonly string[])[] = [
   ["base"],
   ["envelope", "search"],
+  ["text"],
   ["store"],
   ["store/sql", "store/verify"],
   ["store/reference", "store/sqlite", "store/postgres"],
-  ["text"],
   ["workspace"],
   ["memory"],
   ["ledger"],
@@ -31,6 +31,9 @@ const LAYERS: readonly (readonly string[])[] = [
   ["delivery/settle"],
   ["delivery/receive"],
   ["delivery/work"],
+  ["coordination/reservations", "coordination/shared-context", "coordination/catch-up"],
+  ["coordination/tasks"],
+  ["coordination/failures", "coordination/timeline"],
   ["coordination"],
   ["archive"],
   ["access"],
@@ -47,6 +50,7 @@ const LAYERS: readonly (readonly string[])[] = [
 const PURE: Readonly<Record<string, readonly string[]>> = {
   envelope: ["zod", "ajv", "node:crypto"],
   search: ["stemmer", "node:assert", "node:fs", "node:url"],
+  text: ["gpt-tokenizer"],
 };
 
 /** Folders that still have more files. */
@@ -65,7 +69,7 @@ const files = readdirSync(ROOT, { recursive: true, withFileTypes: true })
   .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 
 const IMPORT =
-  /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)";|^import\s+"([^"]+)";|\bimport\("([^"]+)"\)/gm;
+  /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)";|^import\s+"([^"]+)";|\bimport\(\s*"([^"]+)"\)/gm;
 
 const imports: readonly Import[] = files.flatMap((from) => {
   const text = readFileSync(join(ROOT, from), "utf8");
