@@ -15,13 +15,11 @@ import {
 import type { KeptClosing } from "../memory/ledger.ts";
 import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { Claimed, PutEntry } from "../store/store.ts";
+import { RETRY, tryWrite } from "../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../workspace/workspace.ts";
 import { failWaiting } from "./failures/report.ts";
 import { finishedBelow } from "./tasks/finish.ts";
 import { keptOf, lastEnd, readTask } from "./tasks/read.ts";
-
-/** Each round somebody else changed it, or a ledger of what it waits for. */
-const ROUNDS = 20;
 
 /** Of a result's summary; all of it stands in the record. */
 const SUMMARY = 2_000;
@@ -30,10 +28,11 @@ export async function openWaiting(given: Workspace, due: Claimed): Promise<void>
   const workspace = trunkOf(given);
   const { store, name } = workspace;
   let waiting: Claimed | undefined = due;
-  for (let round = 0; round < ROUNDS && waiting !== undefined; round++) {
-    if ((await openOnce(workspace, waiting)) === "over") return;
+  await tryWrite(async () => {
+    if (waiting === undefined || (await openOnce(workspace, waiting)) === "over") return undefined;
     waiting = await store.findDelivery(name, due.delivery.id);
-  } // It is in constant change: the look after a while will find it.
+    return RETRY;
+  }); // It is in constant change: the look after a while will find it.
 }
 
 async function openOnce(workspace: Workspace, waiting: Claimed): Promise<"over" | "changed"> {

@@ -4,21 +4,18 @@
  * ledger are written together.
  */
 
-import { BatonError } from "../base/errors.ts";
 import { DraftSchema, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
 import type { Author, Memory } from "../memory/record.ts";
 import { heard } from "../memory/redaction/secret-policy.ts";
 import { rememberWith } from "../memory/remember.ts";
+import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Carried } from "./carry.ts";
 import { ledgerEntry } from "./keep.ts";
 import { type Family, type Ledger, ledgerOf, readFamily } from "./ledger.ts";
 import { notOnLedger, type ReleaseInput, releasingOf } from "./releasing.ts";
-
-/** Each round somebody else changed the same ledger. */
-const ROUNDS = 100;
 
 const ReleaseSchema = DraftSchema.shape.releases.unwrap().element;
 
@@ -42,13 +39,9 @@ export async function release(
   const name = taskName(task);
   const how = { code: "invalid_input", what: "The release" } as const;
   const checked = await heard(workspace, parseOr(ReleaseSchema, asked, how));
-  for (let round = 0; round < ROUNDS; round++) {
-    if ((await releaseOnce(workspace, by, name, checked)) === undefined) continue;
+  return retryWrite({ what: `The ledger of "${name}" was changed`, attempts: 100 }, async () => {
+    if ((await releaseOnce(workspace, by, name, checked)) === undefined) return RETRY;
     return (await ledgerOf(workspace, name)) as Ledger;
-  }
-  throw new BatonError("store_busy", {
-    message: `The ledger of "${name}" was changed ${ROUNDS} times by others.`,
-    hint: "Try again.",
   });
 }
 

@@ -15,6 +15,7 @@ import { AgentName, Name, PolicyDraft, type PolicyInput } from "../envelope/sche
 import { parseOr } from "../envelope/violations.ts";
 import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import { NOBODY, type Reader } from "../store/sight.ts";
+import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { heard } from "./redaction/secret-policy.ts";
 
@@ -65,9 +66,6 @@ export function readerOf({ agent, signer }: Identity, session: string): Reader {
   const isProven = agent.publicKey === "" || agent.publicKey === signer?.publicKey;
   return isProven ? { agent: agent.id, session, user: agent.owner ?? "" } : NOBODY;
 }
-
-/** Another process may register at the same moment; each round one of them gets through. */
-const ROUNDS = 20;
 
 export function agentInfo(row: AgentRow): AgentInfo {
   const described = describedIn(row);
@@ -195,25 +193,24 @@ async function register(
   checked: z.output<typeof AgentProfileSchema>,
 ): Promise<Identity> {
   const signer = checked.key === undefined ? undefined : signerOf(checked.key);
-  for (let round = 0; round < ROUNDS; round++) {
-    const current = await workspace.store.findAgent(workspace.name, name);
-    if (current !== undefined) refuseStranger(current, signer);
-    const wanted = merged(name, current, { ...checked, publicKey: signer?.publicKey });
-    if (current !== undefined && sameAs(current, wanted))
-      return { agent: agentInfo(current), signer };
-    const outcome = await workspace.store.registerAgent({
-      workspace: workspace.name,
-      agent: wanted,
-      basedOn: current?.revision ?? 0,
-    });
-    if (outcome.kind === "registered") return { agent: agentInfo(outcome.agent), signer };
-    if (outcome.kind === "name_taken") throw aliasTaken(outcome);
-  }
-  throw new BatonError("store_busy", {
-    message: `The registration of "${name}" was overtaken ${ROUNDS} times by other processes.`,
-    path: "agent",
-    hint: "Try again.",
-  });
+  return retryWrite(
+    { what: `The registration of "${name}" was overtaken`, path: "agent" },
+    async () => {
+      const current = await workspace.store.findAgent(workspace.name, name);
+      if (current !== undefined) refuseStranger(current, signer);
+      const wanted = merged(name, current, { ...checked, publicKey: signer?.publicKey });
+      if (current !== undefined && sameAs(current, wanted))
+        return { agent: agentInfo(current), signer };
+      const outcome = await workspace.store.registerAgent({
+        workspace: workspace.name,
+        agent: wanted,
+        basedOn: current?.revision ?? 0,
+      });
+      if (outcome.kind === "registered") return { agent: agentInfo(outcome.agent), signer };
+      if (outcome.kind === "name_taken") throw aliasTaken(outcome);
+      return RETRY;
+    },
+  );
 }
 
 /** Pauses or resumes an agent: whoever runs the team may, key or not. */
@@ -222,19 +219,14 @@ export async function setStatus(
   name: string,
   status: AgentRow["status"],
 ): Promise<AgentInfo> {
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: `The agent "${name}" was changed`, path: "agent" }, async () => {
     const { digest: _d, keyedAt: _k, revision, ...row } = await requireAgent(workspace, name);
     const outcome = await workspace.store.registerAgent({
       workspace: workspace.name,
       agent: { ...row, status },
       basedOn: revision,
     });
-    if (outcome.kind === "registered") return agentInfo(outcome.agent);
-  }
-  throw new BatonError("store_busy", {
-    message: `The agent "${name}" was changed ${ROUNDS} times by other processes.`,
-    path: "agent",
-    hint: "Try again.",
+    return outcome.kind === "registered" ? agentInfo(outcome.agent) : RETRY;
   });
 }
 

@@ -5,14 +5,12 @@
 import { canonicalJson } from "../base/canonical.ts";
 import { isBatonError } from "../base/errors.ts";
 import type { Author } from "../memory/record.ts";
+import { RETRY, tryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { ProjectItem } from "./git.ts";
 import type { ContextItem } from "./items.ts";
 import { liveItem } from "./stored-items.ts";
 import { itemOf, write } from "./write.ts";
-
-/** Each round somebody else wrote the same item. */
-const ROUNDS = 20;
 
 /** The items that were written; none where nothing has changed. */
 export async function updateProject(
@@ -33,17 +31,21 @@ async function update(
   by: Author,
   item: ProjectItem,
 ): Promise<ContextItem | undefined> {
-  for (let round = 1; ; round++) {
+  let conflict: unknown;
+  const written = await tryWrite(async () => {
     const now = await liveItem(workspace, item);
     if (now?.kind === "item" && saysTheSame(now.item, item)) return undefined;
     const basedOn = now?.kind === "item" ? now.item.version : now?.version;
     try {
       return itemOf(item, by, await write(workspace, by, { kind: "set", item }, { basedOn }));
     } catch (error) {
-      const isOvertaken = isBatonError(error) && error.code === "context_conflict";
-      if (!isOvertaken || round === ROUNDS) throw error;
+      if (!isBatonError(error) || error.code !== "context_conflict") throw error;
+      conflict = error;
+      return RETRY;
     }
-  }
+  });
+  if (written === RETRY) throw conflict;
+  return written;
 }
 
 function saysTheSame(now: ContextItem, { content, data, roles }: ProjectItem): boolean {

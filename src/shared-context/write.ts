@@ -6,12 +6,12 @@
  */
 import { canonicalJson } from "../base/canonical.ts";
 import { clip } from "../base/clip.ts";
-import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { leaseLost } from "../history/lease-lost.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { Lease, PutEntry } from "../store/store.ts";
+import { RETRY, retryWrite } from "../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../workspace/workspace.ts";
 import { type Contradiction, contradictionsOf, type LiveDecision } from "./contradictions.ts";
 import { conflict, contradicts, notInContext, tooMany } from "./errors.ts";
@@ -37,9 +37,6 @@ import {
   type Whole,
   wholeOf,
 } from "./stored-items.ts";
-
-/** Each round somebody else changed the context. */
-const ROUNDS = 200;
 
 /** What a writer says besides the item. */
 export interface Writing {
@@ -84,15 +81,11 @@ export async function write(
 ): Promise<Written> {
   // Everybody's: whatever branch its writer works on.
   const trunk = trunkOf(workspace);
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: "The shared context was changed", attempts: 200 }, async () => {
     const looked = await look(trunk, by, change, writing);
     if ("written" in looked) return looked.written;
     const written = await append(trunk, by, { change, writing, look: looked });
-    if (written !== undefined) return written;
-  }
-  throw new BatonError("store_busy", {
-    message: `The shared context was changed ${ROUNDS} times by others.`,
-    hint: "Try again.",
+    return written ?? RETRY;
   });
 }
 

@@ -1,11 +1,8 @@
 /** Entries as values: read, decided about, and changed only if nobody was quicker. */
 import { canonicalJson } from "../base/canonical.ts";
-import { BatonError } from "../base/errors.ts";
 import { type EntryRow, type EventKind, parseText } from "../store/rows.ts";
+import { RETRY, retryWrite } from "./retry.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** Each round somebody else changed the same entry. */
-const ROUNDS = 20;
 
 export interface EntryName {
   readonly kind: string;
@@ -33,7 +30,7 @@ export async function changeEntry<T>(
   change: (now: T | undefined) => Changed<T> | undefined,
 ): Promise<EntryRow | undefined> {
   let current = await store.findEntry(workspace, kind, name);
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: `The ${kind} of "${name}" was changed` }, async () => {
     const changed = change(entryValue<T>(current));
     if (changed === undefined) return current;
     if (changed.value === undefined && current === undefined) return undefined;
@@ -42,10 +39,7 @@ export async function changeEntry<T>(
     const outcome = await store.putEntry(workspace, put, changed.event);
     if (outcome.kind === "put") return outcome.entry;
     current = outcome.entry;
-  }
-  throw new BatonError("store_busy", {
-    message: `The ${kind} of "${name}" was changed ${ROUNDS} times by others.`,
-    hint: "Try again.",
+    return RETRY;
   });
 }
 

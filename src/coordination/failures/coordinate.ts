@@ -5,10 +5,10 @@
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { lookLater } from "../../delivery/due/open.ts";
-import { overtaken } from "../../delivery/settle/reason.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 import { systemAuthor } from "../../memory/system-author.ts";
 import { isOpen } from "../../store/rows.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { type Decider, finish } from "./apply.ts";
 import { decideOnce, withdraw } from "./decide.ts";
@@ -16,8 +16,6 @@ import type { CheckedDecision, DecisionAnswer } from "./decision.ts";
 import { type Found, findFailure, findTry, standingOf } from "./found.ts";
 import { infoOf } from "./info.ts";
 import { type CoordinateFunction, isRefusal, proposals } from "./proposals.ts";
-
-const ROUNDS = 20;
 
 export async function coordinate(
   workspace: Workspace,
@@ -87,10 +85,11 @@ async function decideNow(
   first: Found,
   decision: CheckedDecision,
 ): Promise<DecisionAnswer> {
-  for (let round = 0; round < ROUNDS; round++) {
-    const found = round === 0 ? first : await findTry(workspace, first.of);
+  let found = first;
+  return retryWrite({ what: "The hub's decision was overtaken" }, async () => {
     const answer = await decideOnce(workspace, hub, found, decision);
     if (answer !== undefined) return answer;
-  }
-  throw overtaken("The hub's decision", ROUNDS);
+    found = await findTry(workspace, first.of);
+    return RETRY;
+  });
 }

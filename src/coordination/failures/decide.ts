@@ -7,10 +7,10 @@ import { BatonError, isBatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { carryOut } from "../../delivery/due/due.ts";
 import { cancelDeliveries } from "../../delivery/settle/cancel.ts";
-import { overtaken } from "../../delivery/settle/reason.ts";
 import { decisionOn } from "../../history/failure-decisions.ts";
 import type { KeptClosing } from "../../memory/ledger.ts";
 import { isHeld } from "../../store/rows.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { keptOf } from "../tasks/read.ts";
 import { apply, closeReport, type Decider, type Final, finish } from "./apply.ts";
@@ -24,9 +24,6 @@ import {
 } from "./decision.ts";
 import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts";
 
-/** Each round somebody else changed what it is about. */
-const ROUNDS = 20;
-
 export async function decide(
   workspace: Workspace,
   decider: Decider,
@@ -39,12 +36,11 @@ export async function decide(
   await requireRight(trunk, decider, first);
   // It may be on its way still: told first, then parked.
   if (standingOf(first, workspace.clock.now()) === "pending") await carryOut(workspace);
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: "The decision was overtaken" }, async () => {
     const found = await findTry(trunk, first.of);
     const answer = await decideOnce(trunk, decider, found, checked);
-    if (answer !== undefined) return answer;
-  }
-  throw overtaken("The decision", ROUNDS);
+    return answer ?? RETRY;
+  });
 }
 
 /** Undefined: what it is about has changed meanwhile. */

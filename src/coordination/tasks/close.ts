@@ -5,13 +5,14 @@
 
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
-import { overtaken, Reason } from "../../delivery/settle/reason.ts";
+import { Reason } from "../../delivery/settle/reason.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { refuseClosed, taskClosed } from "../../ledger/closed.ts";
 import { taskName } from "../../ledger/release.ts";
 import type { Author } from "../../memory/record.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
 import { isOpen } from "../../store/rows.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
@@ -26,8 +27,6 @@ export const CloseSchema = z.strictObject({
 });
 export type CloseOptions = z.input<typeof CloseSchema>;
 
-const ROUNDS = 50;
-
 export async function closeTask(
   workspace: Workspace,
   by: Author,
@@ -38,17 +37,16 @@ export async function closeTask(
   const how = { code: "invalid_input", what: "The closing" } as const;
   const { as, reason } = await heard(workspace, parseOr(CloseSchema, options, how));
   const trunk = trunkOf(workspace);
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: `The closing of "${task}" was overtaken`, attempts: 50 }, async () => {
     const found = await requireTask(trunk, task);
     refuseClosed(found);
     await requireRight(trunk, by, found, "closed");
     await refuseOpen(trunk, found);
     const { lastRecord: continues } = found;
     const closing = { as, reason, by: by.agent, author: by, continues };
-    if (!(await writeClosing(trunk, found, closing))) continue;
+    if (!(await writeClosing(trunk, found, closing))) return RETRY;
     return afterClosing(trunk, task, found.kept.queue?.parent);
-  }
-  throw overtaken(`The closing of "${task}"`, ROUNDS);
+  });
 }
 
 async function refuseOpen(workspace: Workspace, { task, parts }: TaskRead): Promise<void> {

@@ -8,11 +8,11 @@
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { cancelTask } from "../../delivery/settle/cancel.ts";
-import { overtaken } from "../../delivery/settle/reason.ts";
 import { type KeptClosing, type KeptEnding, LEDGER } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
 import { isOpen } from "../../store/rows.ts";
 import { writtenValue } from "../../workspace/entries.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { tellDependents, writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
@@ -29,8 +29,6 @@ export interface Ending {
   /** The record of what it came of. */
   readonly causedBy?: string | undefined;
 }
-
-const ROUNDS = 50;
 
 /** How it is closed now: by this, or as somebody did before. */
 export async function endTask(
@@ -56,28 +54,31 @@ async function endOne(
   task: string,
   wanted: Ending,
 ): Promise<Ended> {
-  for (let round = 0; round < ROUNDS; round++) {
-    const found = await requireTask(workspace, task);
-    const { closed, ending, queue } = found.kept;
-    const { except = [], ...said } = ending ?? wanted;
-    if (found.parts.some((part) => isToGo(part, except)) && (closed ?? ending) !== undefined) {
-      await cancelTask(workspace, by, { task, except }, said.reason);
-      continue;
-    }
-    if (closed !== undefined) return { closing: closed, parent: queue?.parent };
-    if (ending === undefined) {
-      await begin(workspace, found, { by: by.agent, except, ...said });
-      continue;
-    }
-    const children = await openOf(workspace, await childrenOf(workspace, task));
-    if (children.length > 0) {
-      for (const child of children) await endChild(workspace, by, child, { ...ending, task });
-      continue;
-    }
-    const { lastRecord: continues } = found;
-    await writeClosing(workspace, found, { ...ending, author: by, continues });
-  }
-  throw overtaken(`The end of "${task}"`, ROUNDS);
+  return retryWrite<Ended>(
+    { what: `The end of "${task}" was overtaken`, attempts: 50 },
+    async () => {
+      const found = await requireTask(workspace, task);
+      const { closed, ending, queue } = found.kept;
+      const { except = [], ...said } = ending ?? wanted;
+      if (found.parts.some((part) => isToGo(part, except)) && (closed ?? ending) !== undefined) {
+        await cancelTask(workspace, by, { task, except }, said.reason);
+        return RETRY;
+      }
+      if (closed !== undefined) return { closing: closed, parent: queue?.parent };
+      if (ending === undefined) {
+        await begin(workspace, found, { by: by.agent, except, ...said });
+        return RETRY;
+      }
+      const children = await openOf(workspace, await childrenOf(workspace, task));
+      if (children.length > 0) {
+        for (const child of children) await endChild(workspace, by, child, { ...ending, task });
+        return RETRY;
+      }
+      const { lastRecord: continues } = found;
+      await writeClosing(workspace, found, { ...ending, author: by, continues });
+      return RETRY; // Each step is seen to be done before the next.
+    },
+  );
 }
 
 const isToGo = ({ delivery }: TaskRead["parts"][number], except: readonly string[]): boolean =>

@@ -9,13 +9,11 @@ import { memoryOf } from "../../memory/record.ts";
 import { systemAuthor } from "../../memory/system-author.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import { followUp } from "../../workspace/follow-up.ts";
+import { RETRY, tryWrite } from "../../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { tellDependents, writeClosing } from "./closing.ts";
 import { childrenOf } from "./edges.ts";
 import { closingOf, lastEnd, readTask, type TaskRead } from "./read.ts";
-
-/** Each round somebody else changed the ledger: then there is something new, most likely. */
-const ROUNDS = 20;
 
 /** The duty of whoever ends a delivery: its task may be over with it. */
 export async function ended(workspace: Workspace, { task }: DeliveryRow): Promise<void> {
@@ -24,15 +22,15 @@ export async function ended(workspace: Workspace, { task }: DeliveryRow): Promis
 
 /** True: it was closed by this. */
 export async function closeIfEnded(workspace: Workspace, task: string): Promise<boolean> {
-  for (let round = 0; round < ROUNDS; round++) {
+  const closed = await tryWrite(async () => {
     const found = await readTask(workspace, task);
     const outcome = found === undefined ? "stays" : await closeEnded(workspace, found);
     if (outcome === "stays") return false;
-    if (outcome === "changed") continue;
+    if (outcome === "changed") return RETRY;
     await afterClosing(workspace, task, found?.kept.queue?.parent);
     return true;
-  }
-  return false; // It is in constant change, so it is not over.
+  });
+  return closed === true; // It is in constant change, so it is not over.
 }
 
 /** Those who waited for it, and its parent. */

@@ -4,18 +4,17 @@
  */
 
 import { BatonError } from "../../base/errors.ts";
-import { checkedReason, overtaken } from "../../delivery/settle/reason.ts";
+import { checkedReason } from "../../delivery/settle/reason.ts";
 import { taskName } from "../../ledger/release.ts";
 import type { KeptReopening } from "../../memory/ledger.ts";
 import type { Author } from "../../memory/record.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
 import type { PutEntry } from "../../store/store.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { writeLedger } from "./closing.ts";
 import { keptOf, lastEnd, requireTask, type TaskRead } from "./read.ts";
 import { requireRight } from "./rights.ts";
-
-const ROUNDS = 50;
 
 export async function reopenTask(
   workspace: Workspace,
@@ -26,7 +25,7 @@ export async function reopenTask(
   const task = taskName(name);
   const { reason } = await heard(workspace, { reason: checkedReason(given) });
   const trunk = trunkOf(workspace);
-  for (let round = 0; round < ROUNDS; round++) {
+  await retryWrite({ what: `The reopening of "${task}" was overtaken`, attempts: 50 }, async () => {
     const found = await requireTask(trunk, task);
     const { closed, ...kept } = found.kept;
     if (closed === undefined) throw notClosed(task);
@@ -47,9 +46,8 @@ export async function reopenTask(
       place: "on",
       entries,
     });
-    if (reopened) return;
-  }
-  throw overtaken(`The reopening of "${task}"`, ROUNDS);
+    return reopened || RETRY;
+  });
 }
 
 /** How its failures ended was decided when it was closed. */

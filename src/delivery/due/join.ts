@@ -13,12 +13,11 @@ import { SYSTEM } from "../../memory/agents.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
+import { RETRY, tryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { moveDeliveries, seen } from "./moves.ts";
 import { lookLater, openWith, resultOf } from "./open.ts";
 import { parkStopped } from "./park.ts";
-
-const ROUNDS = 20;
 
 /** Lets each of them know who waits for it. What has ended already needs no telling. */
 export async function follow(
@@ -31,17 +30,18 @@ export async function follow(
 
 async function followOne(workspace: Workspace, follower: string, id: string): Promise<void> {
   const { store, name } = workspace;
-  for (let round = 0; round < ROUNDS; round++) {
+  await tryWrite(async () => {
     const found = await store.findDelivery(name, id);
-    if (found === undefined || !isOpen(found.delivery.state)) return;
+    if (found === undefined || !isOpen(found.delivery.state)) return undefined;
     const { delivery } = found;
-    if (delivery.followers.split(" ").includes(follower)) return;
+    if (delivery.followers.split(" ").includes(follower)) return undefined;
     const followers = [delivery.followers, follower].filter(Boolean).join(" ");
     const asSeen = { ...seen(delivery), followers: delivery.followers };
     const move = { delivery: id, seen: asSeen, to: delivery.state, followers };
     const moves = [{ ...move, event: "awaited" as const }];
-    if ((await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined) return;
-  } // It is in constant change: the look after a while will find it.
+    const moved = await moveDeliveries(workspace, { agent: SYSTEM, moves });
+    return moved === undefined ? RETRY : undefined;
+  }); // It is in constant change: the look after a while will find it.
 }
 
 /** A delivery has ended: what waited for it may open. */

@@ -13,10 +13,11 @@ import { hear, type Told, told } from "../../memory/redaction/secret-policy.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../due/moves.ts";
 import { lapse } from "../settings/policy.ts";
-import { checkedReason, overtaken } from "./reason.ts";
+import { checkedReason } from "./reason.ts";
 
 /** A question that waits for an answer. */
 export interface Asked {
@@ -24,8 +25,6 @@ export interface Asked {
   readonly envelope: Envelope;
   readonly question: string;
 }
-
-const ROUNDS = 10;
 
 export async function questionsTo(workspace: Workspace, sender: string): Promise<Asked[]> {
   const { store, name, limits } = workspace;
@@ -63,14 +62,13 @@ async function answerWith(
   text: string,
 ): Promise<DeliveryRow> {
   const said = checkedReason(text, "answer");
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: "The answer was overtaken", attempts: 10 }, async () => {
     const found = await workspace.store.findDelivery(workspace.name, deliveryId(id));
     if (found === undefined) throw unknownDelivery(id);
     if (found.delivery.state !== "waiting") throw notAsked(found.delivery);
     const [moved] = (await answerOne(workspace, by, found, said)) ?? [];
-    if (moved !== undefined) return moved;
-  }
-  throw overtaken("The answer", ROUNDS);
+    return moved ?? RETRY;
+  });
 }
 
 async function answerOne(workspace: Workspace, by: Author, asked: Claimed, text: string) {

@@ -19,12 +19,12 @@ import { isQueued, reportedIn } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../../store/store.ts";
 import { followUp } from "../../workspace/follow-up.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { openJoinsOf } from "../due/join.ts";
 import { decisionRecord, moveDeliveries, seen, stepOf } from "../due/moves.ts";
-import { checkedReason, overtaken } from "./reason.ts";
+import { checkedReason } from "./reason.ts";
 
-const ROUNDS = 20;
 /** Named in one record. */
 const BATCH = 500;
 
@@ -57,11 +57,11 @@ export async function cancelDeliveries(
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
   const why = checkedReason(reason);
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: "The cancellation was overtaken" }, async () => {
     const found = await Promise.all(ids.map((id) => requireDelivery(workspace, id)));
     const open = found.filter(({ delivery }) => isOpen(delivery.state));
     const moved = await cancelOpen(workspace, by, open, why);
-    if (moved === undefined) continue;
+    if (moved === undefined) return RETRY;
     for (const delivery of moved) {
       await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
     }
@@ -69,8 +69,7 @@ export async function cancelDeliveries(
       await followUp(`task ${delivery.task}`, () => workspace.duties.ended(workspace, delivery));
     }
     return moved;
-  }
-  throw overtaken("The cancellation", ROUNDS);
+  });
 }
 
 /** One for each task of the queue: it may be over with this. */
@@ -94,7 +93,7 @@ export async function cancelTask(
 ): Promise<readonly DeliveryRow[]> {
   const name = parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
   const cancelled: DeliveryRow[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: "The cancellation was overtaken" }, async () => {
     const line = await workspace.store.readLine(workspace.name, name);
     const rows = line.flatMap(({ deliveries }) => deliveries);
     const open = rows
@@ -105,8 +104,8 @@ export async function cancelTask(
       const batch = open.slice(from, from + BATCH);
       cancelled.push(...(await cancelDeliveries(workspace, by, batch, reason)));
     }
-  }
-  throw overtaken("The cancellation", ROUNDS);
+    return RETRY; // More may have been sent meanwhile.
+  });
 }
 
 async function cancelOpen(

@@ -19,12 +19,13 @@ import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../../store/store.ts";
 import { followUp } from "../../workspace/follow-up.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../due/moves.ts";
 import { acceptedPayload } from "../send/require-registered.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
 import { InboxCursor } from "../watch/inbox-listing.ts";
-import { checkedReason, overtaken } from "./reason.ts";
+import { checkedReason } from "./reason.ts";
 
 export const DeadSchema = z.strictObject({
   /** The last delivery of the page before: the cursor for the next page. */
@@ -42,8 +43,6 @@ export interface DeadLetter {
   /** Every try, first to last, with why it ended. */
   readonly attempts: readonly AttemptRow[];
 }
-
-const ROUNDS = 10;
 
 export async function deadLetters(
   workspace: Workspace,
@@ -278,14 +277,13 @@ async function decide(
   states: readonly DeliveryRow["state"][],
   decision: (found: Claimed) => Promise<readonly DeliveryRow[] | undefined>,
 ): Promise<DeliveryRow> {
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite({ what: "The decision was overtaken", attempts: 10 }, async () => {
     const found = await store.findDelivery(name, deliveryId(id));
     if (found === undefined) throw unknownDelivery(id);
     if (!states.includes(found.delivery.state)) throw notDead(found.delivery, states);
     const [moved] = (await decision(found)) ?? [];
-    if (moved !== undefined) return moved;
-  }
-  throw overtaken("The decision", ROUNDS);
+    return moved ?? RETRY;
+  });
 }
 
 function notDead({ id, state }: DeliveryRow, states: readonly string[]): BatonError {

@@ -1,7 +1,6 @@
-/** What people say about a decision, and what they are told when others kept changing its ground. */
+/** The reason that is given for a decision. */
 import * as z from "zod";
 import { canonicalJson } from "../../base/canonical.ts";
-import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { parseOr } from "../../envelope/violations.ts";
 
@@ -16,11 +15,4 @@ export function checkedReason(text: unknown, path = "reason"): string {
   });
   canonicalJson(checked, "invalid_input", path);
   return checked;
-}
-
-export function overtaken(what: string, rounds: number): BatonError {
-  return new BatonError("store_busy", {
-    message: `${what} was overtaken ${rounds} times by others.`,
-    hint: "Try again.",
-  });
 }

@@ -14,6 +14,7 @@ import { parseOr } from "../../envelope/violations.ts";
 import { type EntryRow, parseText } from "../../store/rows.ts";
 import { isRowOpenTo, NOBODY, TRUNK } from "../../store/sight.ts";
 import { CLOSED } from "../../store/store.ts";
+import { RETRY, type RetryOptions, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import {
   type Author,
@@ -25,9 +26,6 @@ import {
 import { heard } from "../redaction/secret-policy.ts";
 import { refusalError } from "../refusals.ts";
 import { BRANCH, type BranchValue, type ClosedValue, type Fork, refuseReserved } from "./branch.ts";
-
-/** Somebody else did something to the same branch in between, that often. */
-export const ROUNDS = 20;
 
 export interface BranchInfo {
   readonly name: string;
@@ -158,28 +156,24 @@ async function forkOf(
   from: string,
 ): Promise<{ readonly base: Found; readonly fork: Fork }> {
   const { store, name } = workspace;
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite(branchChanged(from), async () => {
     const base = await requireBranch(workspace, from);
     if (base.closed !== undefined) throw branchClosed(base);
     const [tip] = await store.findTips({ workspace: name, branches: [base.name] });
     const { revision } = await requireBranch(workspace, from);
-    if (revision !== base.revision) continue;
+    if (revision !== base.revision) return RETRY;
     const { seq = 0, memory = "" } = tip ?? {};
     // Everybody sees where a branch began: a private record is not named, its number says it too.
     const [last] = memory === "" ? [] : await store.readMemories(name, [memory]);
     const named = last !== undefined && isRowOpenTo(last, NOBODY) ? memory : "";
     return { base, fork: { memory: named, merges: base.value.merges.length, seq } };
-  }
-  throw overtaken(from);
-}
-
-export function overtaken(name: string): BatonError {
-  return new BatonError("store_busy", {
-    message: `The branch "${name}" was changed ${ROUNDS} times by others.`,
-    path: "branch",
-    hint: "Try again.",
   });
 }
+
+export const branchChanged = (name: string): RetryOptions => ({
+  what: `The branch "${name}" was changed`,
+  path: "branch",
+});
 
 /** A record about a branch, on the workspace's own, ready to be stored. */
 export function markOf(workspace: Workspace, author: Author, input: MemoryInput) {

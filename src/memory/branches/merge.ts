@@ -11,12 +11,13 @@ import { MemoryId } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { isForAll } from "../../store/sight.ts";
 import { CLOSED, type PutEntry } from "../../store/store.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { refuseQuarantined } from "../quarantine/quarantine-mark.ts";
 import { type Author, type Memory, type MemoryInput, memoryOf, placedMemory } from "../record.ts";
 import { refusalError } from "../refusals.ts";
 import { BRANCH, type Merge } from "./branch.ts";
-import { branchClosed, markOf, overtaken, ROUNDS, requireBranch, written } from "./branches.ts";
+import { branchChanged, branchClosed, markOf, requireBranch, written } from "./branches.ts";
 import { type Compared, type Conflict, compare } from "./compare.ts";
 
 export const MergeSchema = z.strictObject({
@@ -61,7 +62,7 @@ export async function mergeBranch(
   options: MergeOptions = {},
 ): Promise<Merged> {
   const { resolve } = parseOr(MergeSchema, options, { code: "invalid_input", what: "The options" });
-  for (let round = 0; round < ROUNDS; round++) {
+  return retryWrite<Merged>(branchChanged(name), async () => {
     const compared = await compare(workspace, name);
     const { branch, conflicts, hidden } = compared;
     if (branch.closed !== undefined) throw branchClosed(branch);
@@ -74,9 +75,8 @@ export async function mergeBranch(
     const kept = resolve.map(({ keep: id }, i) => ({ id, path: `resolve[${i}].keep` }));
     await refuseQuarantined(workspace, kept);
     const merged = await write(workspace, author, compared, await resolved(workspace, resolve));
-    if (merged !== undefined) return merged;
-  }
-  throw overtaken(name);
+    return merged ?? RETRY;
+  });
 }
 
 const settles = ({ keep, over }: Resolution, { branch, base }: Conflict): boolean =>

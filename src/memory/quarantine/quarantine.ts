@@ -18,6 +18,7 @@ import { type DeliveryRow, type EventKind, isOpen, type MemoryRow } from "../../
 import { VIEW } from "../../store/search.ts";
 import { isRowOpenTo, NOBODY, type Reader, TRUNK } from "../../store/sight.ts";
 import type { Move, PutEntry } from "../../store/store.ts";
+import { RETRY, retryWrite, tryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { hiddenAmong } from "../invisible.ts";
 import { outputOf, type Source } from "../output.ts";
@@ -33,8 +34,8 @@ import { allMarks, markIn, marksOf, QUARANTINE, type QuarantineMark } from "./qu
 export const LIFT = "lift";
 /** Named in one record, and told in one operation. */
 const BATCH = 500;
-/** Each round somebody else marked one of the same records. */
-const ROUNDS = 20;
+/** Attempts at marking records that others mark as well. */
+const ATTEMPTS = 20;
 
 const Since = z.int().min(0).optional();
 const ByAgent = z.strictObject({ agent: AgentName, since: Since });
@@ -327,7 +328,9 @@ async function changeBatch(
 ): Promise<Batch> {
   const { name, store } = workspace;
   let tellNow = given;
-  for (let round = 0; round < ROUNDS; ) {
+  // A holder that has moved is told later, so each costs one attempt at most.
+  const attempts = ATTEMPTS + given.length;
+  return retryWrite({ what: "The same records were marked", attempts }, async () => {
     const marks = await Promise.all(ids.map((id) => store.findEntry(name, QUARANTINE, id)));
     const isDue = (i: number) => (marks[i] === undefined) === (change.verb === QUARANTINE);
     const memories = ids.filter((_, i) => isDue(i));
@@ -351,12 +354,10 @@ async function changeBatch(
       case "moved":
         return { memories, already, record: memory.id, told: tellNow.map(({ id }) => id) };
       case "changed":
-        // Not worth a round: there are only so many of them, and one less is told in here.
         tellNow = tellNow.filter(({ id }) => id !== outcome.delivery?.id);
-        break;
+        return RETRY;
       case "entry_changed":
-        round++;
-        break;
+        return RETRY;
       case "missing_parent":
       case "unknown_receiver":
       case "receiver_disabled":
@@ -364,10 +365,6 @@ async function changeBatch(
       default:
         throw await refusalError(workspace, outcome);
     }
-  }
-  throw new BatonError("store_busy", {
-    message: `Others marked the same records ${ROUNDS} times meanwhile.`,
-    hint: "Try again.",
   });
 }
 
@@ -408,12 +405,12 @@ async function tell(
   event: EventKind,
 ): Promise<boolean> {
   const { name, store } = workspace;
-  for (let round = 0; round < ROUNDS; round++) {
+  const told = await tryWrite(async () => {
     const delivery = (await store.findDelivery(name, id))?.delivery;
     if (delivery === undefined || !isOpen(delivery.state)) return false;
     const moves = [telling(delivery, event)];
     const outcome = await store.moveDeliveries({ workspace: name, branch: TRUNK, agent, moves });
-    if (outcome.kind === "moved") return true;
-  }
-  return false; // Too busy to be called: it finds the marks when it looks next.
+    return outcome.kind === "moved" || RETRY;
+  });
+  return told === true; // Too busy to be called: it finds the marks when it looks next.
 }

@@ -8,6 +8,7 @@ import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import type { PutEntry } from "../../store/store.ts";
+import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Author, type Memory, type MemoryInput, MemoryInputSchema } from "../record.ts";
 import { hearEach, type Told } from "../redaction/secret-policy.ts";
@@ -40,8 +41,6 @@ export type RememberOptions = z.input<typeof RememberSchema>;
  */
 export type Remembered = Told<Memory & { readonly known?: readonly Known[] }>;
 
-/** Strict writers in other processes that may be quicker, one after the other. */
-const ROUNDS = 50;
 /** Inputs of a batch that are looked for at the same time. */
 const AT_ONCE = 8;
 
@@ -135,17 +134,13 @@ async function rememberStrictly(
   inputs: readonly MemoryInput[],
 ): Promise<Remembered[]> {
   refuseTwins(inputs);
-  for (let round = 0; round < ROUNDS; round++) {
+  const what = `Strict writes on branch "${workspace.branch}" were overtaken`;
+  return retryWrite({ what, attempts: 50, path: "known" }, async () => {
     const entry = await turnOf(workspace, author);
     const known = await lookFor(workspace, inputs);
     refuseKnown(inputs, known);
     const memories = await rememberWith(workspace, author, inputs, [entry]);
-    if (memories !== undefined) return withKnown(inputs, { known, memories });
-  }
-  throw new BatonError("store_busy", {
-    message: `Other strict writers of branch "${workspace.branch}" were quicker ${ROUNDS} times.`,
-    path: "known",
-    hint: "Try again.",
+    return memories === undefined ? RETRY : withKnown(inputs, { known, memories });
   });
 }
 

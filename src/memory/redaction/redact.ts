@@ -20,6 +20,7 @@ import { type MemoryRow, type NewMemory, parseText } from "../../store/rows.ts";
 import { isRowOpenTo, type Reader, TRUNK } from "../../store/sight.ts";
 import type { Erasure, Sighting } from "../../store/store.ts";
 import type { VerifyProgress } from "../../store/verify-report.ts";
+import { RETRY, type Retry, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { hiddenAmong } from "../invisible.ts";
 import { LEDGER } from "../ledger.ts";
@@ -51,7 +52,10 @@ const MOST_SAMPLES = 64;
 /** In characters: long enough to be found nowhere else. */
 const SAMPLE = 40;
 /** Others may change a row between the look and the write; each round one of them gets through. */
-const ROUNDS = 20;
+const REDACTION_OVERTAKEN = {
+  what: "What is to be redacted was changed",
+  hint: "Call again: it goes on with what is left.",
+};
 
 const IdsSchema = z.strictObject({
   ids: z
@@ -189,26 +193,38 @@ async function redactText(
   secret: Secret,
   onProgress: (progress: VerifyProgress) => void,
 ): Promise<void> {
+  let next: string | undefined = "";
+  while (next !== undefined) {
+    const since: string = next;
+    next = await retryWrite(REDACTION_OVERTAKEN, () =>
+      redactBatch(run, secret, { since, onProgress }),
+    );
+  }
+}
+
+/** Redacts what the next pages have, and returns where the page after them begins. */
+async function redactBatch(
+  run: Run,
+  secret: Secret,
+  {
+    since,
+    onProgress,
+  }: { readonly since: string; readonly onProgress: (progress: VerifyProgress) => void },
+): Promise<string | undefined | Retry> {
   const { store, name } = run.workspace;
-  let after: string | undefined = "";
-  let waiting: { readonly since: string; readonly found: (Finding | undefined)[] } | undefined;
-  let round = 0;
-  while (after !== undefined) {
+  const found: (Finding | undefined)[] = [];
+  for (let after = since; ; ) {
     const page = await store.seekText({ workspace: name, forms: secret.stored, after });
     const sighted = await lookedInto(run, page.found);
-    const found = await Promise.all(
-      sighted.map((sighting) => findingOf(run.workspace, secret, sighting)),
-    );
-    waiting = { since: waiting?.since ?? after, found: [...(waiting?.found ?? []), ...found] };
-    after = page.next;
-    if (after !== undefined && waiting.found.length < BATCH) continue;
-    const done = await take(run, waiting.found);
-    if (!done && ++round >= ROUNDS) throw overtaken();
-    if (done) {
-      onProgress({ checked: page.checked, total: page.total });
-      round = 0;
-    } else after = waiting.since; // Some of it has changed meanwhile: look again.
-    waiting = undefined;
+    const here = sighted.map((sighting) => findingOf(run.workspace, secret, sighting));
+    found.push(...(await Promise.all(here)));
+    if (page.next !== undefined && found.length < BATCH) {
+      after = page.next;
+      continue;
+    }
+    if (!(await take(run, found))) return RETRY; // Some of it has changed meanwhile: look again.
+    onProgress({ checked: page.checked, total: page.total });
+    return page.next;
   }
 }
 
@@ -255,10 +271,10 @@ function isOpenTo(row: MemoryRow, reader: Reader): boolean {
 }
 
 async function redactIds(run: Run, ids: readonly string[]): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) {
-    if (await take(run, await byIds(run.workspace, ids))) return;
-  }
-  throw overtaken();
+  await retryWrite(
+    REDACTION_OVERTAKEN,
+    async () => (await take(run, await byIds(run.workspace, ids))) || RETRY,
+  );
 }
 
 /** A handoff goes as a whole: its record and its task's ledger repeat what was wanted. */
@@ -399,12 +415,5 @@ function unknown(workspace: Workspace, what: "memory" | "envelope", id: string):
     message: `No ${what} has the id ${id} in workspace "${workspace.name}".`,
     path: "ids",
     hint: "Check the id and the workspace. Nothing was redacted.",
-  });
-}
-
-function overtaken(): BatonError {
-  return new BatonError("store_busy", {
-    message: `What is to be redacted was changed ${ROUNDS} times by others.`,
-    hint: "Call again: it goes on with what is left.",
   });
 }

@@ -8,19 +8,16 @@
  * ids of a second try still mean the first.
  */
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
 import { assertNever, BatonError } from "../../base/errors.ts";
 import { type SecretAt, withoutSecrets } from "../../envelope/secrets-within.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { parseText } from "../../store/rows.ts";
+import { changeEntry } from "../../workspace/entries.ts";
 import { SECRET_MODES, type SecretMode, type Workspace } from "../../workspace/workspace.ts";
 
 const SETTING = { kind: "setting", name: "secrets" } as const;
 
 export const SecretModeSchema = z.enum(SECRET_MODES);
-
-/** Each round somebody else set it. */
-const ROUNDS = 20;
 
 /** What counts: the stricter of the hub's rule and the workspace's; "redact" where neither says. */
 export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
@@ -36,19 +33,8 @@ export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
 export async function setSecretPolicy(workspace: Workspace, mode: SecretMode): Promise<SecretMode> {
   const how = { code: "invalid_input", what: "The rule", prefix: "mode" } as const;
   const checked = parseOr(SecretModeSchema, mode, how);
-  const { store, name } = workspace;
-  const value = canonicalJson({ mode: checked }, "invalid_input");
-  let current = await store.findEntry(name, SETTING.kind, SETTING.name);
-  for (let round = 0; round < ROUNDS; round++) {
-    const put = { ...SETTING, value, basedOn: current?.revision ?? 0 };
-    const outcome = await store.putEntry(name, put);
-    if (outcome.kind === "put") return secretPolicy(workspace);
-    current = outcome.entry;
-  }
-  throw new BatonError("store_busy", {
-    message: `The rule about secrets was changed ${ROUNDS} times by others.`,
-    hint: "Try again.",
-  });
+  await changeEntry(workspace, SETTING, () => ({ value: { mode: checked } }));
+  return secretPolicy(workspace);
 }
 
 /** Decisions under way, by the workspace's root: what is said after waits, so that writes keep their order. */

@@ -4,17 +4,14 @@
  * rules nothing is pruned, and nobody prunes by himself.
  */
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
-import { BatonError } from "../../base/errors.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { parseText } from "../../store/rows.ts";
+import { changeEntry } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 const RETENTION = "retention";
 /** One per workspace. */
 const RULES = "rules";
-/** Each round somebody else changed the rules. */
-const ROUNDS = 20;
 
 const Count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** A century: longer is for ever, which is what no rule says. */
@@ -48,7 +45,7 @@ export async function retentionRules({ store, name }: Workspace): Promise<Retent
 
 /** Sets the rules, all of them: what is not named is kept for ever. */
 export async function setRetention(
-  { store, name: workspace }: Workspace,
+  workspace: Workspace,
   rules: RetentionRules,
 ): Promise<RetentionRules> {
   const checked = parseOr(RetentionSchema, rules, {
@@ -56,18 +53,6 @@ export async function setRetention(
     what: "The rules",
     prefix: "retention",
   });
-  const value = canonicalJson(checked, "invalid_input", "retention");
-  let current = await store.findEntry(workspace, RETENTION, RULES);
-  for (let round = 0; round < ROUNDS; round++) {
-    const basedOn = current?.revision ?? 0;
-    const put = { kind: RETENTION, name: RULES, value, basedOn };
-    const outcome = await store.putEntry(workspace, put);
-    if (outcome.kind === "put") return checked;
-    current = outcome.entry;
-  }
-  throw new BatonError("store_busy", {
-    message: `The rules were changed ${ROUNDS} times by others.`,
-    path: "retention",
-    hint: "Try again.",
-  });
+  await changeEntry(workspace, { kind: RETENTION, name: RULES }, () => ({ value: checked }));
+  return checked;
 }
