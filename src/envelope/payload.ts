@@ -2,7 +2,7 @@
  * Payload types of this process: a Standard Schema (Zod, Valibot, ArkType …) per type. It is a function, so
  * it stays in the process: it parses what is sent from here, with defaults and transforms, and gives it a
  * TypeScript type. What every process must keep to is a JSON Schema in the workspace
- * (delivery/payload-types.ts).
+ * (delivery/settings/payload-types.ts).
  */
 import type { z } from "zod";
 import { BatonError, type Violation } from "../base/errors.ts";

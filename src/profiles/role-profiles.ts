@@ -1,6 +1,6 @@
 /**
  * What each role looks for: how much the types of memories, the parts of a handoff and the ways of
- * finding something weigh for it. Data, so that a team can read it and change it (roles.ts). 1 is
+ * finding something weigh for it. Data, so that a team can read it and change it (workspace-profiles.ts). 1 is
  * neutral; 0 keeps something out.
  */
 import * as z from "zod";

@@ -5,7 +5,7 @@
 import { sha256 } from "../base/canonical.ts";
 import { BatonError } from "../base/errors.ts";
 
-/** Delivery states as data live in delivery/transitions.ts; a store only needs their names. */
+/** Delivery states as data live in delivery/settle/transitions.ts; a store only needs their names. */
 export const DELIVERY_STATES = [
   "scheduled",
   "ready",
@@ -207,7 +207,7 @@ export interface DeliveryRow {
   readonly holder: string;
   readonly instance: string;
   /**
-   * The process the lease is bound to (delivery/process.ts), so that its death can be noticed at
+   * The process the lease is bound to (delivery/receive/process.ts), so that its death can be noticed at
    * once; empty for the lease of a session, which only time can end.
    */
   readonly process: string;

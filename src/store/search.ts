@@ -1,6 +1,6 @@
 /**
  * Ranked search as an operation of a store, and what every store does alike in it: which records can
- * be found, who sees them, what a filter means. The ranking itself is recall/rank.ts.
+ * be found, who sees them, what a filter means. The ranking itself is search/rank.ts.
  */
 import { sha256 } from "../base/canonical.ts";
 import { Generations } from "../base/generations.ts";
@@ -47,7 +47,7 @@ export interface Meant {
   readonly model: string;
   /** Of length one. */
   readonly vector: Float32Array;
-  /** 128 bits that stand for it (meaning/signature.ts). */
+  /** 128 bits that stand for it (search/embedding/signature.ts). */
   readonly signature: Uint32Array;
 }
 
@@ -165,7 +165,7 @@ export interface Searched {
   readonly vectors: "none" | "exact" | "quantised" | "hnsw";
 }
 
-/** The type of a record that says what somebody was shown (delivery/views.ts). */
+/** The type of a record that says what somebody was shown (delivery/work/views.ts). */
 export const VIEW = "view";
 
 /** Records that only make others work: they answer nothing. */

@@ -329,7 +329,7 @@ export type AcceptOutcome =
   | LeaseRefusal;
 
 /**
- * How a holder ends its hold, and what becomes of the delivery. Decided by delivery/policy.ts.
+ * How a holder ends its hold, and what becomes of the delivery. Decided by delivery/settings/policy.ts.
  * `lapseMs`: when somebody has to decide about it again; 0: only at its deadline.
  */
 export type Settlement =
@@ -357,7 +357,7 @@ export interface SettleDelivery {
   readonly workspace: string;
   readonly branch: string;
   readonly lease: Lease;
-  /** The states this settlement may start from (delivery/transitions.ts). */
+  /** The states this settlement may start from (delivery/settle/transitions.ts). */
   readonly from: readonly DeliveryState[];
   readonly settlement: Settlement;
   /** What the settlement leaves on the chain; a release leaves nothing. */

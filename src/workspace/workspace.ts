@@ -36,7 +36,7 @@ export interface Leaving {
 /** Computes the next receiver; undefined leaves it to the table of routes. */
 export type RouteFunction = (leaving: Leaving) => string | undefined | Promise<string | undefined>;
 
-/** What an embedder says to a question (memory/meaning.ts). */
+/** What an embedder says to a question (memory/recall/meaning.ts). */
 export interface Understood {
   readonly meant: Meant | undefined;
   readonly near: (word: string) => readonly Near[];
@@ -59,7 +59,7 @@ export interface Understanding {
   ): Promise<EmbedProgress | undefined>;
 }
 
-/** Says a text in fewer words; off unless a hub is given one (context/summarize.ts). */
+/** Says a text in fewer words; off unless a hub is given one (context/detail/summarize.ts). */
 export interface Summarizer {
   /** Names what made a summary. */
   readonly model: string;
@@ -69,10 +69,10 @@ export interface Summarizer {
   ): Promise<string>;
 }
 
-/** Nothing, tell what is known, or refuse to say it again (memory/search-first.ts). */
+/** Nothing, tell what is known, or refuse to say it again (memory/recall/search-first.ts). */
 export type KnownMode = "ignore" | "report" | "refuse";
 
-/** What is done about secrets in what is said, from the mildest to the strictest (memory/secret-policy.ts). */
+/** What is done about secrets in what is said, from the mildest to the strictest (memory/redaction/secret-policy.ts). */
 export const SECRET_MODES = ["allow", "redact", "refuse"] as const;
 export type SecretMode = (typeof SECRET_MODES)[number];
 

@@ -4,7 +4,7 @@ import type { ArgumentSpec, OptionSpecs, OptionValues } from "../command.ts";
 import { mistake } from "../mistake.ts";
 import { given } from "../options/given.ts";
 
-/** As in coordination/shared/items.ts, which brings the validator along. */
+/** As in shared-context/items.ts, which brings the validator along. */
 export const SECTIONS = [
   "constraints",
   "conventions",

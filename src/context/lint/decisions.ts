@@ -1,7 +1,7 @@
 /**
  * What is settled: a statement that says again, or speaks against, a decision or a constraint that the
  * team remembers and that holds. Said again it may drift from what was decided, so a reference is
- * better; against it somebody has to decide anew first. By words alone (recall/likeness.ts), and in
+ * better; against it somebody has to decide anew first. By words alone (search/likeness.ts), and in
  * doubt neither.
  */
 import { ledgerOf } from "../../ledger/ledger.ts";

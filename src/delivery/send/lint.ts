@@ -1,7 +1,7 @@
 /**
  * Lint: what could be better about a handoff, each finding with its place and what to write instead.
  * Asked for before sending, or of what was sent; what a handoff itself shows also comes back with every
- * send (lint-sent.ts). Only binding rules refuse (lint-rules.ts).
+ * send (context/lint/lint-sent.ts). Only binding rules refuse (context/lint/lint-rules.ts).
  */
 
 import { BatonError } from "../../base/errors.ts";

@@ -1,7 +1,7 @@
 /**
  * Search first: what is known already of something that is about to be written. Candidates come from the
  * same search as everything else, so what was acknowledged a moment ago is found too; whether one says
- * the same or speaks against it is for recall/likeness.ts. Only what holds now counts: nothing that was
+ * the same or speaks against it is for search/likeness.ts. Only what holds now counts: nothing that was
  * superseded, corrected, quarantined or has ended, no traces, and nothing the writer may not see.
  */
 

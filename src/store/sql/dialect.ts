@@ -20,7 +20,7 @@ export interface Dialect {
   readonly emptyList: Sql;
   /** An array of numbers at a path, as JSON text; NULL for anything else. */
   vector(column: Sql, ...path: readonly string[]): Sql;
-  /** A stored vector (meaning/quantise.ts) as JSON text. */
+  /** A stored vector (search/embedding/quantise.ts) as JSON text. */
   keptVector(column: Sql): Sql;
   /** That rows of two tables are of one workspace, where positions do not say so. */
   together(a: string, b: string): Sql;

@@ -1,6 +1,6 @@
 /**
  * Ranked search: what is asked for is found whatever an index has got to, only by who may see it, the
- * best first. What the numbers are is said elsewhere (recall/rank.ts): here, that a store feeds it all
+ * best first. What the numbers are is said elsewhere (search/rank.ts): here, that a store feeds it all
  * that is there.
  */
 import { setTimeout as sleep } from "node:timers/promises";

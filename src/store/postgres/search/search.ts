@@ -1,6 +1,6 @@
 /**
  * Ranked search on PostgreSQL: everything one search reads is of one moment, and what lies beyond the
- * index is taken apart here (store/tail.ts). The ranking itself is recall/rank.ts.
+ * index is taken apart here (store/tail.ts). The ranking itself is search/rank.ts.
  *
  * 200,000 records on a server beside it, two busy cores: six words in 30 ms (16 of them in this
  * process), with a filter that one in 2,000, 40 or 10 passes in 25, 28 and 55. The index is filled with
