@@ -7,7 +7,7 @@ import { viewOf } from "../../src/context/view/compose.ts";
 import { earlierParts } from "../../src/context/view/earlier-parts.ts";
 import { partsOf } from "../../src/context/view/parts.ts";
 import { expanded } from "../../src/context/view/ranges.ts";
-import { type View } from "../../src/context/view/view.ts";
+import type { View } from "../../src/context/view/view.ts";
 import { SECTIONS } from "../../src/profiles/view-parts.ts";
 import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../src/text/tokens.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";

@@ -1,8 +1,8 @@
 /** Choosing: what each strategy shows, and which goes first when there is little room. */
 import { describe, expect, it } from "vitest";
 import { type Item, type Room, select } from "../../src/context/view/select.ts";
-import { SECTIONS, type Section } from "../../src/profiles/view-parts.ts";
 import type { Level } from "../../src/envelope/schema.ts";
+import { SECTIONS, type Section } from "../../src/profiles/view-parts.ts";
 
 const headings = Object.fromEntries(SECTIONS.map((section) => [section, 0])) as Room["headings"];
 

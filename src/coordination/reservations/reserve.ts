@@ -14,8 +14,7 @@ import { touchesOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
 import { changeEntry } from "../../workspace/entries.ts";
-import { storeTime } from "../../workspace/store-time.ts";
-import type { Workspace } from "../../workspace/workspace.ts";
+import { storeTime, type Workspace } from "../../workspace/workspace.ts";
 import { conflictsWith, type ReservationConflict } from "./conflicts.ts";
 import { checkedGlobs } from "./list.ts";
 import {

@@ -3,8 +3,14 @@
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
 import { nearestNames } from "../../base/nearest.ts";
-import type { PolicyInput, SealedPolicy } from "../../envelope/schema.ts";
-import { addressOf, type CheckedDraft, type Envelope, receiverOf } from "../../envelope/schema.ts";
+import {
+  addressOf,
+  type CheckedDraft,
+  type Envelope,
+  type PolicyInput,
+  receiverOf,
+  type SealedPolicy,
+} from "../../envelope/schema.ts";
 import { findAddressee, unknownAgent } from "../../memory/agents.ts";
 import { agentDisabled } from "../../memory/refusals.ts";
 import { roleInbox } from "../../store/rows.ts";

@@ -45,29 +45,30 @@ import {
 import { delayAfter, isFree, lapseAfter, stateAfter } from "../settlement.ts";
 import { isSeen, isSeenBeyond, TRUNK } from "../sight.ts";
 import { SqlProcesses } from "../sql/processes.ts";
-import type {
-  Books,
-  ClaimDeliveries,
-  Claimed,
-  InboxCursor,
-  Lease,
-  LeaseLost,
-  LeaseRefusal,
-  Moment,
-  Move,
-  MoveDeliveries,
-  Place,
-  PrunedTrace,
-  PruneTrace,
-  PutEntry,
-  ReceiverRefusal,
-  RecordRefusal,
-  SendHandoff,
-  Session,
-  Settlement,
-  Store,
+import {
+  type Books,
+  CLOSED,
+  type ClaimDeliveries,
+  type Claimed,
+  type InboxCursor,
+  type Lease,
+  type LeaseLost,
+  type LeaseRefusal,
+  type Moment,
+  type Move,
+  type MoveDeliveries,
+  NOT_MINDED,
+  type Place,
+  type PrunedTrace,
+  type PruneTrace,
+  type PutEntry,
+  type ReceiverRefusal,
+  type RecordRefusal,
+  type SendHandoff,
+  type Session,
+  type Settlement,
+  type Store,
 } from "../store.ts";
-import { CLOSED, NOT_MINDED } from "../store.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { WakeBell } from "../wake.ts";
 import { exportLists, type Lists, listsOf, occupied, summaryOf } from "./archive.ts";
