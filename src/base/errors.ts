@@ -148,6 +148,7 @@ export const ERROR_CODES = {
   store_corrupt: facts(500, -32050, 74, "The store's file is damaged."),
   store_foreign: facts(500, -32050, 65, "The file belongs to another program."),
   store_too_new: facts(500, -32050, 65, "The store was written by a newer Baton."),
+  store_too_old: facts(500, -32050, 65, "The store was written by an unreleased Baton."),
   store_unsupported: facts(501, -32050, 64, "No store serves that address."),
   store_denied: facts(
     500,

@@ -170,6 +170,24 @@ describe("a schema that is not ours", () => {
       expect(error.details).toMatchObject({ found: 99 });
     });
   });
+
+  it.for([1, 6])(
+    "but of a development version with %i schema steps: store_too_old, saying what to do, unchanged",
+    async (version) => {
+      await using older = testSchema();
+      await (await openHub(older.address)).close();
+      await inSchema(
+        older.schema,
+        `update baton_migrations set name = 'memories, envelopes, deliveries, events';
+         insert into baton_migrations select n, 'later', now() from generate_series(2, ${version}) n`,
+      );
+      await expectUnchanged(older.schema, async () => {
+        const expected = { code: "store_too_old", hint: /baton export.*baton import/ } as const;
+        const error = await refusedQuietly(() => openHub(older.address), expected);
+        expect(error.details).toMatchObject({ version: 1, expected: "initial schema" });
+      });
+    },
+  );
 });
 
 describe("a database", () => {

@@ -136,6 +136,29 @@ describe("a store of a newer Baton", () => {
   });
 });
 
+describe("a store of a development version before the first release", () => {
+  it.each([1, 2, 6])(
+    "of %i schema steps is refused, says what to do, and is left alone",
+    async (version) => {
+      using scratch = temporaryFolder();
+      const file = scratch.file("hub.db");
+      copyFileSync(good, file);
+      const db = new DatabaseSync(file);
+      db.exec("update migrations set name = 'memories, envelopes, deliveries, events'");
+      const step = db.prepare("insert into migrations (version, name, at) values (?, 'later', 1)");
+      for (let next = 2; next <= version; next++) step.run(next);
+      db.exec("pragma wal_checkpoint(truncate)");
+      db.close();
+      await refusedUntouched(file, { code: "store_too_old" });
+      const error = await refused(() => openHub(`sqlite:${file}`), {
+        code: "store_too_old",
+        hint: /baton export.*baton import/,
+      });
+      expect(error.details).toMatchObject({ version: 1, expected: "initial schema" });
+    },
+  );
+});
+
 describe(`a damaged store (BATON_SEED=${seed})`, () => {
   it("that was cut anywhere is refused and left alone", async () => {
     const { length } = readFileSync(good);

@@ -36,9 +36,7 @@ describe("a crowd on one SQLite file", { timeout: 600_000 }, () => {
     const report = await hub.verify();
     expect(report).toMatchObject({ memories: WRITTEN, agents: CROWD + 1, problems: [] });
     const steps = dumpStore(folder.file("hub.db"))["migrations"] ?? [];
-    const versions = steps.map((step) => step["version"]);
-    expect(versions).toEqual(versions.map((_, i) => i + 1)); // Each step was made once.
-    expect(versions.length).toBeGreaterThan(1);
+    expect(steps.map((step) => step["version"])).toEqual([1]); // The schema was created once.
   });
 
   it("twenty processes append at once: no record lost, no sequence doubled or left out, no error [MEM-1 DLV-1]", async () => {

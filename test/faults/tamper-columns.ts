@@ -40,8 +40,8 @@ const uncheckable = (why: string, isUnknown: Uncheckable["isUnknown"] = () => tr
 });
 
 export const UNCHECKABLE: Readonly<Record<string, Uncheckable>> = {
-  "migrations.version": uncheckable("says how the file is laid out, nothing anybody wrote"),
-  "migrations.name": uncheckable("for people who look into the file"),
+  "migrations.version": uncheckable("the version of the schema: checked when the store is opened"),
+  "migrations.name": uncheckable("the name of a schema step: checked when the store is opened"),
   "migrations.at": uncheckable("for people who look into the file"),
 
   "workspaces.key": uncheckable(

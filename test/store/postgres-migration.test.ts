@@ -1,108 +1,75 @@
-/**
- * A PostgreSQL store of an earlier version is brought up to date when it is opened, with all it
- * holds. The old store is made by the steps that were shipped, and filled with rows as they were
- * written then.
- */
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+/** Upgrading a PostgreSQL store, proved with a next schema step that exists in tests only. */
+import { describe, expect, it, onTestFinished } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
-import { parsePostgresAddress } from "../../src/store/postgres/address.ts";
-import { migrate } from "../../src/store/postgres/migrations.ts";
+import { openHub } from "../../src/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import type { DeliveryRow } from "../../src/store/rows.ts";
-import { isHeld } from "../../src/store/rows.ts";
+import type { SchemaStep } from "../../src/store/schema-steps.ts";
+import type { Store } from "../../src/store/store.ts";
 import { LEASE_MS, Scene } from "../../src/testing/contract/scene.ts";
 import { workspaceRows } from "../support/postgres/rows.ts";
 import { type TestSchema, testSchema } from "../support/postgres/schema.ts";
+import { refused } from "../support/refusal.ts";
+import { FAILING_POSTGRES, NEXT_POSTGRES } from "./next-step.ts";
+import { race } from "./next-step-race.ts";
 
-const FAR = 2 ** 53 - 1;
-/** Tables of version 1 that hold what was written. */
-const TABLES = [
-  ...["workspaces", "agents", "agent_names", "chains", "memories", "relations", "envelopes"],
-  ...["deliveries", "attempts", "events"],
-];
+interface Upgrading {
+  readonly schema: TestSchema;
+  readonly scene: Scene;
+  readonly deliveries: readonly DeliveryRow[];
+  open(steps: readonly SchemaStep[]): Promise<Store>;
+}
 
-describe("a PostgreSQL store of version 1", () => {
-  const newest = testSchema();
-  const made: TestSchema[] = [];
-  let scene: Scene;
-  const deliveries: DeliveryRow[] = [];
-
-  const open = (address: string) =>
-    openPostgresStore({ address, clock: scene.clock, limits: DEFAULT_LIMITS });
-
-  beforeAll(async () => {
-    scene = await Scene.open(async ({ clock }) => ({
-      store: await openPostgresStore({ address: newest.address, clock, limits: DEFAULT_LIMITS }),
-    }));
-    deliveries.push(...(await workOfAllKinds(scene)));
-  });
-
-  afterAll(async () => {
+/** A store of this version that holds work of all kinds. */
+async function made(): Promise<Upgrading> {
+  const schema = testSchema();
+  const { address } = schema;
+  const scene = await Scene.open(async ({ clock }) => ({
+    store: await openPostgresStore({ address, clock, limits: DEFAULT_LIMITS }),
+  }));
+  onTestFinished(async () => {
     await scene.end();
-    for (const schema of [newest, ...made]) await schema[Symbol.asyncDispose]();
+    await schema[Symbol.asyncDispose]();
+  });
+  const deliveries = await workOfAllKinds(scene);
+  const open = (steps: readonly SchemaStep[]) =>
+    openPostgresStore({ address, clock: scene.clock, limits: DEFAULT_LIMITS, steps });
+  return { schema, scene, deliveries, open };
+}
+
+const versionsIn = async ({ schema, query }: TestSchema): Promise<unknown[]> =>
+  (await query(`select version from ${schema}.baton_migrations order by version`)).map(
+    ({ version }) => version,
+  );
+
+describe("a PostgreSQL store of the version before", () => {
+  it("gets the next step when it is opened, and keeps all it holds", async () => {
+    const { schema, scene, open } = await made();
+    const { deliveries: had = [], ...before } = await workspaceRows(schema, scene.workspace);
+    const store = await open(NEXT_POSTGRES);
+    expect((await store.verify(scene.workspace)).problems).toEqual([]);
+    await store.close();
+    expect(await versionsIn(schema)).toEqual([1, 2]);
+    const { deliveries = [], ...rest } = await workspaceRows(schema, scene.workspace);
+    expect(rest).toEqual(before);
+    expect(deliveries.map(({ label: _, ...row }) => row)).toEqual(had);
+    const labelled = deliveries.filter(({ label }) => label !== "");
+    expect(labelled.map(({ label }) => label)).toEqual(labelled.map(({ task }) => task));
+    const labels = await schema.query(`select name from ${schema.schema}.labels`);
+    expect(labels).toEqual([{ name: "again" }]);
   });
 
-  async function storeOfVersionOne(): Promise<TestSchema> {
-    const old = testSchema();
-    made.push(old);
-    await makeVersionOne(old, newest.schema);
-    return old;
-  }
-
-  it("is what version 1 made: no deadlines, no entries", async () => {
-    const old = await storeOfVersionOne();
-    const versions = await old.query(`select version from ${old.schema}.baton_migrations`);
-    expect(versions).toEqual([{ version: 1 }]);
-    const { deliveries: rows = [] } = await workspaceRows(old, scene.workspace);
-    expect(rows).toHaveLength(deliveries.length);
-    expect(Object.keys(rows[0] ?? {})).not.toContain("deadline");
-    const tables = await old.query(`select to_regclass('${old.schema}.entries') as entries`);
-    expect(tables).toEqual([{ entries: null }]);
-  });
-
-  it("may be opened by several at once, holds the same afterwards, and verifies", async () => {
-    const old = await storeOfVersionOne();
-    const stores = await Promise.all([1, 2, 3].map(() => open(old.address)));
-    for (const store of stores) {
-      expect((await store.verify(scene.workspace)).problems).toEqual([]);
-    }
-    const [upgraded] = stores;
-    for (const { id } of deliveries) {
-      const was = await scene.store.findDelivery(scene.workspace, id);
-      const delivery = was && {
-        ...was.delivery,
-        holdUntil: isHeld(was.delivery.state) ? FAR : 0,
-      };
-      const is = await upgraded?.findDelivery(scene.workspace, id);
-      expect(is).toEqual(was && { ...was, delivery });
-      expect(await upgraded?.readAttempts(scene.workspace, id)).toEqual(
-        await scene.store.readAttempts(scene.workspace, id),
-      );
-    }
-    for (const reading of ["countDeliveries", "listAgents"] as const) {
-      expect(await upgraded?.[reading](scene.workspace)).toEqual(
-        await scene.store[reading](scene.workspace),
-      );
-    }
-    expect(await upgraded?.readEvents(scene.workspace, 0, 1_000)).toEqual(
-      await scene.store.readEvents(scene.workspace, 0, 1_000),
-    );
-    await Promise.all(stores.map((store) => store.close()));
-  });
-
-  it("goes on where it was: what is held is renewed for its full time, and ends well", async () => {
-    const old = await storeOfVersionOne();
-    const store = await open(old.address);
+  it("is worked on after the upgrade: leases, settlements, entries and handoffs", async () => {
+    const { scene, deliveries, open } = await made();
+    const { workspace } = scene;
+    const store = await open(NEXT_POSTGRES);
     const held = deliveries.find((row) => row.state === "accepted") as DeliveryRow;
     const { id: delivery, fence, envelope } = held;
     const lease = { delivery, fence, envelope, leaseMs: LEASE_MS };
-    const renewed = await store.renewLease(scene.workspace, lease);
-    expect(renewed).toMatchObject({
+    expect(await store.renewLease(workspace, lease)).toMatchObject({
       kind: "renewed",
       delivery: { leaseUntil: scene.now + LEASE_MS },
     });
-    const { workspace } = scene;
     const found = await store.findDelivery(workspace, delivery);
     const settlement = scene.settlement(found as NonNullable<typeof found>, { kind: "completed" });
     expect(await store.settleDelivery(settlement)).toMatchObject({ kind: "settled" });
@@ -112,6 +79,35 @@ describe("a PostgreSQL store of version 1", () => {
     expect(sent).toMatchObject({ kind: "sent" });
     expect((await store.verify(workspace)).problems).toEqual([]);
     await store.close();
+  });
+
+  it("gets each step once when several processes open it at the same moment", async () => {
+    const { schema } = await made();
+    await race(schema.address, 4);
+    expect(await versionsIn(schema)).toEqual([1, 2]);
+  });
+
+  it("gets all steps when it is new, also in several processes at the same moment", async () => {
+    await using schema = testSchema();
+    await race(schema.address, 4);
+    expect(await versionsIn(schema)).toEqual([1, 2]);
+  });
+
+  it("stays as it was when a step fails", async () => {
+    const { schema, scene, open } = await made();
+    const before = await workspaceRows(schema, scene.workspace);
+    await expect(open(FAILING_POSTGRES)).rejects.toThrow("no_such_table");
+    expect(await versionsIn(schema)).toEqual([1]);
+    expect(await workspaceRows(schema, scene.workspace)).toEqual(before);
+    expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
+  });
+
+  it("is refused by the version before once it was upgraded", async () => {
+    const { schema, open } = await made();
+    await (await open(NEXT_POSTGRES)).close();
+    const error = await refused(() => openHub(schema.address), { code: "store_too_new" });
+    expect(error.details).toEqual({ found: 2, known: 1 });
+    expect(await versionsIn(schema)).toEqual([1, 2]);
   });
 });
 
@@ -137,31 +133,4 @@ async function workOfAllKinds(scene: Scene): Promise<DeliveryRow[]> {
   const { delivery: claimed } = await scene.claimOne("ben");
   expect(claimed.id).toBe(waiting.id);
   return [replaced, behind, ...ended, accepted.delivery, claimed];
-}
-
-/** The tables as they were then, with the columns they had, filled from a newer store. */
-async function makeVersionOne(old: TestSchema, newer: string): Promise<void> {
-  const address = parsePostgresAddress(old.address);
-  const client = new pg.Client(address.url);
-  await client.connect();
-  try {
-    await migrate(client, address, { create: true, to: 1 });
-    for (const table of TABLES) {
-      const { rows } = await client.query<{ name: string }>(
-        `select quote_ident(attname) as name from pg_attribute
-         where attrelid = '${old.schema}.${table}'::regclass and attnum > 0 and not attisdropped`,
-      );
-      const names = rows.map((row) => row.name).join(", ");
-      const real = table === "workspaces" ? "key" : "workspace";
-      await client.query(
-        `insert into ${old.schema}.${table} (${names}) overriding system value
-         select ${names} from ${newer}.${table} where ${real} > 0`,
-      );
-    }
-    await client.query(
-      `select setval(pg_get_serial_sequence('${old.schema}.workspaces', 'key'), 100)`,
-    );
-  } finally {
-    await client.end();
-  }
 }

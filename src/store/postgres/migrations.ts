@@ -1,71 +1,44 @@
 /**
- * The schema, as steps that were shipped, applied by whichever hub comes first: an advisory lock
- * makes the others wait and find the work done.
+ * The schema of a PostgreSQL store: created or upgraded by whichever hub opens it first, while the others
+ * wait for an advisory lock and find it done.
  */
 import type pg from "pg";
 import { BatonError } from "../../base/errors.ts";
+import { type SchemaStep, schemaVersion } from "../schema-steps.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
-import {
-  BALLAST,
-  DECISIONS,
-  INDEX_TABLES,
-  RANKED_SEARCH,
-  REFERENCES,
-  RENEWED_VECTORS,
-  TABLES,
-} from "./schema.ts";
+import { INITIAL } from "./schema.ts";
 
-/** What is stored. Functions and their types are code: they are made anew after every step. */
-interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
-
-const MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    name: "memories, envelopes, deliveries, events",
-    sql: [TABLES, INDEX_TABLES, BALLAST].join("\n"),
-  },
-  {
-    version: 2,
-    name: "deadlines, times to decide, entries, inboxes of roles",
-    sql: DECISIONS,
-  },
-  { version: 3, name: "references are edges too", sql: REFERENCES },
-  { version: 4, name: "ranked search, vectors", sql: RANKED_SEARCH },
-  { version: 5, name: "claims share a reservation", sql: "" }, // Only a function has changed.
-  { version: 6, name: "vectors of handoffs and results", sql: RENEWED_VECTORS },
+/** What is stored. Functions and their types are code: they are created again after every step. */
+export const POSTGRES_STEPS: readonly SchemaStep[] = [
+  { version: 1, name: "initial schema", sql: INITIAL },
 ];
 
-const NEWEST = MIGRATIONS.length;
 const OLDEST_SERVER = 150_000;
 
 export interface MigrateOptions {
   /** False: an error where there is no store yet. */
   readonly create: boolean;
-  /** For tests: an earlier version than the newest, with nothing that could write to it. */
-  readonly to?: number;
+  /** For tests: other steps than those of this version. */
+  readonly steps?: readonly SchemaStep[] | undefined;
 }
 
-/** Brings the store to the newest version. Refuses other programs' schemas and newer stores. */
+/** Applies the missing steps. Throws for another program's schema and for a version that is not known. */
 export async function migrate(
   client: pg.Client,
   address: PostgresAddress,
-  { create, to = NEWEST }: MigrateOptions,
+  { create, steps = POSTGRES_STEPS }: MigrateOptions,
 ): Promise<void> {
   await refuseServer(client, address);
-  const version = await versionOf(client, address);
-  if (version >= to) return;
+  const version = await versionOf(client, address, steps);
+  if (version === steps.length) return;
   if (version === 0 && !create) throw missing(address);
   await client.query("begin");
   try {
     const lock = `baton migrations of ${address.schema}`;
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lock]);
     await client.query("set local synchronous_commit = on");
-    await bringUpToDate(client, address, to);
+    await bringUpToDate(client, address, steps);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -76,10 +49,10 @@ export async function migrate(
 async function bringUpToDate(
   client: pg.Client,
   address: PostgresAddress,
-  to: number,
+  steps: readonly SchemaStep[],
 ): Promise<void> {
   const { schema } = address;
-  const version = await versionOf(client, address);
+  const version = await versionOf(client, address, steps);
   if (version === 0 && !(await hasSchema(client, schema))) {
     await client.query(`create schema ${schema}`);
   }
@@ -89,8 +62,8 @@ async function bringUpToDate(
       "create table baton_migrations (version int primary key, name text, at timestamptz)",
     );
   }
-  if (version >= to) return; // Somebody else was quicker.
-  for (const step of MIGRATIONS.slice(version, to)) {
+  if (version === steps.length) return; // Another hub was faster.
+  for (const step of steps.slice(version)) {
     await client.query(step.sql);
     await client.query("insert into baton_migrations values ($1, $2, now())", [
       step.version,
@@ -98,7 +71,7 @@ async function bringUpToDate(
     ]);
   }
   await client.query(DROP_FUNCTIONS);
-  if (to === NEWEST) await client.query(functionsIn(schema));
+  await client.query(functionsIn(schema));
 }
 
 function missing({ name }: PostgresAddress): BatonError {
@@ -115,8 +88,12 @@ async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-/** 0 where there is nothing yet. */
-async function versionOf(client: pg.Client, { schema, name }: PostgresAddress): Promise<number> {
+/** Returns 0 where there is no store yet. */
+async function versionOf(
+  client: pg.Client,
+  { schema, name }: PostgresAddress,
+  steps: readonly SchemaStep[],
+): Promise<number> {
   const { rows } = await client.query<{ ours: boolean; tables: string }>(
     `select bool_or(relname = 'baton_migrations') as ours, count(*) as tables
      from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'v', 'm', 'p')`,
@@ -131,19 +108,10 @@ async function versionOf(client: pg.Client, { schema, name }: PostgresAddress): 
       hint: "Name another schema, for instance ?schema=baton.",
     });
   }
-  const versions = await client.query<{ version: number }>(
-    `select max(version) as version from ${schema}.baton_migrations`,
+  const recorded = await client.query<SchemaStep>(
+    `select version, name from ${schema}.baton_migrations order by version`,
   );
-  const version = versions.rows[0]?.version ?? 0;
-  if (version > NEWEST) {
-    throw new BatonError("store_too_new", {
-      message: `${name} has schema version ${version}; this Baton knows versions up to ${NEWEST}.`,
-      path: name,
-      hint: "Upgrade batonpass: npm install batonpass@latest. Nothing was changed.",
-      details: { found: version, known: NEWEST },
-    });
-  }
-  return version;
+  return schemaVersion(recorded.rows, { steps, store: name });
 }
 
 async function refuseServer(client: pg.Client, { name: path }: PostgresAddress): Promise<void> {

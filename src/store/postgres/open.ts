@@ -21,6 +21,7 @@ import {
   stateNumber,
 } from "../codecs.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../rows.ts";
+import type { SchemaStep } from "../schema-steps.ts";
 import type {
   AcceptOutcome,
   AppendOutcome,
@@ -67,6 +68,8 @@ export interface PostgresOptions {
   readonly limits: Limits;
   /** False: an error where there is no store yet. */
   readonly create?: boolean;
+  /** For tests: other schema steps than those of this version. */
+  readonly steps?: readonly SchemaStep[];
 }
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
@@ -80,7 +83,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       client.on("error", () => {}); // Met again by whoever waits for an answer.
       try {
         await client.connect();
-        await migrate(client, address, { create: options.create ?? true });
+        await migrate(client, address, { create: options.create ?? true, steps: options.steps });
       } catch (error) {
         // A host of that name will not turn up by waiting.
         throw isUnknownHost(error) ? storeFailure(error, address.name) : error;

@@ -8,7 +8,7 @@
  *
  * state is the position in DELIVERY_STATES (rows.ts); the numbers below are of that list.
  */
-export const TABLES = `
+const TABLES = `
   create table workspaces (
     key bigint generated always as identity primary key,
     name text collate "C" not null unique,
@@ -29,6 +29,7 @@ export const TABLES = `
     digest text not null,
     primary key (workspace, id)
   );
+  create index agents_role on agents (workspace, role);
 
   -- Canonical ids and aliases share one name space: a name means one agent.
   create table agent_names (
@@ -65,7 +66,8 @@ export const TABLES = `
   create unique index memories_id on memories (workspace, id);
   create unique index memories_seq on memories (workspace, chain, seq);
 
-  -- Edges between positions: derived from the records' text, checked by verify.
+  -- Edges between positions, from relations and references: derived from the records' text (edges.ts),
+  -- checked by verify.
   create table relations (
     workspace bigint not null,
     source bigint not null,
@@ -78,7 +80,7 @@ export const TABLES = `
   );
   create index relations_target on relations (workspace, target, source, n);
 
-  -- An envelope has the position of the handoff record that vouches for it.
+  -- An envelope has the position of the handoff record that contains its digest.
   create table envelopes (
     workspace bigint not null,
     pos bigint not null,
@@ -116,16 +118,25 @@ export const TABLES = `
     process text collate "C" not null,
     accepted_by text collate "C" not null,
     settled_by text collate "C" not null,
+    hold_until bigint not null default 0,
+    deadline bigint not null default 0,
+    lapse_at bigint not null default 0,
+    followers text collate "C" not null default '',
     primary key (workspace, id)
   ) with (fillfactor = 70);
   create index deliveries_scheduled on deliveries (workspace, ready_at) where state = 0;
-  create index deliveries_ready on deliveries (workspace, receiver, place) where state = 1 and turn = 1;
+  -- The order of an inbox is place, then id: what was published to many has one place.
+  create index deliveries_ready on deliveries (workspace, receiver, place, id)
+    where state = 1 and turn = 1;
   create index deliveries_held on deliveries (workspace, lease_until) where state in (2, 3);
   -- No two of the conditions imply one another: each query can use the index made for it alone.
   create index deliveries_open on deliveries (workspace, receiver, task, place)
     where settled_at = 0;
   create index deliveries_inbox on deliveries (workspace, receiver, place)
     where settled_at = 0 and state < 5;
+  -- What has ended has no time to decide.
+  create index deliveries_lapsing on deliveries (workspace, lapse_at) where lapse_at > 0;
+  create index deliveries_parked on deliveries (workspace, state, place) where state in (4, 7);
 
   create table attempts (
     workspace bigint not null,
@@ -152,6 +163,17 @@ export const TABLES = `
     primary key (workspace, number)
   );
 
+  create table entries (
+    workspace bigint not null,
+    kind text collate "C" not null,
+    name text collate "C" not null,
+    revision int not null,
+    at bigint not null,
+    value text not null,
+    digest text not null,
+    primary key (workspace, kind, name)
+  );
+
   -- What each hub wrote last: after a lost connection it can tell whether its write was kept. What
   -- it has asked about and was not told of (fenced) is not kept any more, however late it arrives.
   create table writers (
@@ -164,76 +186,8 @@ export const TABLES = `
 `;
 
 /**
- * Times to decide, deadlines, longest holds, followers; entries; inboxes of roles. What is held when
- * this comes may be held for as long as its holder renews it, as was promised then.
- */
-export const DECISIONS = `
-  alter table deliveries
-    add column hold_until bigint not null default 0,
-    add column deadline bigint not null default 0,
-    add column lapse_at bigint not null default 0,
-    add column followers text collate "C" not null default '';
-  update deliveries set hold_until = 9007199254740991 where state in (2, 3);
-
-  -- The order of an inbox is place, then id: what was published to many has one place.
-  drop index deliveries_ready;
-  create index deliveries_ready on deliveries (workspace, receiver, place, id)
-    where state = 1 and turn = 1;
-  -- What has ended has no time to decide.
-  create index deliveries_lapsing on deliveries (workspace, lapse_at) where lapse_at > 0;
-  create index deliveries_parked on deliveries (workspace, state, place) where state in (4, 7);
-  create index agents_role on agents (workspace, role);
-
-  create table entries (
-    workspace bigint not null,
-    kind text collate "C" not null,
-    name text collate "C" not null,
-    revision int not null,
-    at bigint not null,
-    value text not null,
-    digest text not null,
-    primary key (workspace, kind, name)
-  );
-  analyze deliveries;
-`;
-
-/**
- * References are edges too: after the relations of the record, each once, unless a relation says the
- * same (edges.ts). A text that is damaged names nothing: verify tells of it.
- */
-export const REFERENCES = `
-  do $$
-  declare
-    m record;
-    named jsonb;
-  begin
-    for m in select workspace, pos, text from memories where text like '%"refs":[%'
-    loop
-      begin
-        named := m.text::jsonb -> 'refs';
-      exception when others then
-        continue;
-      end;
-      continue when coalesce(jsonb_typeof(named), '') <> 'array';
-      insert into relations (workspace, source, n, target, valid_from, valid_until, kind)
-        select m.workspace, m.pos, x.said + row_number() over (order by x.first) - 1, x.target, 0, 0,
-          'references'
-        from (
-          select t.pos as target, min(u.n) as first, (select count(*) from relations r
-              where r.workspace = m.workspace and r.source = m.pos) as said
-          from jsonb_array_elements_text(named) with ordinality as u(id, n)
-            join memories t on t.workspace = m.workspace and t.id = u.id
-          where not exists (select from relations r where r.workspace = m.workspace
-            and r.source = m.pos and r.target = t.pos and r.kind = 'references'
-            and r.valid_from = 0 and r.valid_until = 0)
-          group by t.pos
-        ) x;
-    end loop;
-  end $$;
-`;
-
-/**
- * What ranked search reads: derived and filled like the rest of the index, and vectors by model.
+ * What search reads: derived, filled after the acknowledgement up to a watermark, and rebuilt when it is
+ * missing or of another version; and vectors by model.
  *
  * Lists of positions are packed: five bytes each, in blocks of some hundred, the last of which grows
  * with every slice. Tried with 200,000 records of 27 terms (embedded server, two busy cores), a
@@ -247,11 +201,22 @@ export const REFERENCES = `
  *
  * GIN has no order: all of a frequent word's records are fetched and sorted for the newest few.
  */
-export const RANKED_SEARCH = `
-  drop table words;
-  -- Tells one filling of the index from the next: after a redaction it is begun anew.
-  alter table indexed add column made bigint not null
-    default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+const SEARCH_TABLES = `
+  create table indexed (
+    workspace bigint primary key,
+    version int not null,
+    pos bigint not null,
+    -- Tells one filling of the index from the next: after a redaction it starts again.
+    made bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint
+  );
+
+  -- Task, agent, session, type and tags of each record, hashed; newest first is a walk backwards.
+  create table facets (
+    workspace bigint not null,
+    facet bigint not null,
+    pos bigint not null,
+    primary key (workspace, facet, pos)
+  );
 
   -- Room on the page for the block that grows.
   create table postings (
@@ -297,7 +262,8 @@ export const RANKED_SEARCH = `
     primary key (workspace, space)
   );
 
-  -- How far each model has come; kind says how its vectors are compared (vectors.ts).
+  -- How far each model has come; kind says how its vectors are compared (vectors.ts). Up to renewed,
+  -- vectors are made of all that records say; from there to done, of their contents.
   create table models (
     key bigint generated always as identity primary key,
     workspace bigint not null,
@@ -306,6 +272,7 @@ export const RANKED_SEARCH = `
     revision bigint not null default 0,
     kind text not null,
     name text collate "C" not null,
+    renewed bigint not null default 0,
     unique (workspace, name)
   );
 
@@ -318,42 +285,6 @@ export const RANKED_SEARCH = `
     primary key (workspace, model, pos)
   ) with (toast_tuple_target = 8160);
   alter table vectors alter column vector set storage external;
-
-  -- Ballast, as for the other tables (below).
-  insert into postings select 0, n, 0, '' from generate_series(1, 400) as n;
-  insert into found select 0, n, n, 0, 0, 0, 0, 0, 0, 0, '', '', '', '', ''
-    from generate_series(1, 400) as n;
-  insert into vectors select 0, 0, n, '', '' from generate_series(1, 400) as n;
-  alter table postings alter column workspace set (n_distinct = 1);
-  alter table found alter column workspace set (n_distinct = 1);
-  alter table vectors alter column workspace set (n_distinct = 1);
-  analyze postings, found, vectors;
-`;
-
-/** Derived, filled after the acknowledgement up to a watermark, thrown away and made anew at will. */
-export const INDEX_TABLES = `
-  create table indexed (
-    workspace bigint primary key,
-    version int not null,
-    pos bigint not null
-  );
-
-  -- Task, agent, session, type and tags of each record, hashed; newest first is a walk backwards.
-  create table facets (
-    workspace bigint not null,
-    facet bigint not null,
-    pos bigint not null,
-    primary key (workspace, facet, pos)
-  );
-
-  -- The words of each record, each with its workspace in front.
-  create table words (
-    workspace bigint not null,
-    pos bigint not null,
-    words text[] collate "C" not null,
-    primary key (workspace, pos)
-  );
-  create index words_of on words using gin (words);
 `;
 
 /**
@@ -362,7 +293,7 @@ export const INDEX_TABLES = `
  * as good as the one that has the row, and stays in use while the table grows. With these rows, and
  * told that a workspace alone selects nothing, the planner sees the difference from the first day.
  */
-export const BALLAST = `
+const BALLAST = `
   insert into memories select 0, n, 0, n, 0, 'ballast-' || n, '', '', ''
     from generate_series(1, 400) as n;
   insert into relations select 0, n, 0, n, 0, 0, '' from generate_series(1, 400) as n;
@@ -371,17 +302,19 @@ export const BALLAST = `
   insert into deliveries select 0, n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 'ballast-' || n,
     'ballast-' || n, '', 'ballast-' || n, '', 'ballast-' || n, '', '', '', '', ''
     from generate_series(1, 400) as n;
+  insert into postings select 0, n, 0, '' from generate_series(1, 400) as n;
+  insert into found select 0, n, n, 0, 0, 0, 0, 0, 0, 0, '', '', '', '', ''
+    from generate_series(1, 400) as n;
+  insert into vectors select 0, 0, n, '', '' from generate_series(1, 400) as n;
   alter table memories alter column workspace set (n_distinct = 1);
   alter table relations alter column workspace set (n_distinct = 1);
   alter table envelopes alter column workspace set (n_distinct = 1);
   alter table deliveries alter column workspace set (n_distinct = 1);
-  analyze memories, relations, envelopes, deliveries;
+  alter table postings alter column workspace set (n_distinct = 1);
+  alter table found alter column workspace set (n_distinct = 1);
+  alter table vectors alter column workspace set (n_distinct = 1);
+  analyze memories, relations, envelopes, deliveries, postings, found, vectors;
 `;
 
-/**
- * Up to `renewed` vectors are made of all that records say. From there to `done` they are made of their
- * contents: those of handoffs and results are made again.
- */
-export const RENEWED_VECTORS = `
-  alter table models add column renewed bigint not null default 0;
-`;
+/** The whole schema, without functions and their types. */
+export const INITIAL = [TABLES, SEARCH_TABLES, BALLAST].join("\n");

@@ -14,6 +14,7 @@ import type { Exported } from "../archive.ts";
 import { storeClosed } from "../closed.ts";
 import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
 import type { DeliveryRow } from "../rows.ts";
+import type { SchemaStep } from "../schema-steps.ts";
 import type { SearchMemories } from "../search.ts";
 import { SqlProcesses } from "../sql/processes.ts";
 import type { Store } from "../store.ts";
@@ -58,6 +59,8 @@ export interface SqliteOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly limits: Limits;
+  /** For tests: other schema steps than those of this version. */
+  readonly steps?: readonly SchemaStep[];
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
@@ -69,9 +72,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     return connect(file);
   }, busy);
   try {
-    const current = await retryWhileBusy(() => isCurrent(db, file), busy);
+    const current = await retryWhileBusy(() => isCurrent(db, file, options.steps), busy);
     await retryWhileBusy(() => configure(db, storeBytes), busy);
-    if (!current) await retryWhileBusy(() => bringUpToDate(db, file, options.clock), busy);
+    if (!current) await retryWhileBusy(() => bringUpToDate(db, file, options), busy);
     return await retryWhileBusy(() => new SqliteStore(db, { ...options, file }), busy);
   } catch (error) {
     db.close();
@@ -79,10 +82,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-function bringUpToDate(db: DatabaseSync, file: string, clock: Clock): void {
+function bringUpToDate(db: DatabaseSync, file: string, { clock, steps }: SqliteOptions): void {
   db.exec("begin immediate");
   try {
-    migrate(db, file, { now: clock.now() });
+    migrate(db, file, { now: clock.now(), ...(steps && { steps }) });
     db.exec("commit");
   } catch (error) {
     if (db.isTransaction) db.exec("rollback");

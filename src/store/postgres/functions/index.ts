@@ -55,13 +55,11 @@ export function functionsIn(schema: string): string {
   ].join("\n");
 }
 
-/** Functions of earlier versions that are no more. */
-const FORMER = ["sweep"];
 const NAMES = [...FUNCTIONS.matchAll(/create function (\w+)/g)].map(([, name]) => `${name}`);
 
 /**
- * Takes away the functions and types of whichever version, by name: in the store's schema there may
- * be others, an extension's for instance.
+ * Drops the functions by name, and the types: the store's schema may contain others, an extension's for
+ * instance. A step that removes a function drops it itself.
  */
 export const DROP_FUNCTIONS = `
   do $$
@@ -70,7 +68,7 @@ export const DROP_FUNCTIONS = `
   begin
     for dropped in select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace = current_schema()::regnamespace
-        and p.proname in (${[...NAMES, ...FORMER].map((name) => `'${name}'`).join(", ")})
+        and p.proname in (${NAMES.map((name) => `'${name}'`).join(", ")})
         and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass
           and d.objid = p.oid and d.deptype = 'e')
     loop

@@ -67,7 +67,7 @@ export async function restoreFile(given: Restoring): Promise<RestoredFile> {
   }
 }
 
-/** A backup of an earlier version is fine; what is no store of ours, or too new, is refused. */
+/** Upgrades a backup of an earlier release. Throws for what is not a store of ours, too new or too old. */
 function bringUpToDate(
   copy: string,
   { backup, clock }: { readonly backup: string; readonly clock: Clock },

@@ -1,0 +1,24 @@
+/** A next version of the schema that exists in tests only: it adds a column and a table, and fills both. */
+import { POSTGRES_STEPS } from "../../src/store/postgres/migrations.ts";
+import type { SchemaStep } from "../../src/store/schema-steps.ts";
+import { SQLITE_STEPS } from "../../src/store/sqlite/migrations.ts";
+
+/** In both dialects. */
+const NEXT: SchemaStep = {
+  version: 2,
+  name: "labels",
+  sql: `
+    alter table deliveries add column label text not null default '';
+    update deliveries set label = task where state = 3;
+    create table labels (workspace bigint not null, name text not null, primary key (workspace, name));
+    insert into labels select distinct workspace, label from deliveries where label <> '';
+  `,
+};
+
+/** Fails after it has changed something. */
+const FAILING: SchemaStep = { ...NEXT, sql: `${NEXT.sql}; insert into no_such_table values (1);` };
+
+export const NEXT_SQLITE: readonly SchemaStep[] = [...SQLITE_STEPS, NEXT];
+export const NEXT_POSTGRES: readonly SchemaStep[] = [...POSTGRES_STEPS, NEXT];
+export const FAILING_SQLITE: readonly SchemaStep[] = [...SQLITE_STEPS, FAILING];
+export const FAILING_POSTGRES: readonly SchemaStep[] = [...POSTGRES_STEPS, FAILING];
