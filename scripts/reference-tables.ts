@@ -103,7 +103,7 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   priority: "How urgent it is: what is urgent goes ahead in the receiver's inbox",
   reconstructed: "Made by the hub from the notes of a holder that fell silent: who, which try, why",
   to: "Whom it is for: an agent, one agent of a role, or everybody on a channel",
-  version: "The version of this format, such as 1.2",
+  version: "The version of this format, such as 1.0",
   workspace: "The tenant",
 };
 

@@ -226,7 +226,7 @@ function envelopeOf(text: Corpus, memories: readonly Memory[]): Envelope {
     state: "Nothing has been changed so far.",
     task: first.task ?? "task-0",
     to: { agent: "coder", kind: "agent" },
-    version: "1.1",
+    version: "1.0",
     workspace: "default",
   });
 }

@@ -11,8 +11,8 @@ import { FORMAT_LIMITS } from "../base/limits.ts";
 import { lazilyCompiled } from "./compiled.ts";
 import { tolerant } from "./tolerant.ts";
 
-/** What is written. A field that came later than the first version says so: `since`. */
-export const ENVELOPE_VERSION = "1.2";
+/** The version that is written. */
+export const ENVELOPE_VERSION = "1.0";
 /** The major version of this shape. */
 export const ENVELOPE_MAJOR = 1;
 
@@ -129,7 +129,6 @@ const Reference = z.strictObject({
   digest: Digest.meta({ description: "The record's digest when it was sent" }),
   id: MemoryId,
   level: z.enum(LEVELS).optional().meta({
-    since: "1.1",
     description: "How much of it the receiver should see",
   }),
   summary: Text.optional().meta({ description: "The sender's own summary" }),
@@ -325,7 +324,6 @@ export const EnvelopeSchema = z
       .max(FORMAT_LIMITS.parents - 2)
       .optional()
       .meta({
-        since: "1.2",
         description: "Tasks that must be done before this one begins",
       }),
     artifacts: list(Artifact),
@@ -334,11 +332,9 @@ export const EnvelopeSchema = z
       description: "The branch the work is done on: what is noted and handed in goes there",
     }),
     brief: MemoryId.optional().meta({
-      since: "1.1",
       description: "The record that holds the whole of an intent too long to travel",
     }),
     budget: Budget.optional().meta({
-      since: "1.1",
       description: "How much the receiver's view may take",
     }),
     constraints: list(Constraint),
@@ -347,16 +343,13 @@ export const EnvelopeSchema = z
     done: Lines.default([]),
     expects: list(ExpectedOutput),
     failure: ReportedFailure.optional().meta({
-      since: "1.2",
       description: "What failed: this envelope asks for a decision about it",
     }),
     flags: z.array(Flag).max(FORMAT_LIMITS.listItems).optional().meta({
-      since: "1.1",
       description: "What this hop says against the line's constraints and decisions",
     }),
     from: Sender,
     gaps: z.array(Gap).max(FORMAT_LIMITS.references).optional().meta({
-      since: "1.1",
       description: "References that could not be resolved so far",
     }),
     history: list(HistoryEntry).meta({ description: "Who did what, what was decided, and why" }),
@@ -370,7 +363,6 @@ export const EnvelopeSchema = z
     metadata: Metadata,
     next: Lines.default([]).meta({ description: "What the receiver is to do" }),
     origin: Text.optional().meta({
-      since: "1.1",
       description: "The task's original intent, verbatim, where `intent` says it in other words",
     }),
     parents: z.array(EnvelopeId).max(FORMAT_LIMITS.parents).default([]),
@@ -385,21 +377,18 @@ export const EnvelopeSchema = z
     policy: Policy.optional(),
     priority: z.enum(PRIORITIES).optional(),
     queued: z.literal(true).optional().meta({
-      since: "1.2",
       description: "Its task is in the queue: the end of its line closes it",
     }),
     receipt: z.literal(true).optional().meta({
       description: "Whoever accepts must repeat goal, first step and the ids of all musts",
     }),
     recent: z.int().min(0).max(FORMAT_LIMITS.listItems).optional().meta({
-      since: "1.1",
       description: "How many of the task's recent memories the view may draw on",
     }),
     reconstructed: Reconstruction.optional(),
     redacted: Redaction.optional(),
     refs: z.array(Reference).max(FORMAT_LIMITS.references).default([]),
     released: z.array(Release).max(FORMAT_LIMITS.listItems).optional().meta({
-      since: "1.1",
       description: "Constraints and decisions that this hop has taken off the line, with reasons",
     }),
     results: z.array(JoinedResult).max(FORMAT_LIMITS.parents).optional().meta({
@@ -408,13 +397,11 @@ export const EnvelopeSchema = z
     run: Name.optional(),
     state: Text.optional().meta({ description: "Where the task stands" }),
     strategy: z.enum(STRATEGIES).optional().meta({
-      since: "1.1",
       description: "How the receiver's view is made of what there is",
     }),
     task: Name,
     to: Receiver,
     touches: z.array(Line).max(FORMAT_LIMITS.listItems).optional().meta({
-      since: "1.2",
       description: "Files and resources the work will touch, as globs",
     }),
     version: Version,

@@ -84,7 +84,7 @@ describe.each(STORES)("a view composed on %s", { timeout: 60_000 }, (store) => {
     ]) {
       expect(view.text).toContain(text);
     }
-    expect(view).toMatchObject({ version: "1.2", receiver: "coder", role: "coder" });
+    expect(view).toMatchObject({ version: "1.0", receiver: "coder", role: "coder" });
     expect(view.completeness).toBe(1);
     expect(view.coverage).toBe(1);
     const { count } = await exactly("o200k_base");

@@ -23,7 +23,7 @@ function envelopeWith(said: object): Envelope {
     metadata: { createdAt: 0 },
     task: "login",
     to: { kind: "agent", agent: "ben" },
-    version: "1.2",
+    version: "1.0",
     workspace: "default",
     ...said,
   });

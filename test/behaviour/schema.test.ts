@@ -215,33 +215,6 @@ describe("the envelope's JSON Schema", () => {
     },
   );
 
-  it("says which fields a version has, and since when [ENV-7 ENV-8]", () => {
-    const fieldsOf = (version: (typeof ENVELOPE_VERSIONS)[number]): string[] =>
-      Object.keys(envelopeJsonSchema(version)["properties"] as object);
-    const first = new Set(fieldsOf("1.0"));
-    const added = fieldsOf("1.1").filter((field) => !first.has(field));
-    expect(added).toEqual([
-      "brief",
-      "budget",
-      "flags",
-      "gaps",
-      "origin",
-      "recent",
-      "released",
-      "strategy",
-    ]);
-    expect([...first].filter((field) => !fieldsOf("1.1").includes(field))).toEqual([]);
-    const later = fieldsOf("1.2").filter((field) => !fieldsOf("1.1").includes(field));
-    expect(later).toEqual(["after", "failure", "queued", "touches"]);
-    const { properties, required } = envelopeJsonSchema("1.2") as {
-      readonly properties: Record<string, { readonly description?: string }>;
-      readonly required: readonly string[];
-    };
-    for (const field of added) expect(properties[field]?.description).toContain("(since 1.1)");
-    for (const field of later) expect(properties[field]?.description).toContain("(since 1.2)");
-    expect(required).toEqual(envelopeJsonSchema("1.0")["required"]);
-  });
-
   it("requires every field the hub always writes [ENV-8]", async () => {
     const { planner } = await team();
     const valid = validator();

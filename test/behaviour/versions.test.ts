@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { EnvelopeSchema } from "../../src/envelope/schema.ts";
 import { resealed } from "../../src/envelope/seal.ts";
 import { unknownFields } from "../../src/envelope/unknown.ts";
-import { SHIPPED } from "../../src/envelope/versions.ts";
+import { SHIPPED, type Versions } from "../../src/envelope/versions.ts";
 import {
   type Agent,
   DEFAULT_LIMITS,
@@ -21,6 +21,7 @@ import {
 import { parseEnvelope } from "../../src/store/parse-envelope.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { LATER, LATER_MINOR, storedEnvelopes } from "../support/later-minor.ts";
+import { MIGRATED, MIGRATING } from "../support/version-two.ts";
 import { hubOn, sharedStore } from "./shared-store.ts";
 import { canonical, openFresh, refusal, STORES, type StoreName, sha256, take } from "./support.ts";
 
@@ -261,7 +262,7 @@ describe("fields that nobody knows", () => {
 });
 
 describe("the fixtures of envelopes", () => {
-  it("are there for every version ever shipped, and for no other [ENV-7]", () => {
+  it("are there for every released version, and for no other [ENV-7]", () => {
     const folders = readdirSync(FIXTURES, { withFileTypes: true });
     const versions = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     expect(versions.sort()).toEqual([...ENVELOPE_VERSIONS].sort());
@@ -292,6 +293,20 @@ describe("the fixtures of envelopes", () => {
       expect(canonical(envelope)).toBe(text);
       expect(EnvelopeSchema.parse(envelope)).toEqual(envelope);
     });
+
+    it.each(fixtures)(
+      "%s goes to the next major version and back without loss [ENV-7]",
+      (name, text) => {
+        const envelope = parseEnvelope({ versions: SHIPPED }, { id: name, text });
+        const written = MIGRATING.write(envelope);
+        expect(written).toMatchObject({ version: "2.0", goal: envelope.intent });
+        expect(written).not.toHaveProperty("intent");
+        for (const reader of [SHIPPED, MIGRATED]) {
+          const read = parseEnvelope({ versions: reader }, { id: name, text: canonical(written) });
+          expect(canonical(read)).toBe(text);
+        }
+      },
+    );
 
     it.each(fixtures)("%s goes on without loss [ENV-7]", (name, text) => {
       const from = parseEnvelope({ versions: SHIPPED }, { id: name, text });
@@ -365,47 +380,49 @@ async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Wor
   return done;
 }
 
-describe.each(STORES)("a whole store on %s", (store) => {
-  it.each(ENVELOPE_VERSIONS)(
-    "written by %s is worked off by the hub of today, with all that was said [ENV-7]",
-    async (version) => {
-      const text = readFileSync(join(FIXTURES, version, "store.jsonl"), "utf8");
+const HUBS: readonly (readonly [name: string, versions: Versions, writes: string])[] = [
+  ["the same version", SHIPPED, ENVELOPE_VERSION],
+  ["the next minor version", LATER_MINOR, "1.7"],
+  ["the next major version", MIGRATING, "2.0"],
+];
+
+describe.each(STORES)("a whole store of version 1.0 on %s", (store) => {
+  it.each(HUBS)(
+    "is worked off by a hub of %s, with all that was said [ENV-7]",
+    async (_, versions, writes) => {
+      const text = readFileSync(join(FIXTURES, "1.0", "store.jsonl"), "utf8");
       const clock = new VirtualClock();
-      const hub = await openFresh(store, { clock });
+      const hub = await openFresh(store, { clock, versions });
       const { exportedAt } = await hub.import([text]);
-      clock.set(exportedAt + 120_000); // Whoever held something has fallen silent.
+      clock.set(exportedAt + 120_000); // The leases have expired.
       const before = await storedEnvelopes(hub);
-      expect(new Set(before.map((row) => JSON.parse(row.text).version))).toEqual(
-        new Set([version]),
-      );
+      const versionOf = (row: { readonly text: string }): string => JSON.parse(row.text).version;
+      expect(new Set(before.map(versionOf))).toEqual(new Set(["1.0"]));
       const agents = await Promise.all(["ada", "ben", "cyd"].map((name) => hub.agent(name)));
       const done = await workOff(hub, agents);
       const tasks = ["minimal", "rich", "handed-on", "extended", "reconstructed", "joined"];
       tasks.push("joining", "awaited", "answered", "asked", "redriven", "dead", "role");
-      tasks.push("published", "redacted", "held");
-      const hasQueue = version !== "1.0" && version !== "1.1";
-      if (hasQueue) tasks.push("design", "queued");
+      tasks.push("published", "redacted", "held", "design", "queued");
       expect(done.map(({ task }) => task).sort()).toEqual(tasks.sort());
       const byTask = new Map(done.map((work) => [work.task, work.envelope as Envelope]));
-      expect(byTask.get("minimal")?.version).toBe(version);
       expect(byTask.get("held")).toMatchObject({
-        version: ENVELOPE_VERSION,
         reconstructed: { holder: "ben", notes: 1 },
         intent: "Hold it",
       });
       expect(byTask.get("joining")?.results).toHaveLength(1);
-      if (hasQueue) {
-        expect(byTask.get("queued")?.results).toMatchObject([{ task: "design" }]);
-        const states = ["design", "queued", "failed"].map(async (task) => {
-          const { state } = await hub.tasks.get(task);
-          return state;
-        });
-        expect(await Promise.all(states)).toEqual(["done", "done", "failed"]);
-      }
-      const rich = fixturesOf(version).find(([name]) => name === "rich.json")?.[1] ?? "";
+      expect(byTask.get("queued")?.results).toMatchObject([{ task: "design" }]);
+      const states = ["design", "queued", "failed"].map(async (task) => {
+        const { state } = await hub.tasks.get(task);
+        return state;
+      });
+      expect(await Promise.all(states)).toEqual(["done", "done", "failed"]);
+      const rich = fixturesOf("1.0").find(([name]) => name === "rich.json")?.[1] ?? "";
       expect(byTask.get("rich")).toEqual(JSON.parse(rich));
-      const after = new Map((await storedEnvelopes(hub)).map((row) => [row.id, row.text]));
+      const stored = await storedEnvelopes(hub);
+      const after = new Map(stored.map((row) => [row.id, row.text]));
       for (const row of before) expect(after.get(row.id), row.task).toBe(row.text);
+      const added = stored.slice(before.length);
+      expect(new Set(added.map(versionOf))).toEqual(new Set([writes]));
       expect((await hub.verify()).problems).toEqual([]);
     },
   );

@@ -142,7 +142,7 @@ export function randomEnvelope(random: Random): Envelope {
     ...(random.chance(0.2) && { payload: { type: "patch", data: randomData(random) } }),
     task: "auth",
     to: { agent: "coder", kind: "agent" },
-    version: "1.2",
+    version: "1.0",
     workspace: "default",
   });
 }

@@ -54,7 +54,7 @@ export const STEP: MajorStep = {
 };
 
 /** Knows both, and writes 2.0 so that 1.x can be read in it as well. */
-export const MIGRATING = new Versions({ steps: [STEP], writes: "2.0", alongside: ["1.2"] });
+export const MIGRATING = new Versions({ steps: [STEP], writes: "2.0", alongside: ["1.0"] });
 
 /** After the migration period: knows both, and writes 2.0 only. */
 export const MIGRATED = new Versions({ steps: [STEP], writes: "2.0" });
@@ -63,5 +63,5 @@ export const MIGRATED = new Versions({ steps: [STEP], writes: "2.0" });
 export const SAYS_AUDIENCE = new Versions({
   steps: [{ ...STEP, up: (older) => ({ audience: ["mobile"], ...up(older) }) }],
   writes: "2.0",
-  alongside: ["1.2"],
+  alongside: ["1.0"],
 });
