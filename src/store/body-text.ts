@@ -73,7 +73,7 @@ const REFERENCE = /^(?:[a-z]{3}_[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64})$/;
 const MOST_NUMBERS = 16;
 
 /** Whether a record has a body, whatever it says. */
-export const hasBody = (record: WithBody, envelope: string | undefined): boolean =>
+const hasBody = (record: WithBody, envelope: string | undefined): boolean =>
   envelope !== undefined || (record.trail !== undefined && record.data !== undefined);
 
 /** The lines of a record's body. `envelope` is the text of the envelope it vouches for. */

@@ -9,7 +9,7 @@ import { passageOf } from "../search/passage.ts";
 import type { Query } from "../search/query.ts";
 import type { Parts, Ranked, Ranking } from "../search/rank.ts";
 import type { Found, Similar } from "../search/sources.ts";
-import { bodyLines, bodyParts, hasBody, isEnvelopeRedacted, type WithBody } from "./body-text.ts";
+import { bodyLines, bodyParts, isEnvelopeRedacted, type WithBody } from "./body-text.ts";
 import { type Facets, facetsOf, sessionOf } from "./filter.ts";
 import type { MemoryRow } from "./rows.ts";
 import {
@@ -106,14 +106,10 @@ export function meaningfulOf(row: RowWithEnvelope): Searchable | undefined {
   return searchableOf(row);
 }
 
-/**
- * What is to be embedded of a record; undefined when nothing is. Up to `made` records have vectors that
- * an earlier version made, of their content alone: those with a body get new ones.
- */
-export function unembeddedOf(row: RowWithEnvelope, made: number): Unembedded | undefined {
+/** Returns what is to be embedded of a record; undefined if it is not embedded. */
+export function unembeddedOf(row: RowWithEnvelope): Unembedded | undefined {
   const record = meaningfulOf(row);
   if (record === undefined) return undefined;
-  if (row.pos <= made && !hasBody(record, row.envelope)) return undefined;
   const { content, tags = [], concepts = [] } = record;
   const body = bodyLines(record, row.envelope).map((line) => line.text);
   return { pos: row.pos, text: [content, ...tags, ...concepts, ...body].join("\n") };

@@ -147,20 +147,6 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await found(store, "heliograph")).toEqual([place.id]);
   });
 
-  it("has vectors made again of handoffs that an earlier version embedded [MEM-19]", async () => {
-    const { store, workspace } = scene;
-    await remember(2);
-    await scene.send({ says: { payload: { type: "note", data: { remark: "heliograph" } } } });
-    const slice = { workspace, model: "m", limit: 10 };
-    const { upTo } = await store.findUnembedded(slice);
-    await store.putVectors({ workspace, model: "m", dimensions: 2, vectors: [], upTo });
-    expect((await store.findUnembedded(slice)).records).toEqual([]);
-    await schema.query(`update ${schema.schema}.models set renewed = 0`);
-    const again = await store.findUnembedded(slice);
-    expect(again.records.map(({ text }) => text.includes("heliograph"))).toEqual([true]);
-    expect(again).toMatchObject({ done: 0, upTo });
-  });
-
   it("finds nothing by redacted words that were looked up before anything was indexed [MEM-18]", async () => {
     await using filling = await holdIndex();
     const [secret, other] = await remember(2, "xyzzy");

@@ -262,8 +262,7 @@ const SEARCH_TABLES = `
     primary key (workspace, space)
   );
 
-  -- How far each model has come; kind says how its vectors are compared (vectors.ts). Up to renewed,
-  -- vectors are made of all that records say; from there to done, of their contents.
+  -- How far each model has come; kind says how its vectors are compared (vectors.ts).
   create table models (
     key bigint generated always as identity primary key,
     workspace bigint not null,
@@ -272,7 +271,6 @@ const SEARCH_TABLES = `
     revision bigint not null default 0,
     kind text not null,
     name text collate "C" not null,
-    renewed bigint not null default 0,
     unique (workspace, name)
   );
 

@@ -35,7 +35,7 @@ export class Models {
     const done = this.#models.get(operation.workspace)?.get(operation.model)?.done ?? 0;
     const slice = memories.slice(done, done + operation.limit);
     return {
-      records: slice.flatMap((_, n) => unembeddedOf(rowAt(written, done + n + 1), 0) ?? []),
+      records: slice.flatMap((_, n) => unembeddedOf(rowAt(written, done + n + 1)) ?? []),
       upTo: done + slice.length,
       more: slice.length === operation.limit,
       done,

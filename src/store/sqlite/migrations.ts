@@ -187,15 +187,13 @@ const INITIAL = `
     primary key (workspace, kind, name)
   ) strict, without rowid;
 
-  -- How far each model has come with the records of a workspace. Up to renewed, vectors are made of
-  -- all that records say; from there to pos, of their contents.
+  -- How far each model has come with the records of a workspace.
   create table models (
     key integer primary key autoincrement,
     workspace integer not null,
     dimensions integer not null,
     pos integer not null,
     name text not null,
-    renewed integer not null default 0,
     unique (workspace, name)
   ) strict;
 

@@ -259,14 +259,11 @@ const SQL = {
   timeFrom: "select pos, stored_at from memories where pos >= ? order by pos limit 1",
 
   // Meaning
-  model: "select key, pos, renewed from models where workspace = ? and name = ?",
-  modelState: "select pos, renewed from models where key = ?",
-  models: `select name, dimensions, renewed, (select count(*) from vectors v where v.model = m.key)
+  model: "select key, pos from models where workspace = ? and name = ?",
+  models: `select name, dimensions, pos, (select count(*) from vectors v where v.model = m.key)
     from models m where workspace = ? order by name`,
-  putModel: `insert into models (workspace, name, dimensions, pos, renewed)
-    values (?1, ?2, ?3, ?4, ?4)
-    on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos),
-      renewed = max(renewed, excluded.renewed)
+  putModel: `insert into models (workspace, name, dimensions, pos) values (?, ?, ?, ?)
+    on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos)
     returning key`,
   putVector: `insert into vectors (model, pos, vector) values (?, ?, ?)
     on conflict do update set vector = excluded.vector`,

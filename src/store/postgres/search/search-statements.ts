@@ -102,16 +102,15 @@ export const SEARCH_SQL = {
   /** Where the tables are that pgvector indexes, and whether the one of a model is there. */
   schemaOfVectors: `select '$schema', to_regclass('$schema.vectors_' || $1::bigint) is not null`,
   /** What is known of a model: also how often vectors were replaced or taken away. */
-  model: `select key, dimensions, done, renewed, revision, kind from $schema.models
+  model: `select key, dimensions, done, revision, kind from $schema.models
     where workspace = ${HERE} and name = $2`,
-  models: `select m.name, m.dimensions, m.renewed, m.kind, (select count(*) from $schema.vectors v
+  models: `select m.name, m.dimensions, m.done, m.kind, (select count(*) from $schema.vectors v
       where v.workspace = m.workspace and v.model = m.key),
       (select position from $schema.workspaces where key = m.workspace)
     from $schema.models m where m.workspace = ${HERE} order by m.name collate "C"`,
   addModel: `insert into $schema.models (workspace, name, dimensions, kind)
     values (${HERE}, $2, $3, $4) on conflict do nothing`,
-  moveModel: `update $schema.models set done = greatest(done, $3),
-      renewed = greatest(renewed, $3), revision = revision + $4
+  moveModel: `update $schema.models set done = greatest(done, $3), revision = revision + $4
     where workspace = ${HERE} and name = $2`,
   lastVector: `select coalesce(max(pos), 0) from $schema.vectors
     where workspace = ${HERE} and model = ${MODEL}`,

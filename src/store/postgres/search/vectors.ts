@@ -29,8 +29,7 @@ const ALL_OF = 1_000;
 interface Model {
   readonly key: number;
   readonly dimensions: number;
-  /** Up to here there are vectors, and up to here they are made of all that records say. */
-  readonly made: number;
+  /** Up to here there are vectors. */
   readonly done: number;
   readonly revision: number;
   readonly kind: Kind;
@@ -43,11 +42,11 @@ async function modelOf(
 ): Promise<Model | undefined> {
   const [row] = await read(sql.model, [workspace, name]);
   if (row === undefined) return undefined;
-  const [key, dimensions, made, done, revision, kind] = row as [
-    ...[key: number, dimensions: number, made: number, done: number, revision: number],
+  const [key, dimensions, done, revision, kind] = row as [
+    ...[key: number, dimensions: number, done: number, revision: number],
     kind: Kind,
   ];
-  return { key, dimensions, made, done, revision, kind };
+  return { key, dimensions, done, revision, kind };
 }
 
 /** The model's index, as long as the extension and the table are there. */
@@ -71,12 +70,12 @@ export async function findUnembedded(
   { workspace, model, limit }: FindUnembedded,
 ): Promise<UnembeddedSlice> {
   const { sql, read } = reader;
-  const { made, done } = (await modelOf(reader, workspace, model)) ?? { made: 0, done: 0 };
+  const { done } = (await modelOf(reader, workspace, model)) ?? { done: 0 };
   const rows = (await read(sql.memoriesAfter, [workspace, done, limit])).map(memoryOf);
   const sealed = await withEnvelopes(rows, (ids) => read(sql.envelopeTexts, [workspace, ids]));
   const [state] = await read(sql.searchState, [workspace, 0]);
   return {
-    records: sealed.flatMap((row) => unembeddedOf(row, made) ?? []),
+    records: sealed.flatMap((row) => unembeddedOf(row) ?? []),
     upTo: rows.at(-1)?.pos ?? done,
     more: rows.length === limit,
     done,

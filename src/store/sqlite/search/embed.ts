@@ -20,11 +20,11 @@ export function findUnembedded(
   { model, limit }: FindUnembedded,
 ): UnembeddedSlice {
   const known = (sql.model.get(workspace, model) ?? []) as unknown as number[];
-  const [, made = 0, done = 0] = known;
+  const [, done = 0] = known;
   const rows = sql.memoriesAfter.all(done, limit).map(homedRowOf);
   const own = rows.filter((row) => row.workspace === workspace);
   return {
-    records: own.flatMap((row) => unembeddedOf(row, made) ?? []),
+    records: own.flatMap((row) => unembeddedOf(row) ?? []),
     upTo: rows.at(-1)?.pos ?? done,
     more: rows.length === limit,
     done,

@@ -16,24 +16,14 @@ import type { Statements } from "../statements.ts";
 /** Of so many nearest by their bits the exact likeness is computed. */
 const LOOKED_AT = 80;
 
-interface CachedModel {
-  readonly signatures: Signatures;
-  /** Some of its vectors were about to be made again (embed.ts) when it was read. */
-  readonly isOutdated: boolean;
-}
-
 /** Kept from search to search. A model that is dropped takes its key with it: no other gets it. */
 export class SignatureCache {
-  readonly #models = new Map<number, CachedModel>();
+  readonly #models = new Map<number, Signatures>();
 
-  /** With everything that was added since; once all that is made again is there, from the start. */
+  /** Returns the signatures of a model, with those that were added since the last search. */
   of(sql: Statements, model: number): Signatures {
-    const [made = 0, renewed = 0] = (sql.modelState.get(model) ?? []) as unknown as number[];
-    const known = this.#models.get(model);
-    const isRead = known !== undefined && !(known.isOutdated && renewed >= made);
-    const cached = isRead ? known : { signatures: new Signatures(), isOutdated: renewed < made };
-    this.#models.set(model, cached);
-    const { signatures } = cached;
+    const signatures = this.#models.get(model) ?? new Signatures();
+    this.#models.set(model, signatures);
     for (const raw of sql.signaturesAfter.iterate(model, signatures.last)) {
       const [pos, bits] = raw as unknown as [number, Uint8Array];
       signatures.add(pos, wordsIn(bits));
