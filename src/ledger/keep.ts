@@ -14,38 +14,18 @@ import {
   LEDGER,
   type Saying,
 } from "../memory/ledger.ts";
-import { parseEnvelope } from "../store/parse-envelope.ts";
 import type { PutEntry } from "../store/store.ts";
 import { writtenValue } from "../workspace/entries.ts";
-import type { Workspace } from "../workspace/workspace.ts";
 import type { Added, Carried, Releasing } from "./carry.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
 import type { NewProgress } from "./progress.ts";
 
 /** What a task began with. */
-export type Beginning = Pick<KeptLedger, "begun" | "brief" | "intent">;
-
-/**
- * What a task began with that has been under way since before ledgers were kept; undefined where it
- * begins now, or where the ledger says it.
- */
-export async function beginningOf(
-  workspace: Workspace,
-  { kept, task }: Family,
-  before: Envelope | undefined,
-): Promise<Beginning | undefined> {
-  if (kept !== undefined || before === undefined || before.task !== task) return undefined;
-  const [first] = before.hop > 0 ? await workspace.store.readLine(workspace.name, task) : [];
-  const { intent, brief, id, from, metadata, redacted } =
-    first === undefined ? before : parseEnvelope(workspace, first.envelope);
-  if (redacted !== undefined) return undefined;
-  const begun = { at: metadata.createdAt, by: from.agent, envelope: id };
-  return { begun, intent, ...(brief === undefined ? {} : { brief }) };
-}
+type Beginning = Pick<KeptLedger, "begun" | "brief" | "intent">;
 
 /** The intents a handoff owes: of the tops of its family, then of its own task. */
-export function intentsOf({ origins, kept, task }: Family, beginning?: Beginning): LedgerIntent[] {
-  const { intent, brief } = kept ?? beginning ?? {};
+export function intentsOf({ origins, kept, task }: Family): LedgerIntent[] {
+  const { intent, brief } = kept ?? {};
   const own = intent === undefined ? [] : [{ task, intent, ...(brief && { brief }) }];
   return [...origins, ...own];
 }

@@ -12,7 +12,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { type Briefed, briefed } from "./brief.ts";
 import { type Carried, carry, type Releasing, refuseTooMany } from "./carry.ts";
 import { flagsOf } from "./flags.ts";
-import { type Beginning, beginningOf, intentsOf, ledgerEntry, originOf } from "./keep.ts";
+import { intentsOf, ledgerEntry, originOf } from "./keep.ts";
 import type { Family, LedgerIntent } from "./ledger.ts";
 import { releasingOf } from "./releasing.ts";
 
@@ -35,8 +35,6 @@ interface PlannedHandoff {
 /** What a handoff knows of its task's ledger. */
 export interface Line {
   readonly family: Family;
-  /** What the task began with, where that is known and not on the ledger yet. */
-  readonly beginning: Beginning | undefined;
   readonly intents: readonly LedgerIntent[];
   readonly releases: readonly Releasing[];
   readonly briefed: Briefed;
@@ -48,8 +46,7 @@ export async function lineFor(
   plan: Pick<PlannedHandoff, "draft" | "task" | "family">,
 ): Promise<Line> {
   const { draft, family } = plan;
-  const beginning = await beginningOf(workspace, family, sender.work?.envelope);
-  const intents = intentsOf(family, beginning);
+  const intents = intentsOf(family);
   const releaser = {
     ...sender,
     isOnLine: sender.work !== undefined,
@@ -61,7 +58,6 @@ export async function lineFor(
       : await releasingOf(workspace, releaser, family, draft.releases);
   return {
     family,
-    beginning,
     intents,
     releases,
     briefed: await briefed(workspace, sender, plan, intents),
@@ -111,11 +107,11 @@ export function burdenOf(
 
 /** What the ledger gets of a handoff; undefined when nothing changes. */
 export function keptOf(
-  { family, beginning, releases, briefed: { intent, brief } }: Line,
+  { family, releases, briefed: { intent, brief } }: Line,
   { carried }: Burden,
   said: Saying & { readonly record: string },
   queue?: KeptQueue | undefined,
 ): PutEntry | undefined {
-  const now = { begun: said, intent, ...(brief === undefined ? {} : { brief }) };
-  return ledgerEntry({ family, beginning: beginning ?? now, carried, releases, queue }, said);
+  const beginning = { begun: said, intent, ...(brief === undefined ? {} : { brief }) };
+  return ledgerEntry({ family, beginning, carried, releases, queue }, said);
 }

@@ -11,7 +11,7 @@ import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { carry } from "./carry.ts";
 import { flagsOf } from "./flags.ts";
-import { beginningOf, intentsOf, ledgerEntry, originOf } from "./keep.ts";
+import { intentsOf, ledgerEntry, originOf } from "./keep.ts";
 import { type Family, readFamily } from "./ledger.ts";
 
 type Carries = Partial<
@@ -97,13 +97,12 @@ export async function carriedWith(
   readonly entry: (said: Saying & { readonly record: string }) => PutEntry | undefined;
 }> {
   const family = await readFamily(workspace, envelope.task);
-  const beginning = await beginningOf(workspace, family, envelope);
   const { constraints = envelope.constraints, next = [], state } = edits;
   const own = { constraints, decisions: envelope.decisions, releases: [] };
   const carried = carry(family, own, envelope);
   const texts = { constraints: edits.constraints ?? [], decisions: [], history: [], next, state };
   const flags = [...(envelope.flags ?? []), ...flagsOf(family, carried, texts, envelope)];
-  const origin = originOf(intentsOf(family, beginning), envelope.intent);
+  const origin = originOf(intentsOf(family), envelope.intent);
   return {
     changes: {
       constraints: carried.constraints,
@@ -113,8 +112,8 @@ export async function carriedWith(
       ...releasedSince(envelope, family),
     },
     entry: (said) => {
-      const begins = beginning ?? { begun: said, intent: envelope.intent };
-      return ledgerEntry({ family, beginning: begins, carried, releases: [] }, said);
+      const beginning = { begun: said, intent: envelope.intent };
+      return ledgerEntry({ family, beginning, carried, releases: [] }, said);
     },
   };
 }

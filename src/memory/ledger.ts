@@ -13,7 +13,7 @@ export interface Saying {
   readonly at: number;
   readonly by: string;
   readonly envelope: string;
-  /** The handoff record; not known of what was sent before ledgers were kept. */
+  /** The handoff record; not known of an item that was taken from the envelope that is continued. */
   readonly record?: string | undefined;
 }
 
@@ -107,7 +107,7 @@ export interface KeptLedger {
   /** The tasks it inherits from. */
   readonly from: readonly string[];
   readonly intent: string;
-  /** Missing from ledgers that were written before progress was kept. */
+  /** Missing where there is none. */
   readonly progress?: readonly KeptProgress[] | undefined;
   /** Of a task that was put into the queue. */
   readonly queue?: KeptQueue | undefined;

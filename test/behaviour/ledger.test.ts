@@ -335,28 +335,6 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(idsOf((await hub.ledger("two"))?.constraints ?? []).toSorted()).toEqual(both);
   });
 
-  it("a task from before ledgers were kept gets one from its line [ENV-10]", async () => {
-    const reopen = sharedStore(store);
-    const { hub, planner, coder, tester, reviewer } = await teamOn(
-      await hubOn(store, await reopen()),
-    );
-    const raw = await reopen();
-    const sent = await planner.handoff(BEGIN);
-    await pass(coder, tester, { intent: "Test it" });
-    const { revision = 0 } = (await raw.findEntry(hub.workspace, "ledger", "auth")) ?? {};
-    const gone = { kind: "ledger", name: "auth", value: undefined, basedOn: revision };
-    await raw.putEntry(hub.workspace, gone);
-    expect(await hub.ledger("auth")).toBeUndefined();
-    const next = await pass(tester, reviewer, { intent: "Look at it" });
-    expect(next).toMatchObject({ origin: INTENT, decisions: [CACHE] });
-    expect(musts(next)).toEqual([FIXTURES.rule]);
-    expect(await hub.ledger("auth")).toMatchObject({
-      intent: INTENT,
-      begun: { by: "planner", envelope: sent.envelope.id },
-      constraints: [{ id: "no-fixtures", by: "coder" }],
-    });
-  });
-
   it("more than an envelope has room for is said, not cut [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await team();
     const rules = (name: string, count: number) =>

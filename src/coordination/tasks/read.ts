@@ -4,7 +4,7 @@ import { BatonError } from "../../base/errors.ts";
 import { nearestNames } from "../../base/nearest.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { type KeptClosing, type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
-import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
+import { readableEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { Claimed, PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -20,7 +20,7 @@ export interface Part extends Claimed {
 export interface TaskRead {
   readonly task: string;
   readonly kept: KeptLedger;
-  /** Of the ledger; 0: it is from before ledgers were kept. */
+  /** Of the ledger. */
   readonly revision: number;
   /** In the order in which their envelopes were sent. */
   readonly parts: readonly Part[];
@@ -39,9 +39,9 @@ export async function readTask(workspace: Workspace, task: string): Promise<Task
   const entry = await store.findEntry(name, LEDGER, task);
   const line = await store.readLine(name, task);
   const [begin] = line;
-  if (begin === undefined) return undefined;
+  if (entry === undefined || begin === undefined) return undefined;
   const first = readableEnvelope(workspace, begin.envelope);
-  const kept = entry ? keptLedger(entry) : keptBefore(parseEnvelope(workspace, begin.envelope));
+  const kept = keptLedger(entry);
   const parts = line.flatMap(({ envelope, deliveries }) => {
     const says = readableEnvelope(workspace, envelope) ?? {};
     return deliveries.map((delivery) => {
@@ -52,7 +52,7 @@ export async function readTask(workspace: Workspace, task: string): Promise<Task
   return {
     task,
     kept,
-    revision: entry?.revision ?? 0,
+    revision: entry.revision,
     parts,
     first,
     lastRecord: line.at(-1)?.envelope.memory ?? begin.envelope.memory,
@@ -63,16 +63,6 @@ export async function readTask(workspace: Workspace, task: string): Promise<Task
 const wasGivenUp = ({ reopened }: KeptLedger, { id, attempt, state }: DeliveryRow): boolean =>
   !isOpen(state) &&
   reopened?.givenUp?.some((each) => each.delivery === id && each.attempt === attempt) === true;
-
-/** Of a task that has been under way since before ledgers were kept. */
-const keptBefore = ({ id, from, intent, metadata }: Envelope): KeptLedger => ({
-  begun: { at: metadata.createdAt, by: from.agent, envelope: id },
-  constraints: [],
-  decisions: [],
-  from: [],
-  intent,
-  released: [],
-});
 
 export async function requireTask(workspace: Workspace, task: string): Promise<TaskRead> {
   const found = await readTask(workspace, task);

@@ -189,7 +189,7 @@ async function routed(
 
 /** What must be the same when a key is used again. */
 function bodyOf(
-  { key, releases, ...draft }: CheckedDraft,
+  { key, ...draft }: CheckedDraft,
   { to, inboxes }: Addressed,
   { joins, queue, receivers }: Sending,
   settles: string | undefined,
@@ -198,8 +198,6 @@ function bodyOf(
   const named = receivers && inboxes.toSorted();
   const body = {
     ...draft,
-    // Not said where there are none: keys that were used before there were any stay the same.
-    ...(releases.length > 0 && { releases }),
     to,
     ...(joins && { joins }),
     ...(queue && { queue }),
