@@ -6,6 +6,7 @@ import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openHub } from "../../src/index.ts";
 import { DELIVERY_STATES } from "../../src/store/rows.ts";
 import type { SchemaStep } from "../../src/store/schema-steps.ts";
+import { restoreFile } from "../../src/store/sqlite/archive/restore.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { refused } from "../support/refusal.ts";
@@ -103,6 +104,19 @@ describe("a SQLite store of the version before", () => {
     expect(dumpStore(file)).toEqual(before);
     await using hub = await openHub(`sqlite:${file}`);
     expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("gets the next step when its backup is restored", async () => {
+    const [backup, file] = [folder.file("backup.db"), folder.file("restored.db")];
+    const hub = await openHub(`sqlite:${made}`);
+    await hub.backup(backup);
+    await hub.close();
+    const onProgress = () => {};
+    await restoreFile({ backup, file, force: false, clock: CLOCK, onProgress, steps: NEXT_SQLITE });
+    const { migrations = [], memories, labels = [] } = dumpStore(file);
+    expect(migrations.map(({ version }) => version)).toEqual([1, 2]);
+    expect(memories).toEqual(before["memories"]);
+    expect(labels.length).toBeGreaterThan(0);
   });
 
   it("is refused by the version before once it was upgraded, and not changed", async () => {

@@ -222,7 +222,10 @@ export const SQLITE_STEPS: readonly SchemaStep[] = [
 export function migrate(
   db: DatabaseSync,
   file: string,
-  { now, steps = SQLITE_STEPS }: { readonly now: number; readonly steps?: readonly SchemaStep[] },
+  {
+    now,
+    steps = SQLITE_STEPS,
+  }: { readonly now: number; readonly steps?: readonly SchemaStep[] | undefined },
 ): void {
   const version = versionOf(db, file, steps);
   if (version === 0) {

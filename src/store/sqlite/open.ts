@@ -85,7 +85,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 function bringUpToDate(db: DatabaseSync, file: string, { clock, steps }: SqliteOptions): void {
   db.exec("begin immediate");
   try {
-    migrate(db, file, { now: clock.now(), ...(steps && { steps }) });
+    migrate(db, file, { now: clock.now(), steps });
     db.exec("commit");
   } catch (error) {
     if (db.isTransaction) db.exec("rollback");

@@ -19,6 +19,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { BatonError } from "../../../base/errors.ts";
 import { fileFailure, stageFile } from "../../../base/staged-file.ts";
 import type { BackupProgress, CopiedWorkspace } from "../../archive.ts";
+import type { SchemaStep } from "../../schema-steps.ts";
 import { connect } from "../connection.ts";
 import { isBusy, isNoDatabase, storeFailure } from "../failures.ts";
 import { isCurrent, migrate } from "../migrations.ts";
@@ -33,6 +34,8 @@ export interface Restoring {
   readonly force: boolean;
   readonly clock: Clock;
   readonly onProgress: (progress: BackupProgress) => void;
+  /** For tests: other schema steps than those of this version. */
+  readonly steps?: readonly SchemaStep[];
 }
 
 export interface RestoredFile {
@@ -52,7 +55,7 @@ export async function restoreFile(given: Restoring): Promise<RestoredFile> {
       onProgress({ phase: "copying", done, total }),
     );
     await pipeline(Readable.from(bytes), createWriteStream(staged.path, { flush: true }));
-    bringUpToDate(staged.path, { backup, clock });
+    bringUpToDate(staged.path, given);
     const { workspaces, problems } = await inspectFile(staged.path, onProgress);
     if (problems.length > 0) throw unsound(backup, problems);
     foldLog(staged.path);
@@ -68,15 +71,12 @@ export async function restoreFile(given: Restoring): Promise<RestoredFile> {
 }
 
 /** Upgrades a backup of an earlier release. Throws for what is not a store of ours, too new or too old. */
-function bringUpToDate(
-  copy: string,
-  { backup, clock }: { readonly backup: string; readonly clock: Clock },
-): void {
+function bringUpToDate(copy: string, { backup, clock, steps }: Restoring): void {
   const db = connect(copy);
   try {
-    if (isCurrent(db, backup)) return;
+    if (isCurrent(db, backup, steps)) return;
     db.exec("begin immediate");
-    migrate(db, backup, { now: clock.now() });
+    migrate(db, backup, { now: clock.now(), steps });
     db.exec("commit");
   } finally {
     db.close();
