@@ -1,6 +1,6 @@
 /**
- * `npm run build`: a fresh dist/ with the sources' types, the sources in a few files (bundle.ts), the JSON
- * Schemas, the word vectors, and the example that `baton demo team` plays.
+ * `npm run build`: a fresh dist/ with the types of the exported entries, the sources in a few files
+ * (bundle.ts), the JSON Schemas, the word vectors, and the example that `baton demo team` plays.
  */
 
 import { copyFileSync, rmSync } from "node:fs";
@@ -16,6 +16,7 @@ export const BUILD: Readonly<Record<string, Step>> = {
     return 0;
   },
   types: tool("tsc", "-p", "tsconfig.build.json", "--emitDeclarationOnly"),
+  "exported types": script("scripts/prune-types.ts"),
   bundle: script("scripts/bundle.ts"),
   schemas: script("scripts/write-schemas.ts"),
   // The vectors, and whose they are.

@@ -5,8 +5,9 @@
  * source is; the rest goes into a few chunks that all of them share, so that there is one copy of everything.
  * What is imported when it is needed still is. Nothing is minified: stack traces are read.
  */
-import { copyFileSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
 import { ROOT } from "./tools.ts";
 
@@ -37,6 +38,24 @@ const CHUNKS = [
   { name: importedBesideTheHub, debugName: "sqlite" },
   { name: "hub", test: /[\\/]src[\\/]open[\\/]open-hub\.ts$/ },
 ];
+
+/**
+ * Packages that are copied into the chunks instead of installed beside them.
+ *
+ * - zod: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this copy; a
+ *   user's schema is called through the Standard Schema interface, whichever zod it is from. It remains a
+ *   dependency, because exported types refer to it.
+ * - gpt-tokenizer: 30 MB installed, of which three tables of ranks (3.4 MB) are used.
+ * - the MCP SDK: 8.5 MB installed, half of it source maps; 0.8 MB is used.
+ */
+const BUNDLED = [
+  "zod",
+  "gpt-tokenizer",
+  "@modelcontextprotocol/server",
+  "@modelcontextprotocol/core",
+];
+const isBundled = (id: string): boolean =>
+  BUNDLED.some((name) => id === name || id.startsWith(`${name}/`));
 
 interface Graph {
   getModuleInfo(id: string): { readonly importers: readonly string[] } | null;
@@ -69,6 +88,25 @@ const ownPlaces: Plugin = {
   },
 };
 
+/** The tokenizer's tables as JSON files: smaller than the array literals they are published as, and parsed faster. */
+const ranksAsJson: Plugin = {
+  name: "ranks as JSON",
+  load: {
+    filter: { id: /gpt-tokenizer[\\/]esm[\\/]bpeRanks[\\/]\w+\.js$/ },
+    async handler(id) {
+      const { default: ranks } = (await import(pathToFileURL(id).href)) as { default: unknown[] };
+      const unused = [...ranks.keys()].filter((rank) => !(rank in ranks)); // JSON has no holes.
+      const fileName = `ranks/${basename(id, ".js")}.json`;
+      this.emitFile({ type: "asset", fileName, source: JSON.stringify(ranks) });
+      const url = `new URL("${IN_DIST}${fileName}", import.meta.url)`;
+      return `import { readFileSync } from "node:fs";
+const ranks = JSON.parse(readFileSync(${url}, "utf8"));
+for (const rank of [${unused}]) delete ranks[rank];
+export default ranks;`;
+    },
+  },
+};
+
 function meta(name: string, place: string): string {
   const url = `new URL("${IN_DIST}${place}", import.meta.url)`;
   const path = (of: string) => `process.getBuiltinModule("node:url").fileURLToPath(${of})`;
@@ -97,7 +135,7 @@ export interface BundleOptions {
   readonly programs?: Readonly<Record<string, string>>;
 }
 
-/** Writes the bundle, with source maps. */
+/** Writes the bundle, and the licences of the packages in it. */
 export async function bundleSources({ dir, programs = {} }: BundleOptions): Promise<void> {
   await using bundle = await rolldown({
     input: {
@@ -105,10 +143,8 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
       ...programs,
     },
     platform: "node",
-    // zod goes in: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this
-    // copy; a schema of the user's is called by the Standard Schema interface, whosever it is.
-    external: (id) => /^[\w@]/.test(id) && !/^zod($|\/)/.test(id),
-    plugins: [ownPlaces],
+    external: (id) => /^[\w@]/.test(id) && !isBundled(id),
+    plugins: [ownPlaces, ranksAsJson],
     checks: { ineffectiveDynamicImport: false }, // One part needs at once what another can wait for.
     onLog(level, log) {
       if (level === "warn") throw new Error(log.message);
@@ -121,9 +157,14 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
     codeSplitting: { groups: CHUNKS },
     minify: false,
     minifyInternalExports: false,
-    sourcemap: true,
   });
-  copyFileSync(join(ROOT, "node_modules/zod/LICENSE"), join(dir, "chunks/zod-LICENSE"));
+  for (const name of BUNDLED) copyLicense(name, join(dir, "licenses"));
+}
+
+function copyLicense(name: string, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${name.replace("/", "-")}.txt`);
+  copyFileSync(join(ROOT, "node_modules", name, "LICENSE"), file);
 }
 
 if (import.meta.main) await bundleSources({ dir: join(ROOT, "dist") });

@@ -1,8 +1,11 @@
 /** Which tokenizer counts for whom, and that blocks count alone what they count together. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/view/budget.ts";
-import { NEUTRAL } from "../../src/profiles/role-profiles.ts";
-import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/text/tokens.ts";
+import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/budget.ts";
+import { NEUTRAL } from "../../src/context/profiles.ts";
+import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/context/tokens.ts";
+import { BUILD } from "../support/build/place.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { randomText } from "./random-view.ts";
@@ -68,6 +71,12 @@ describe("a tokenizer", () => {
         expect(count(text), `BATON_SEED=${seed} ${JSON.stringify(text)}`).toBe(published);
       }
     }
+  });
+
+  it.each(ENCODINGS)("has the published ranks in the built package: %s", async (name) => {
+    const { default: ranks } = await import(`gpt-tokenizer/bpeRanks/${name}`);
+    const built = readFileSync(join(BUILD, "dist", "ranks", `${name}.json`), "utf8");
+    expect(built === JSON.stringify(ranks)).toBe(true);
   });
 
   it("counts a word nobody could have written as its bytes, at once, and never as too few [CTX-2]", async () => {
