@@ -1,9 +1,11 @@
 /** `npm run check:package`: builds and packs the package, then looks at it as its users will. */
 
-import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { startPostgres } from "../test/support/postgres/server.ts";
 import { BUILD, WORD_VECTORS } from "./build.ts";
 import { quietTool, ROOT, runSteps, type Step } from "./tools.ts";
 
@@ -12,6 +14,7 @@ type Targets = string | { readonly [condition: string]: Targets };
 interface Manifest {
   readonly name: string;
   readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly bin: Targets;
   readonly exports: Targets;
 }
@@ -20,7 +23,14 @@ const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
 const folder = mkdtempSync(join(tmpdir(), "baton-package-"));
 const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`);
 const unpacked = join(folder, "package");
+const BATON = join(unpacked, "dist/cli/main.js");
 const store = `sqlite:${join(folder, "hub.db")}`;
+/** Which optional package a command on PostgreSQL needs. */
+const OPTIONAL = {
+  pg: ["agent", "add", "coder", "--role", "coder"],
+  "libpg-query": ["sql", "select 1 as one"],
+};
+
 let packed: ReadonlySet<string> = new Set();
 
 try {
@@ -44,6 +54,8 @@ try {
     "the package plays the team's exercise": does(playsTheExercise),
     "its threads and processes answer": does(threadsAnswer),
     "a hook is answered": does(answersAHook),
+    "an MCP client is answered": does(answersAClient),
+    "a missing optional package is named": namesMissingPackages,
     "a program uses it": async () => {
       const program = join(unpacked, "use-package.ts"); // Inside, where "batonpass" is the package.
       copyFileSync(join(ROOT, "scripts/use-package.ts"), program);
@@ -97,16 +109,22 @@ function startedFiles(): readonly string[] {
 }
 
 /**
- * Beside the dependencies, and run on Node alone: whatever it needs of sources or development tools would
- * be missing.
+ * Beside its dependencies, as npm installs it, and run on Node alone: sources, development dependencies and
+ * optional packages cannot be found from there.
  */
 function unpack(): void {
   execFileSync("tar", ["-xzf", tarball, "-C", folder]);
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"), "junction");
+  for (const name of Object.keys(manifest.dependencies)) install(name);
+}
+
+function install(name: string): void {
+  const place = join(folder, "node_modules", name);
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules", name), place, "junction");
 }
 
 function baton(words: readonly string[], input = ""): string {
-  const args = [join(unpacked, "dist/cli/main.js"), ...words, "--store", store];
+  const args = [BATON, ...words, "--store", store];
   return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", input });
 }
 
@@ -131,10 +149,37 @@ function threadsAnswer(): boolean {
   );
 }
 
+/** A command fails with the package's name, and works once that is installed. */
+async function namesMissingPackages(): Promise<number> {
+  const server = await startPostgres(["fsync=off"]);
+  try {
+    for (const [name, words] of Object.entries(OPTIONAL)) {
+      const command = [BATON, ...words, "--json", "--store", server.url];
+      const options = { cwd: folder, encoding: "utf8" } as const;
+      const without = spawnSync(process.execPath, command, options);
+      const { code, message } = JSON.parse(without.stderr) as Record<string, string>;
+      assert.equal(code, "dependency_missing", message);
+      assert.ok(message?.endsWith(`Install it: npm install ${name}`), message);
+      install(name);
+      execFileSync(process.execPath, command, { ...options, stdio: "pipe" });
+    }
+    return 0;
+  } finally {
+    await server.stop();
+  }
+}
+
 function answersAHook(): boolean {
   const said = { session_id: "check", cwd: folder, source: "startup" };
   const hook = ["hook", "claude-code", "SessionStart", "--strict"];
   return baton(hook, JSON.stringify(said)).includes("additionalContext");
+}
+
+function answersAClient(): boolean {
+  const clientInfo = { name: "check", version: "1.0.0" };
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+  const request = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+  return baton(["mcp", "--as", "client"], `${JSON.stringify(request)}\n`).includes("serverInfo");
 }
 
 function filesOf(targets: readonly Targets[]): string[] {

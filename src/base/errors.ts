@@ -168,6 +168,7 @@ export const ERROR_CODES = {
     "The hub at that address could not be reached, or does not answer as one.",
   ),
   runtime_too_old: facts(500, -32050, 69, "Node.js or SQLite is older than Baton needs."),
+  dependency_missing: facts(501, -32050, 69, "An optional package is needed and not installed."),
 
   cannot_listen: facts(500, -32050, 69, "The hub cannot listen on that address or port."),
   /** Never thrown: what a door tells of a bug of our own. */

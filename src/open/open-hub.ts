@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { systemClock } from "../base/clock.ts";
 import { BatonError } from "../base/errors.ts";
 import { resolveLimits } from "../base/limits.ts";
+import { loadOptional } from "../base/optional-package.ts";
 import { defaultFile, fileOf, storeMissing } from "../base/store-file.ts";
 import {
   filesFolder,
@@ -51,8 +52,11 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
     return new LocalHub(openReferenceStore({ clock }), options);
   }
   if (isPostgresAddress(chosen)) {
-    // Loaded when it is asked for: whoever stays with SQLite starts without the driver.
-    const { openPostgresStore } = await import("../store/postgres/open.ts");
+    const { openPostgresStore } = await loadOptional(
+      "pg",
+      () => import("../store/postgres/open.ts"),
+      { neededFor: "A PostgreSQL store" },
+    );
     const { clock, create = true } = options;
     const store = await openPostgresStore({ address: chosen, clock, limits, create });
     return new LocalHub(store, options);

@@ -4,6 +4,7 @@
  * place only, in parentheses that the parser has seen whole.
  */
 
+import { loadOptional } from "../../../base/optional-package.ts";
 import type { QueryOutcome, RunQuery } from "../../query.ts";
 import { refuseCount } from "../../sql/counted.ts";
 import { definitionOf, MADE_FROM, quoted } from "../../sql/definitions.ts";
@@ -13,11 +14,13 @@ import { inspect, type Reading } from "./sql-guard.ts";
 
 type Parser = typeof import("libpg-query");
 
-/** 1.7 MB of WebAssembly: loaded by the first who asks. */
+/** Loaded with the first query: 1.7 MB of WebAssembly. */
 let parser: Promise<Parser> | undefined;
 
 async function loadParser(): Promise<Parser> {
-  const loaded = await import("libpg-query");
+  const loaded = await loadOptional("libpg-query", () => import("libpg-query"), {
+    neededFor: "SQL on PostgreSQL",
+  });
   await loaded.loadModule();
   return loaded;
 }
