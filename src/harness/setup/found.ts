@@ -5,8 +5,7 @@ import { hooksIn } from "./hooks-file.ts";
 import { isObject, type Json, parseJson, valueAt } from "./json-edit.ts";
 import { startedBy } from "./launch.ts";
 import type { Client, Files } from "./plan.ts";
-import { TomlTable, tomlAt } from "./toml.ts";
-import { readToml } from "./toml-block.ts";
+import { isTable, readToml, tomlAt } from "./toml-block.ts";
 
 export interface Found {
   /** The command and arguments of the MCP server; undefined where there is none. */
@@ -46,8 +45,8 @@ function claudeServer(text: string | undefined, file: string): readonly string[]
 
 function codexServer(text: string | undefined, file: string): readonly string[] | undefined {
   const server = tomlAt(readToml(text, file), ["mcp_servers", "baton"]);
-  if (!(server instanceof TomlTable)) return undefined;
-  const args = server.values.get("args");
-  const words = [server.values.get("command"), ...(Array.isArray(args) ? args : [])];
+  if (!isTable(server)) return undefined;
+  const { command, args } = server;
+  const words = [command, ...(Array.isArray(args) ? args : [])];
   return words.filter((word) => typeof word === "string");
 }

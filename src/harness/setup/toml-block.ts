@@ -1,10 +1,11 @@
 /**
  * Our part of a TOML file: a block between two comments, at the end, where a table can always stand.
- * Putting it there and taking it out again leaves every other byte as it was.
+ * Adding it and removing it again leaves every other byte as it was, comments included: the text is edited,
+ * and the parser only checks it before and after.
  */
+import { parse, TomlDate, TomlError, type TomlTable, type TomlValue } from "smol-toml";
 import { BatonError } from "../../base/errors.ts";
 import { unusable } from "./changes.ts";
-import { parseToml, type Toml, TomlError, TomlTable, tomlAt } from "./toml.ts";
 
 const FIRST = "# >>> baton: written by baton setup codex, taken out by --undo";
 const LAST = "# <<< baton";
@@ -12,14 +13,31 @@ const LAST = "# <<< baton";
 const BLOCK =
   /(^|\r?\n)(# >>> baton[^\n]*\n\[[^\n]*\n(?:[^\n]*\n)*?)((?:(?:\r?\n)?\[[^\n]*\n(?:[^\n]*\n)*?)?)# <<< baton(\r?\n|$)/;
 
+/** Some editors begin a file with it. */
+const BYTE_ORDER_MARK = /^\ufeff/;
+
+/** Parses a file; throws `file_unusable` with the line when it is not valid TOML. */
 export function readToml(text: string | undefined, file: string): TomlTable {
   try {
-    return parseToml(text ?? "");
+    return parse((text ?? "").replace(BYTE_ORDER_MARK, ""), { integersAsBigInt: "asNeeded" });
   } catch (error) {
-    if (error instanceof TomlError) throw unusable(file, error.message, error);
-    throw error;
+    if (!(error instanceof TomlError)) throw error;
+    // Its message goes on with the lines around the place.
+    const [reason = ""] = error.message.replace("Invalid TOML document: ", "").split("\n");
+    throw unusable(file, `line ${error.line}: ${reason}`, error);
   }
 }
+
+/** Returns the value at a path of keys; undefined where there is none. */
+export function tomlAt(table: TomlTable, path: readonly string[]): TomlValue | undefined {
+  return path.reduce<TomlValue | undefined>(
+    (value, key) => (isTable(value) ? value[key] : undefined),
+    table,
+  );
+}
+
+export const isTable = (value: TomlValue | undefined): value is TomlTable =>
+  typeof value === "object" && !Array.isArray(value) && !(value instanceof TomlDate);
 
 /** With a table of strings and lists of strings: in the block there may be, else in a new one at the end. */
 export function withBlock(
@@ -29,7 +47,7 @@ export function withBlock(
   values: Readonly<Record<string, string | readonly string[]>>,
 ): string {
   const rest = withoutBlock(text, file) ?? "";
-  if (isTaken(tomlAt(readToml(rest, file), header))) throw taken(file, header);
+  if (isTaken(rest, file, header)) throw taken(file, header);
   const pairs = Object.entries(values).map(([key, value]) => [key, tomlText(value)] as const);
   const changed =
     BLOCK.exec(text ?? "") === null
@@ -56,10 +74,21 @@ function withValue(text: string, [key, value]: readonly [string, string]): strin
   });
 }
 
-/** A table of theirs within ours, such as its environment, is no hindrance. */
-const isTaken = (there: Toml | undefined): boolean =>
-  there !== undefined &&
-  !(there instanceof TomlTable && !there.isDefined && !there.values.has("command"));
+/**
+ * Whether the file has a table under our name that this command did not write. A table within ours, such as
+ * its environment, does not count: our header can still be added.
+ */
+function isTaken(text: string, file: string, header: readonly string[]): boolean {
+  const there = tomlAt(readToml(text, file), header);
+  if (there === undefined) return false;
+  if (!isTable(there) || "command" in there) return true;
+  try {
+    readToml(`${text}\n[${header.join(".")}]\n`, file);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /** Undefined: nothing is left. Tables that a harness wrote between our marks are not ours, and stay. */
 export function withoutBlock(text: string | undefined, file: string): string | undefined {
