@@ -1,7 +1,9 @@
 /**
- * A bounded cache of two generations: when the young one is full it becomes the old one, and what is
- * still in use comes over from there. Forgetting costs nothing; dropping the oldest of a Map one by one
- * means passing over all that was dropped before.
+ * A bounded cache of two generations. When the young one is full it becomes the old one, and entries that are
+ * read again are copied back. Keeps between `size` and twice `size` of the most recently used entries.
+ *
+ * Used instead of lru-cache, because no caller needs exact recency, times to live or sizes in bytes: this is as
+ * fast, and every start of a command would have to load the package.
  */
 export class Generations<Key, Value> {
   readonly #size: number;

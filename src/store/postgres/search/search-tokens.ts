@@ -4,6 +4,7 @@
  * bits cost a look at a record that does not fit, and nothing else.
  */
 import { hash } from "node:crypto";
+import { Generations } from "../../../base/generations.ts";
 import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
 import type { MemoryRow } from "../../rows.ts";
 import {
@@ -17,14 +18,12 @@ import {
 export type Space = ReturnType<typeof spaceOf>;
 
 /** Hashing takes a microsecond, and a team uses the same words all day. */
-const CACHE_SIZE = 50_000;
-const cache = new Map<string, string>();
+const cache = new Generations<string, string>(25_000);
 
 /** As the database writes 64 bits. */
 function listKey(name: string): string {
   const known = cache.get(name);
   if (known !== undefined) return known;
-  if (cache.size >= CACHE_SIZE) cache.clear();
   const bits = BigInt(`0x${hash("sha256", name, "hex").slice(0, 16)}`);
   const key = BigInt.asIntN(64, bits).toString();
   cache.set(name, key);
