@@ -48,7 +48,7 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   filesFolder(options);
   secretMode(options);
   if (chosen === "memory:") {
-    const { openReferenceStore } = await import("../store/reference/open.ts");
+    const { openReferenceStore } = await import("../../store-contract/reference/open.ts");
     return new LocalHub(openReferenceStore({ clock }), options);
   }
   if (isPostgresAddress(chosen)) {

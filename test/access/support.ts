@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { onTestFinished } from "vitest";
 import { DEFAULT_LIMITS, type Hub, type HubOptions, LocalHub } from "../../src/index.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { openFresh, type StoreName, tempFolder } from "../behaviour/support.ts";
 
 /** The hub with its store in this process, which alone can tell whose token it is. */

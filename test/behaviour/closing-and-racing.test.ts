@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
 import { LocalHub, openHub, type Store } from "../../src/index.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { until } from "../support/until.ts";
 import { stopTimers } from "./asleep.ts";
 import { freshAddress, open, tempFolder } from "./support.ts";

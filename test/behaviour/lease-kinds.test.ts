@@ -10,8 +10,8 @@ import {
   type SessionOptions,
   type Store,
 } from "../../src/index.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { type Child, startChild } from "../support/child.ts";
 import { until } from "../support/until.ts";
 import { freshAddress, open, openFresh, refusal, STORES, take } from "./support.ts";

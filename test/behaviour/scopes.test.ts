@@ -15,9 +15,9 @@ import {
   type Store,
 } from "../../src/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { servedBy } from "./served.ts";

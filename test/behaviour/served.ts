@@ -7,7 +7,7 @@ import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
 import { httpHub } from "../../src/http/app.ts";
 import { type Hub, type HubOptions, LocalHub, openHub, type Store } from "../../src/index.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 
 /** By address, what is behind it: made when it is first opened, with that hub's clock. */
 const stores = new Map<string, Store | undefined>();

@@ -10,8 +10,8 @@ import {
   type Store,
 } from "../../src/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { servedBy } from "./served.ts";
 import { freshAddress, openTwo, type StoreName } from "./support.ts";
 

@@ -16,7 +16,7 @@ import {
   openHub,
   type Work,
 } from "../../src/index.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { reusableSchema } from "../support/postgres/schema.ts";
 import { isServed, openServed, servedAddress } from "./served.ts";
 

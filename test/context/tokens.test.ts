@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/budget.ts";
-import { NEUTRAL } from "../../src/context/profiles.ts";
-import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/context/tokens.ts";
+import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/view/budget.ts";
+import { NEUTRAL } from "../../src/profiles/role-profiles.ts";
+import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/text/tokens.ts";
 import { BUILD } from "../support/build/place.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";

@@ -14,8 +14,8 @@ import { systemClock } from "../../src/base/clock.ts";
 import { listen as listenHub } from "../../src/http/listen.ts";
 import { type Hub, LocalHub } from "../../src/index.ts";
 import { type McpFetchOptions, mcpFetch } from "../../src/mcp/http.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { HEADERS } from "../../src/wire/routes.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 
 export interface Listening {
   readonly url: URL;

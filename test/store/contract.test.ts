@@ -1,8 +1,8 @@
 /** The contract suite on the stores this package brings; SQLite on real files. */
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
-import { openReferenceStore } from "../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
+import { storeContract } from "../../store-contract/index.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 storeContract("reference", async ({ clock }) => ({ store: openReferenceStore({ clock }) }));

@@ -1,7 +1,7 @@
 /** The contract suite on a real PostgreSQL, each test in a schema of its own. */
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
+import { storeContract } from "../../store-contract/index.ts";
 import { reusableSchema } from "../support/postgres/schema.ts";
 
 storeContract("postgres", async ({ clock }) => {

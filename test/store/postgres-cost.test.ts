@@ -10,7 +10,7 @@ import { type Agent, type Hub, openHub } from "../../src/index.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { type StatementName, statementsIn } from "../../src/store/postgres/statements.ts";
 import type { Store } from "../../src/store/store.ts";
-import { Scene } from "../../src/testing/contract/scene.ts";
+import { Scene } from "../../store-contract/suite/scene.ts";
 import { postgresUrl, testSchema } from "../support/postgres/schema.ts";
 import { until } from "../support/until.ts";
 

@@ -8,10 +8,10 @@ import type { Ids } from "../../../src/base/ids.ts";
 import { resolveLimits } from "../../../src/base/limits.ts";
 import { type Agent, type Hub, LocalHub, type Offer, type Work } from "../../../src/index.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
-import { openReferenceStore } from "../../../src/store/reference/open.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/index.ts";
+import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 
 export const WORKSPACE = "default";
 export const BRANCH = "main";

@@ -1,0 +1,80 @@
+/**
+ * The contract of a store: one suite that every implementation passes, also a third party's. Needs
+ * Vitest. In a test file of your own:
+ *
+ *     storeContract("my store", async ({ clock }) => ({ store: await openMyStore({ clock }) }));
+ *
+ * Each test opens a store of its own and expects it to be empty; time is what the given clock says.
+ */
+import { describe } from "vitest";
+import { breakers } from "./suite/deliveries/breakers.ts";
+import { broadcasting } from "./suite/deliveries/broadcasting.ts";
+import { claiming } from "./suite/deliveries/claiming.ts";
+import { due } from "./suite/deliveries/due.ts";
+import { expiring } from "./suite/deliveries/expiring.ts";
+import { extending } from "./suite/deliveries/extending.ts";
+import { holding } from "./suite/deliveries/holding.ts";
+import { marking } from "./suite/deliveries/marking.ts";
+import { moving } from "./suite/deliveries/moving.ts";
+import { order } from "./suite/deliveries/order.ts";
+import { parked } from "./suite/deliveries/parked.ts";
+import { priorities } from "./suite/deliveries/priorities.ts";
+import { processes } from "./suite/deliveries/processes.ts";
+import { roles } from "./suite/deliveries/roles.ts";
+import { sending } from "./suite/deliveries/sending.ts";
+import { sessions } from "./suite/deliveries/sessions.ts";
+import { settling } from "./suite/deliveries/settling.ts";
+import { archiving } from "./suite/maintenance/archiving.ts";
+import { housekeeping } from "./suite/maintenance/housekeeping.ts";
+import { pruning } from "./suite/maintenance/pruning.ts";
+import { redacting } from "./suite/maintenance/redacting.ts";
+import { agents } from "./suite/records/agents.ts";
+import { bodies } from "./suite/records/bodies.ts";
+import { entries } from "./suite/records/entries.ts";
+import { finding } from "./suite/records/finding.ts";
+import { inbound } from "./suite/records/inbound.ts";
+import { lines } from "./suite/records/lines.ts";
+import { memories } from "./suite/records/memories.ts";
+import { querying } from "./suite/records/querying.ts";
+import { searching } from "./suite/records/search.ts";
+import { vectors } from "./suite/records/vectors.ts";
+import { type OpenStore, sceneTest } from "./suite/scene.ts";
+
+export type { OpenedStore, OpenStore } from "./suite/scene.ts";
+
+export function storeContract(name: string, open: OpenStore): void {
+  const it = sceneTest(open);
+  describe(`the store contract: ${name}`, () => {
+    agents(it);
+    memories(it);
+    finding(it);
+    searching(it);
+    vectors(it);
+    bodies(it);
+    lines(it);
+    inbound(it);
+    sending(it);
+    extending(it);
+    claiming(it);
+    order(it);
+    holding(it);
+    settling(it);
+    due(it);
+    moving(it);
+    marking(it);
+    expiring(it);
+    processes(it);
+    sessions(it);
+    entries(it);
+    breakers(it);
+    broadcasting(it);
+    roles(it);
+    priorities(it);
+    parked(it);
+    pruning(it);
+    archiving(it);
+    housekeeping(it);
+    redacting(it);
+    querying(it);
+  });
+}

@@ -1,0 +1,90 @@
+/** Vectors in memory, by workspace and model. */
+
+import type { EnvelopeRow, MemoryRow } from "../../src/store/rows.ts";
+import {
+  type FindUnembedded,
+  type ModelState,
+  meaningfulOf,
+  type PutVectors,
+  type RowWithEnvelope,
+  type UnembeddedSlice,
+  unembeddedOf,
+} from "../../src/store/search.ts";
+
+/** What a workspace holds, oldest first. */
+interface Written {
+  readonly memories: readonly MemoryRow[];
+  readonly envelopes: readonly EnvelopeRow[];
+}
+
+interface Model {
+  readonly dimensions: number;
+  done: number;
+  readonly vectors: Map<string, Float32Array>;
+}
+
+export class Models {
+  readonly #models = new Map<string, Map<string, Model>>();
+
+  vectors(workspace: string, model: string): ReadonlyMap<string, Float32Array> | undefined {
+    return this.#models.get(workspace)?.get(model)?.vectors;
+  }
+
+  unembedded(written: Written, operation: FindUnembedded): UnembeddedSlice {
+    const { memories } = written;
+    const done = this.#models.get(operation.workspace)?.get(operation.model)?.done ?? 0;
+    const slice = memories.slice(done, done + operation.limit);
+    return {
+      records: slice.flatMap((_, n) => unembeddedOf(rowAt(written, done + n + 1)) ?? []),
+      upTo: done + slice.length,
+      more: slice.length === operation.limit,
+      done,
+      total: memories.length,
+    };
+  }
+
+  put(written: Written, operation: PutVectors): void {
+    const { workspace, model, dimensions, upTo } = operation;
+    const here = this.#models.get(workspace) ?? new Map<string, Model>();
+    this.#models.set(workspace, here);
+    const known = here.get(model) ?? { dimensions, done: 0, vectors: new Map() };
+    here.set(model, known);
+    known.done = Math.max(known.done, upTo);
+    for (const { pos, vector } of operation.vectors) {
+      if (written.memories[pos - 1] === undefined) continue;
+      const row = rowAt(written, pos);
+      // A record that was redacted meanwhile has no meaning any more.
+      if (meaningfulOf(row) !== undefined) known.vectors.set(row.id, vector);
+    }
+  }
+
+  list(workspace: string, total: number): ModelState[] {
+    return Array.from(
+      this.#models.get(workspace) ?? [],
+      ([model, { dimensions, vectors, done }]) => ({
+        model,
+        dimensions,
+        vectors: vectors.size,
+        done,
+        total,
+      }),
+    ).sort((a, b) => (a.model < b.model ? -1 : 1));
+  }
+
+  /** What records meant, to any model. */
+  forget(workspace: string, memories: readonly string[]): void {
+    for (const { vectors } of this.#models.get(workspace)?.values() ?? []) {
+      for (const memory of memories) vectors.delete(memory);
+    }
+  }
+
+  drop(workspace: string, model: string): void {
+    this.#models.get(workspace)?.delete(model);
+  }
+}
+
+function rowAt({ memories, envelopes }: Written, pos: number): RowWithEnvelope {
+  const row = memories[pos - 1] as MemoryRow;
+  const envelope = envelopes.find(({ memory }) => memory === row.id)?.text;
+  return { ...row, pos, envelope };
+}

@@ -1,0 +1,120 @@
+/** Redacting in plain lists: every row that was named is replaced, or none is. */
+import { sha256 } from "../../src/base/canonical.ts";
+import { assertNever } from "../../src/base/errors.ts";
+import {
+  type AgentRow,
+  type AttemptRow,
+  agentDigest,
+  type EntryRow,
+  type EnvelopeRow,
+  entryDigest,
+  type MemoryRow,
+} from "../../src/store/rows.ts";
+import type { Erasure, RedactBodies, SeekText, Sighting, Sought } from "../../src/store/store.ts";
+
+type In<Row> = Row & { readonly workspace: string };
+
+/** The lists that have bodies. */
+interface Bodies<Wrap extends "in" | "own"> {
+  agents: Held<AgentRow, Wrap>[];
+  memories: Held<MemoryRow, Wrap>[];
+  envelopes: Held<EnvelopeRow, Wrap>[];
+  attempts: Held<AttemptRow, Wrap>[];
+  entries: Held<EntryRow, Wrap>[];
+}
+
+type Held<Row, Wrap> = Wrap extends "in" ? In<Row> : Row;
+
+/** The first that is not as it was seen; the lists are then to be thrown away. */
+export function eraseIn(
+  shelf: Bodies<"in">,
+  { workspace, erasures }: RedactBodies,
+  now: number,
+): Erasure | undefined {
+  return erasures.find((erasure) => !eraseOne(shelf, { workspace, erasure, now }));
+}
+
+interface One {
+  readonly workspace: string;
+  readonly erasure: Erasure;
+  readonly now: number;
+}
+
+/** False when it is not as it was seen. */
+function eraseOne(shelf: Bodies<"in">, { workspace, erasure, now }: One): boolean {
+  const replace = <Row extends { readonly workspace: string }>(
+    rows: Row[],
+    isMeant: (row: Row) => boolean,
+    change: (row: Row) => Row,
+  ): boolean => {
+    const at = rows.findIndex((row) => row.workspace === workspace && isMeant(row));
+    const row = rows[at];
+    if (row !== undefined) rows[at] = change(row);
+    return row !== undefined;
+  };
+  switch (erasure.kind) {
+    case "memory":
+    case "envelope": {
+      const { id, digest, text } = erasure;
+      const isMeant = (row: { id: string; text: string }): boolean =>
+        row.id === id && sha256(row.text) === digest;
+      return erasure.kind === "memory"
+        ? replace(shelf.memories, isMeant, (row) => ({ ...row, text }))
+        : replace(shelf.envelopes, isMeant, (row) => ({ ...row, text }));
+    }
+    case "attempt": {
+      const { delivery, attempt, digest, reason } = erasure;
+      return replace(
+        shelf.attempts,
+        (row) =>
+          row.delivery === delivery && row.attempt === attempt && sha256(row.reason) === digest,
+        (row) => ({ ...row, reason }),
+      );
+    }
+    case "entry": {
+      const { kind, name, value, basedOn } = erasure.entry;
+      const put = { kind, name, value, revision: basedOn + 1 };
+      return replace(
+        shelf.entries,
+        (row) => row.kind === kind && row.name === name && row.revision === basedOn,
+        (row) => ({ ...row, ...put, at: now, digest: entryDigest(put) }),
+      );
+    }
+    case "agent": {
+      const { agent, basedOn, profile } = erasure;
+      const revision = basedOn + 1;
+      return replace(
+        shelf.agents,
+        (row) => row.id === agent && row.revision === basedOn,
+        (row) => {
+          const digest = agentDigest({ ...row, profile, revision });
+          return { ...row, profile, revision, digest };
+        },
+      );
+    }
+    default:
+      return assertNever(erasure);
+  }
+}
+
+/** All of it at once: it is in memory already. */
+export function seekIn(all: Bodies<"own">, { forms }: SeekText): Sought {
+  const has = (text: string): boolean => forms.some((form) => text.includes(form));
+  const found: Sighting[] = [
+    ...all.agents
+      .filter((row) => [row.profile, row.id, ...row.aliases, row.role].some(has))
+      .map((row) => ({ kind: "agent" as const, row })),
+    ...all.entries
+      .filter((row) => has(row.value) || has(row.name))
+      .map((row) => ({ kind: "entry" as const, row })),
+    ...all.attempts
+      .filter((row) => has(row.reason))
+      .map((row) => ({ kind: "attempt" as const, row })),
+    ...all.envelopes
+      .filter((row) => has(row.text))
+      .map((row) => ({ kind: "envelope" as const, row })),
+    ...all.memories.filter((row) => has(row.text)).map((row) => ({ kind: "memory" as const, row })),
+  ];
+  const total = all.memories.length;
+  return { found, next: undefined, checked: total, total };
+}

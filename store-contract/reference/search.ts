@@ -1,0 +1,145 @@
+/** Ranked search over records in memory: everything is taken apart for every question. */
+import { cosine, quantised } from "../../src/search/embedding/quantise.ts";
+import { MemorySources } from "../../src/search/memory-sources.ts";
+import { rank } from "../../src/search/rank.ts";
+import type { Found, FoundEdge, Replaced, Similar, Sources } from "../../src/search/sources.ts";
+import { holdsFor } from "../../src/store/filter.ts";
+import type { EnvelopeRow, MemoryRow, RelationEdge } from "../../src/store/rows.ts";
+import {
+  fits,
+  type Homed,
+  hitsOf,
+  type IndexedRecord,
+  indexedRecord,
+  isVisible,
+  type Searched,
+  type SearchMemories,
+  spaceOf,
+} from "../../src/store/search.ts";
+import { isSeen } from "../../src/store/sight.ts";
+
+export interface Library {
+  /** Oldest first; the place of each is its position. */
+  readonly memories: readonly MemoryRow[];
+  readonly relations: readonly RelationEdge[];
+  readonly envelopes: readonly EnvelopeRow[];
+  /** The vectors of the model that is asked for, by memory. */
+  readonly vectors: ReadonlyMap<string, Float32Array> | undefined;
+}
+
+export async function search(library: Library, operation: SearchMemories): Promise<Searched> {
+  const { memories, vectors } = library;
+  const { limit, shown = [] } = operation;
+  const texts = textsOf(library);
+  const upTo = operation.upTo ?? memories.length;
+  const ranked = await rank(sourcesOf(library, { ...operation, upTo }), {
+    ...operation.ranking,
+    want: limit + 1,
+    shown: new Set(shown),
+  });
+  return {
+    hits: hitsOf(ranked.slice(0, limit), operation.ranking.query, {
+      rowAt: (pos) => memories[pos - 1],
+      envelopeAt: (pos) => texts.get(memories[pos - 1]?.id ?? ""),
+    }),
+    more: ranked.length > limit,
+    upTo,
+    index: { records: memories.length, indexed: memories.length },
+    vectors: vectors === undefined || operation.meant === undefined ? "none" : "exact",
+  };
+}
+
+/** The texts of envelopes by the memories that vouch for them. */
+const textsOf = ({ envelopes }: Library): ReadonlyMap<string, string> =>
+  new Map(envelopes.map(({ memory, text }) => [memory, text]));
+
+function sourcesOf(library: Library, operation: SearchMemories): Sources {
+  const { sight, filter, upTo = 0 } = operation;
+  const texts = textsOf(library);
+  const known = new MemorySources();
+  const visible = new Map<number, Found>();
+  const positions = new Map<string, number>();
+  for (const [n, row] of library.memories.entries()) {
+    const pos = n + 1;
+    positions.set(row.id, pos);
+    const homed: Homed = { ...row, pos, workspace: 0, envelope: texts.get(row.id) };
+    const indexed = indexedRecord(homed);
+    if (indexed === undefined || (!sight.traces && spaceOf(row.branch) === "traced")) continue;
+    known.add(indexed);
+    if (pos <= upTo && isShown(indexed, operation)) visible.set(pos, indexed.found);
+  }
+  const similar = (of: readonly number[]): Similar[] => similarities(library, operation, of);
+  return {
+    census: async () => known.census(),
+    postings: async (requests) =>
+      requests.map((request) => {
+        const before = Math.min(request.before, upTo + 1);
+        const list = known.posting({ ...request, before });
+        if (list.length < request.limit) return list;
+        // Of more than are read, those that can be an answer.
+        const all = known.posting({ ...request, before, limit: Number.MAX_SAFE_INTEGER });
+        return all.filter((pos) => visible.has(pos)).slice(0, request.limit);
+      }),
+    records: async (wanted) => wanted.flatMap((pos) => visible.get(pos) ?? []),
+    beside: async (records, reach) => records.map((record) => known.beside(record, reach)),
+    edges: async (wanted) => edgesAround(library, { wanted, positions, at: operation.ranking.now }),
+    replaced: async (wanted) => replacedAmong(library, { wanted, positions, operation }),
+    nearest: async (limit) =>
+      similar([...visible.keys()])
+        .sort((a, b) => b.similarity - a.similarity || b.pos - a.pos)
+        .slice(0, limit),
+    similarities: async (wanted) => similar(wanted),
+  };
+
+  function isShown({ row, record }: IndexedRecord, { sight: seen }: SearchMemories): boolean {
+    return isVisible(row, record, seen) && fits(row, record, filter);
+  }
+}
+
+function replacedAmong(
+  { memories, relations }: Library,
+  of: {
+    wanted: readonly number[];
+    positions: ReadonlyMap<string, number>;
+    operation: SearchMemories;
+  },
+): Replaced[] {
+  const { sight, ranking, upTo = 0 } = of.operation;
+  const wanted = new Set(of.wanted);
+  const kinds = ["supersedes", "corrects"];
+  return relations
+    .filter((edge) => holdsFor(edge, { kinds, at: ranking.now }))
+    .flatMap((edge): Replaced[] => {
+      const [pos = 0, by = 0] = [of.positions.get(edge.target), of.positions.get(edge.source)];
+      const row = memories[by - 1];
+      const isShown = row !== undefined && by <= upTo && isSeen(row, sight);
+      return wanted.has(pos) && isShown ? [{ pos, by }] : [];
+    })
+    .sort((a, b) => b.by - a.by);
+}
+
+function edgesAround(
+  { relations }: Library,
+  of: { wanted: readonly number[]; positions: ReadonlyMap<string, number>; at: number },
+): FoundEdge[] {
+  const wanted = new Set(of.wanted);
+  return relations.flatMap((edge): FoundEdge[] => {
+    const [source, target] = [of.positions.get(edge.source), of.positions.get(edge.target)];
+    if (source === undefined || target === undefined || !holdsFor(edge, { at: of.at })) return [];
+    return wanted.has(source) || wanted.has(target) ? [{ kind: edge.kind, source, target }] : [];
+  });
+}
+
+function similarities(
+  { memories, vectors }: Library,
+  { meant }: SearchMemories,
+  positions: readonly number[],
+): Similar[] {
+  if (vectors === undefined || meant === undefined) return [];
+  const asked = quantised(meant.vector);
+  return positions.flatMap((pos): Similar[] => {
+    const vector = vectors.get(memories[pos - 1]?.id ?? "");
+    if (vector === undefined || vector.length !== meant.vector.length) return [];
+    return [{ pos, similarity: cosine(asked, quantised(vector)) }];
+  });
+}

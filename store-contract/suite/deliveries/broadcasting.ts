@@ -1,0 +1,195 @@
+/** One envelope to many: one record, each receiver with a delivery and a state of its own. */
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect } from "vitest";
+import type { SendHandoff } from "../../../src/store/store.ts";
+import { failedFor, only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+
+/** As many as a channel may have. */
+const MANY = 1_000;
+const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
+
+/** Why it goes to nobody. */
+const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>][] = [
+  [
+    "one of whose receivers is unknown",
+    { kind: "unknown_receiver", receiver: "nobody" },
+    async (scene) => scene.publication(["ben", "nobody", "cyd"]),
+  ],
+  [
+    "one of whose receivers is disabled",
+    { kind: "receiver_disabled", receiver: "cyd" },
+    async (scene) => {
+      await scene.register("cyd", { status: "disabled" });
+      return scene.publication(["ben", "cyd"]);
+    },
+  ],
+  [
+    "to a role nobody has",
+    { kind: "unknown_receiver", receiver: "role:tester" },
+    async (scene) => scene.publication(["ben", "role:tester"]),
+  ],
+  [
+    "two of whose receivers cannot be reached, by the first of them,",
+    { kind: "unknown_receiver", receiver: "nobody" },
+    async (scene) => {
+      await scene.register("cyd", { status: "disabled" });
+      return scene.publication(["ben", "nobody", "cyd"]);
+    },
+  ],
+  [
+    "one of whose deliveries has an id that is taken",
+    { kind: "id_taken" },
+    async (scene) => {
+      const { delivery } = await scene.send({ task: "other" });
+      return scene.publication(["ben", ["cyd", { id: delivery.id }]]);
+    },
+  ],
+  [
+    "whose parent does not exist",
+    { kind: "missing_parent", envelope: NO_ENVELOPE },
+    async (scene) => {
+      const handoff = scene.publication(["ben", "cyd"]);
+      return { ...handoff, envelope: { ...handoff.envelope, parents: [NO_ENVELOPE] } };
+    },
+  ],
+  [
+    "whose key was used",
+    { kind: "entry_changed", entry: { value: "1" } },
+    async (scene) => {
+      await scene.put("key", "k", "1");
+      const entry = { kind: "key", name: "k", value: "2", basedOn: 0 };
+      return scene.publication(["ben", "cyd"], { entries: [entry] });
+    },
+  ],
+];
+
+export function broadcasting(it: SceneTest): void {
+  describe("broadcasting", () => {
+    it("everybody gets a delivery of the one envelope, in the order asked for [DLV-3]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const handoff = scene.publication(["cyd", "ada", "ben"]);
+      const sent = outcomeOf(await store.sendHandoff(handoff), "sent");
+      const receivers = sent.deliveries.map(({ id, receiver }) => [id, receiver]);
+      expect(receivers).toEqual(handoff.deliveries.map(({ id, receiver }) => [id, receiver]));
+      for (const delivery of sent.deliveries) {
+        expect(delivery).toMatchObject({ state: "ready", inTurn: true, attempt: 0, sender: "ada" });
+        expect(delivery.envelope).toBe(handoff.envelope.id);
+        expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
+      }
+      expect(sent.superseded).toBe("");
+      expect(await scene.everything()).toHaveLength(1);
+      const [line] = await store.readLine(workspace, "task");
+      expect(line?.deliveries).toHaveLength(3);
+      expect(await store.countDeliveries(workspace)).toMatchObject({ envelopes: 1, deliveries: 3 });
+      const events = await store.readEvents(workspace, 0, 10);
+      expect(events.map(({ kind, delivery }) => [kind, delivery])).toEqual(
+        sent.deliveries.map(({ id }) => ["sent", id]),
+      );
+    });
+
+    it("each goes its own way: one slow, one failing, one done, nobody waits [DLV-3]", async ({
+      scene,
+    }) => {
+      await scene.register("dot");
+      const { deliveries } = await scene.publish(["ada", "ben", "cyd", "dot"]);
+      await scene.settle(await scene.acceptOne("ben"), { kind: "completed" });
+      await scene.settle(await scene.acceptOne("cyd"), failedFor(500));
+      await scene.claimOne("dot");
+      const states = await Promise.all(
+        deliveries.map(async ({ id }) => (await scene.deliveryNow(id)).state),
+      );
+      expect(states).toEqual(["ready", "completed", "scheduled", "claimed"]);
+      scene.clock.advance(500);
+      expect((await scene.claimOne("cyd")).delivery.attempt).toBe(2);
+    });
+
+    it("each can have its own state, times and tries [DLV-3]", async ({ scene }) => {
+      const { deliveries } = await scene.publish([
+        ["ada", { maxAttempts: 7 }],
+        ["ben", { state: "scheduled", delayMs: 400, lapseMs: 900 }],
+        ["cyd", { state: "dead", reason: '{"reason":"breaker"}' }],
+      ]);
+      const [ada, ben, cyd] = deliveries;
+      expect(ada).toMatchObject({ state: "ready", maxAttempts: 7, lapseAt: 0 });
+      const now = scene.now;
+      expect(ben).toMatchObject({ state: "scheduled", readyAt: now + 400, lapseAt: now + 900 });
+      expect(cyd).toMatchObject({ state: "dead", attempt: 1, settledAt: now });
+      expect(await scene.history()).toEqual(["sent", "sent", "dead"]);
+      expect(await scene.store.readAttempts(scene.workspace, cyd?.id ?? "")).toMatchObject([
+        { attempt: 1, holder: "", outcome: "stopped", reason: '{"reason":"breaker"}' },
+      ]);
+    });
+
+    it.for(REFUSED)(
+      "one %s reaches nobody [DLV-1 DLV-3]",
+      async ([_case, refusal, make], { scene }) => {
+        const handoff = await make(scene);
+        const outcome = await scene.unchanged(() => scene.store.sendHandoff(handoff));
+        expect(outcome).toMatchObject(refusal);
+      },
+    );
+
+    it("it is new work at each of them, whatever is open there, behind what came before [DLV-3 DLV-13]", async ({
+      scene,
+    }) => {
+      const open = await scene.send();
+      const { deliveries } = await scene.publish(["ben", "cyd"]);
+      expect(deliveries.map(({ inTurn }) => inTurn)).toEqual([false, true]);
+      const again = await scene.publish(["ben", "cyd"]);
+      expect(again).toMatchObject({ superseded: "" });
+      expect(again.deliveries.map(({ inTurn }) => inTurn)).toEqual([false, false]);
+      expect(await scene.books()).toEqual({ ready: 5 });
+      expect((await scene.claimOne("ben", { limit: 9 })).delivery.id).toBe(open.delivery.id);
+    });
+
+    it("a breaker does not stop it: that is said of each delivery [DLV-3 DLV-8]", async ({
+      scene,
+    }) => {
+      await scene.put("breaker", "ben", "1");
+      await scene.publish(["ben", "cyd"], { breaker: 7 });
+      expect(await scene.books()).toEqual({ ready: 2 });
+    });
+
+    it("work can be handed on to many in one step [DLV-1 DLV-3]", async ({ scene }) => {
+      const held = await scene.underWay();
+      const sent = await scene.publish(["ada", "cyd"], { from: "ben", settles: held });
+      expect(await scene.deliveryNow(held.delivery.id)).toMatchObject({
+        state: "completed",
+        settledBy: sent.place.id,
+      });
+      expect(await scene.books()).toEqual({ completed: 1, ready: 2 });
+    });
+
+    it("everybody is woken, nobody else is [DLV-3 DLV-13]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      await scene.register("dot", { role: "tester" });
+      const calls: string[] = [];
+      for (const agent of ["ada", "ben", "cyd", "dot", "role:tester"]) {
+        store.onWake({ workspace, agent }, () => calls.push(agent));
+      }
+      await scene.publish(["ben", "cyd", "role:tester"]);
+      await turn();
+      expect(new Set(calls)).toEqual(new Set(["ben", "cyd", "role:tester"]));
+    });
+
+    it("a thousand receivers get it at once [DLV-3]", { timeout: 60_000 }, async ({ scene }) => {
+      const { store, workspace } = scene;
+      const names = Array.from({ length: MANY }, (_, i) => `agent-${i}`);
+      await Promise.all(names.map((name) => scene.register(name)));
+      const { deliveries } = await scene.publish(names);
+      expect(deliveries.map(({ receiver }) => receiver)).toEqual(names);
+      expect(await store.countDeliveries(workspace)).toMatchObject({
+        envelopes: 1,
+        deliveries: MANY,
+        byState: { ready: MANY },
+      });
+      for (const name of ["agent-0", "agent-500", "agent-999"]) {
+        await scene.settle(await scene.acceptOne(name), { kind: "completed" });
+      }
+      expect(await scene.books()).toEqual({ completed: 3, ready: MANY - 3 });
+      expect(only(await store.readLine(workspace, "task")).deliveries).toHaveLength(MANY);
+    });
+  });
+}

@@ -1,0 +1,361 @@
+/** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
+import { describe, expect } from "vitest";
+import { generateKey, signerOf } from "../../../src/base/keys.ts";
+import { everybodyOn } from "../../../src/store/sight.ts";
+import { failedFor, HOLD_MS, LEASE_MS, only, type Scene, type SceneTest } from "../scene.ts";
+
+const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+
+export function claiming(it: SceneTest): void {
+  describe("claiming", () => {
+    it("the oldest come first, as many as asked for [DLV-13]", async ({ scene }) => {
+      await sendAll(scene, ["one", "two", "three"]);
+      expect(await tasks(scene, "ben", { limit: 2 })).toEqual(["one", "two"]);
+      expect(await tasks(scene, "ben", { limit: 2 })).toEqual(["three"]);
+      expect(await tasks(scene, "ben", { limit: 2 })).toEqual([]);
+    });
+
+    it("a claim starts an attempt under a lease, with a fence of its own [DLV-6]", async ({
+      scene,
+    }) => {
+      const sent = await scene.send();
+      scene.clock.advance(7);
+      const claimed = await scene.claimOne("ben", { instance: "ben-2" });
+      expect(claimed.delivery).toEqual({
+        ...sent.delivery,
+        state: "claimed",
+        attempt: 1,
+        fence: 1,
+        leaseUntil: scene.now + LEASE_MS,
+        holdUntil: scene.now + HOLD_MS,
+        seenAt: scene.now,
+        holder: "ben",
+        instance: "ben-2",
+      });
+      expect(claimed.envelope.id).toBe(sent.delivery.envelope);
+      expect(await scene.store.findDelivery(scene.workspace, sent.delivery.id)).toEqual(claimed);
+      expect(await scene.store.readEvents(scene.workspace, 1, 10)).toMatchObject([
+        { kind: "claimed", agent: "ben", delivery: sent.delivery.id, attempt: 1 },
+      ]);
+    });
+
+    it("a receiver gets its own work only [DLV-5]", async ({ scene }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
+      await scene.send({ to: "cyd" });
+      await scene.send({ where: { workspace: "elsewhere" } });
+      expect(await tasks(scene, "ben")).toEqual([]);
+      expect(await tasks(scene, "ada")).toEqual([]);
+    });
+
+    it("work can be claimed by task [DLV-13]", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      expect(await tasks(scene, "ben", { task: "none", limit: 5 })).toEqual([]);
+      expect(await tasks(scene, "ben", { task: "two", limit: 5 })).toEqual(["two"]);
+      expect(await tasks(scene, "ben", { task: "two", limit: 5 })).toEqual([]);
+      expect(await tasks(scene, "ben", { limit: 5 })).toEqual(["one"]);
+    });
+
+    it("one delivery can be claimed by its id, while it is ready and the receiver's own", async ({
+      scene,
+    }) => {
+      await sendAll(scene, ["one", "two"]);
+      const [, second] = (await waiting(scene, "ben")) as [string, string];
+      expect(await tasks(scene, "cyd", { delivery: second })).toEqual([]);
+      expect(await tasks(scene, "ben", { delivery: "dlv_unknown" })).toEqual([]);
+      expect(await tasks(scene, "ben", { delivery: second, task: "one" })).toEqual([]);
+      expect(await tasks(scene, "ben", { delivery: second })).toEqual(["two"]);
+      expect(await tasks(scene, "ben", { delivery: second })).toEqual([]);
+    });
+
+    it.for<[string, (scene: Scene) => Promise<unknown>]>([
+      ["claimed", (scene) => scene.claimOne("ben")],
+      ["accepted", (scene) => scene.acceptOne("ben")],
+      ["completed", (scene) => settleAs(scene, { kind: "completed" })],
+      ["declined", (scene) => settleAs(scene, { kind: "declined" })],
+      ["dead", (scene) => settleAs(scene, { kind: "failed", becomes: "dead" })],
+      ["scheduled", (scene) => settleAs(scene, failedFor(1_000))],
+    ])("what is %s is not offered [DLV-6]", async ([state, make], { scene }) => {
+      const { delivery } = await scene.send();
+      await make(scene);
+      expect((await scene.deliveryNow(delivery.id)).state).toBe(state);
+      expect(await tasks(scene, "ben", { limit: 5 })).toEqual([]);
+      expect(await tasks(scene, "ben", { task: "task", limit: 5 })).toEqual([]);
+      expect(await tasks(scene, "ben", { delivery: delivery.id })).toEqual([]);
+    });
+
+    it("what was superseded is not offered, only what took its place [ENV-11]", async ({
+      scene,
+    }) => {
+      const first = await scene.send();
+      await scene.send({ extend: scene.extending(first) });
+      expect(await tasks(scene, "ben", { delivery: first.delivery.id })).toEqual([]);
+      expect(await tasks(scene, "ben", { limit: 5 })).toEqual(["task"]);
+    });
+
+    it("many sessions that claim in the same turn never get the same work [DLV-6]", async ({
+      scene,
+    }) => {
+      await sendAll(
+        scene,
+        Array.from({ length: 12 }, (_, i) => `task ${i}`),
+      );
+      const claims = await Promise.all(
+        [0, 1, 2, 3, 4].map((n) => scene.claim("ben", { instance: `ben-${n}`, limit: 3 })),
+      );
+      const ids = claims.flatMap(({ claimed }) => claimed.map(({ delivery }) => delivery.id));
+      expect(new Set(ids).size).toBe(12);
+      expect(ids).toHaveLength(12);
+    });
+
+    it.for([
+      ["unknown", "unknown_agent"],
+      ["disabled", "agent_disabled"],
+    ])(
+      "a receiver that is %s is refused, and its work stays [MEM-4]",
+      async ([who, kind], { scene }) => {
+        await scene.send();
+        await scene.register("ben", { status: "disabled" });
+        const receiver = who === "disabled" ? "ben" : "nobody";
+        const outcome = await scene.unchanged(() =>
+          scene.store.claimDeliveries(scene.claimOf(receiver)),
+        );
+        expect(outcome).toEqual({ kind, agent: receiver });
+      },
+    );
+
+    it("a receiver with a key claims with that key only [MEM-4]", async ({ scene }) => {
+      const { publicKey } = signerOf(generateKey());
+      await scene.send();
+      await scene.register("ben", { publicKey });
+      for (const key of ["", signerOf(generateKey()).publicKey]) {
+        const operation = scene.claimOf("ben", { publicKey: key });
+        const outcome = await scene.unchanged(() => scene.store.claimDeliveries(operation));
+        expect(outcome).toEqual({ kind: "key_changed", agent: "ben" });
+      }
+      expect(await tasks(scene, "ben", { publicKey })).toEqual(["task"]);
+    });
+
+    it("an agent that was disabled finds its work when it is enabled again [DLV-2]", async ({
+      scene,
+    }) => {
+      await scene.send();
+      await scene.register("ben", { status: "disabled" });
+      await scene.register("ben", { status: "active" });
+      expect(await tasks(scene, "ben")).toEqual(["task"]);
+    });
+
+    it("unclaimed work waits without limit [DLV-2]", async ({ scene }) => {
+      await scene.send();
+      scene.clock.advance(365 * 24 * 60 * 60 * 1_000);
+      await scene.reopen();
+      expect((await scene.claimOne("ben")).delivery).toMatchObject({ attempt: 1 });
+    });
+  });
+
+  describe("claiming and accepting in one step", () => {
+    it("the work is accepted and its first record is on the chain [DLV-10]", async ({ scene }) => {
+      const sent = await scene.send();
+      scene.clock.advance(7);
+      const taken = await scene.acceptOne("ben");
+      const [latest] = await scene.everything();
+      expect(taken.delivery).toEqual({
+        ...sent.delivery,
+        state: "accepted",
+        attempt: 1,
+        fence: 1,
+        leaseUntil: scene.now + LEASE_MS,
+        holdUntil: scene.now + HOLD_MS,
+        seenAt: scene.now,
+        acceptedAt: scene.now,
+        holder: "ben",
+        instance: "ben-1",
+        acceptedBy: latest?.id,
+      });
+      expect(await scene.store.findDelivery(scene.workspace, sent.delivery.id)).toEqual(taken);
+      expect(await scene.history()).toEqual(["sent", "accepted"]);
+      const { store, workspace } = scene;
+      const memory = sent.place.id;
+      expect(
+        await store.findRelations({
+          workspace,
+          memory,
+          direction: "in",
+          sight: everybodyOn("main"),
+          limit: 5,
+        }),
+      ).toMatchObject([{ kind: "continues-from", source: latest?.id }]);
+    });
+
+    it("the first record is made from what was claimed", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      const seen: string[] = [];
+      const { claimed } = await scene.claim("ben", {
+        limit: 5,
+        accept: (each) => {
+          expect(each.delivery).toMatchObject({ state: "accepted", attempt: 1, holder: "ben" });
+          expect(each.envelope.id).toBe(each.delivery.envelope);
+          seen.push(each.delivery.task);
+          return scene.continuing(each);
+        },
+      });
+      expect(seen).toEqual(["one", "two"]);
+      const accepted = claimed.map(({ delivery }) => delivery.acceptedBy);
+      const newest = (await scene.everything()).slice(0, 2).map((row) => row.id);
+      expect(accepted).toEqual(newest.reverse());
+    });
+
+    it.for(["missing_reference", "unknown_agent", "id_taken"] as const)(
+      "when a record is refused with %s, everything is taken back [DLV-1]",
+      async (kind, { scene }) => {
+        const [known] = await scene.remember([scene.record("ada")]);
+        await sendAll(scene, ["one", "two", "three"]);
+        const bad = {
+          missing_reference: () => scene.record("ben", { content: "see", refs: [NOWHERE] }),
+          unknown_agent: () => scene.record("nobody"),
+          id_taken: () => scene.record("ben", { content: "again", id: known?.id }),
+        }[kind] as () => ReturnType<Scene["record"]>;
+        const outcome = await scene.unchanged(() =>
+          scene.store.claimDeliveries(
+            scene.claimOf("ben", {
+              limit: 5,
+              accept: (each) => (each.delivery.task === "two" ? bad() : scene.continuing(each)),
+            }),
+          ),
+        );
+        expect(outcome).toMatchObject({ kind });
+        expect(await tasks(scene, "ben", { limit: 5 })).toEqual(["one", "two", "three"]);
+      },
+    );
+
+    it("when making the record throws, its caller is told, nothing is kept, and neighbours get through [DLV-1]", async ({
+      scene,
+    }) => {
+      await scene.send();
+      const accept = (): never => {
+        throw new Error("the receiver's own bug");
+      };
+      const [before, claim, after] = await Promise.allSettled([
+        scene.remember([scene.record("ada", "before")]),
+        scene.store.claimDeliveries(scene.claimOf("ben", { accept })),
+        scene.remember([scene.record("ada", "after")]),
+      ]);
+      expect(claim).toMatchObject({
+        status: "rejected",
+        reason: { message: "the receiver's own bug" },
+      });
+      expect([before.status, after.status]).toEqual(["fulfilled", "fulfilled"]);
+      expect((await scene.everything()).map((row) => row.seq)).toEqual([3, 2, 1]);
+      expect((await scene.claimOne("ben")).delivery.attempt).toBe(1);
+    });
+  });
+
+  describe("what falls due next", () => {
+    it("is nothing while nothing is held or scheduled", async ({ scene }) => {
+      await scene.send({ to: "cyd" });
+      expect(await scene.claim("ben")).toEqual({
+        kind: "claimed",
+        claimed: [],
+        nextDueMs: Number.POSITIVE_INFINITY,
+      });
+    });
+
+    it("is the end of the first lease to run out", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      await scene.claimOne("ben", { leaseMs: 500 });
+      await scene.acceptOne("ben", { leaseMs: 900 });
+      scene.clock.advance(100);
+      expect((await scene.claim("ben")).nextDueMs).toBe(400);
+    });
+
+    it("is now for as long as something is overdue, whoever asks", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      await scene.claimOne("ben");
+      scene.clock.advance(1);
+      await scene.claimOne("ben");
+      scene.clock.advance(LEASE_MS - 2);
+      expect((await scene.claim("cyd")).nextDueMs).toBe(1);
+      for (const late of [1, 1, LEASE_MS]) {
+        scene.clock.advance(late);
+        expect((await scene.claim("cyd")).nextDueMs).toBe(0);
+      }
+      await scene.takeBack();
+      expect((await scene.claim("cyd")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+    });
+
+    it("is the time to decide about something, held or not", async ({ scene }) => {
+      await scene.send({ lapseMs: 700 });
+      expect((await scene.claim("cyd")).nextDueMs).toBe(700);
+      await scene.send({ task: "sooner", deadline: scene.now + 600, lapseMs: 900 });
+      expect((await scene.claim("cyd")).nextDueMs).toBe(600);
+      await scene.claim("ben", { limit: 2 });
+      expect((await scene.claim("cyd")).nextDueMs).toBe(600);
+      scene.clock.advance(600);
+      expect((await scene.claim("cyd")).nextDueMs).toBe(0);
+    });
+
+    it("is not looked for when as many were claimed as asked for", async ({ scene }) => {
+      await sendAll(scene, ["one", "two"]);
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+      expect((await scene.claim("ben", { limit: 2 })).nextDueMs).toBe(LEASE_MS);
+    });
+
+    it("is that of its own workspace", async ({ scene }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
+      await scene.send({ where: { workspace: "elsewhere" }, lapseMs: 5 });
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+    });
+
+    it("is the first retry that comes before it", async ({ scene }) => {
+      await sendAll(scene, ["one", "two", "three"]);
+      for (const delayMs of [400, 300]) {
+        const held = await scene.acceptOne("ben");
+        await scene.settle(held, failedFor(delayMs));
+      }
+      const { claimed, nextDueMs } = await scene.claim("ben", { limit: 2 });
+      expect(only(claimed).delivery.task).toBe("three");
+      expect(nextDueMs).toBe(300);
+    });
+
+    it("is nothing again once all of it has ended", async ({ scene }) => {
+      await scene.send();
+      const { delivery } = await scene.claimOne("ben");
+      scene.clock.set(delivery.leaseUntil);
+      await scene.takeBack();
+      const again = await scene.claim("ben", { limit: 2 });
+      expect(again.nextDueMs).toBe(LEASE_MS);
+      await scene.settle(only(again.claimed), { kind: "declined" });
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+    });
+  });
+}
+
+async function sendAll(scene: Scene, names: readonly string[]): Promise<void> {
+  for (const task of names) await scene.send({ task });
+}
+
+async function tasks(
+  scene: Scene,
+  receiver: string,
+  change: Parameters<Scene["claim"]>[1] = {},
+): Promise<string[]> {
+  const { claimed } = await scene.claim(receiver, change);
+  return claimed.map(({ delivery }) => delivery.task);
+}
+
+async function waiting(scene: Scene, receiver: string): Promise<string[]> {
+  const { store, workspace } = scene;
+  const listed = await store.listDeliveries({
+    workspace,
+    receivers: [receiver],
+    states: ["ready"],
+    limit: 10,
+  });
+  return listed.map(({ delivery }) => delivery.id);
+}
+
+async function settleAs(
+  scene: Scene,
+  settlement: Parameters<Scene["settle"]>[1],
+): Promise<unknown> {
+  return scene.settle(await scene.acceptOne("ben"), settlement);
+}

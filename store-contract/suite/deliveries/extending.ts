@@ -1,0 +1,261 @@
+/** Handing the same work over again: it is extended, never doubled. */
+import { describe, expect } from "vitest";
+import type { Claimed } from "../../../src/store/store.ts";
+import {
+  failedFor,
+  type Handover,
+  only,
+  outcomeOf,
+  RELEASED,
+  type Scene,
+  type SceneTest,
+} from "../scene.ts";
+
+/** Two ways to hold work: offered by the inbox, or accepted. */
+const HELD: readonly [string, (scene: Scene) => Promise<Claimed>][] = [
+  ["claimed", (scene) => scene.claimOne("ben")],
+  ["accepted", (scene) => scene.acceptOne("ben")],
+];
+
+export function extending(it: SceneTest): void {
+  describe("extending", () => {
+    it("before it was claimed, the new handoff takes the old one's place [ENV-11]", async ({
+      scene,
+    }) => {
+      const first = await scene.send();
+      await scene.send({ task: "later" });
+      scene.clock.advance(5);
+      const again = await scene.send({ extend: scene.extending(first) });
+      expect(again.superseded).toBe(first.delivery.id);
+      expect(again.delivery).toMatchObject({ state: "ready", place: first.delivery.place });
+      expect(await scene.deliveryNow(first.delivery.id)).toEqual({
+        ...first.delivery,
+        state: "superseded",
+        settledAt: scene.now,
+      });
+      expect(await scene.history()).toEqual(["sent", "sent", "superseded", "sent"]);
+      const { claimed } = await scene.claim("ben", { limit: 10 });
+      expect(claimed.map(({ delivery }) => delivery.task)).toEqual(["task", "later"]);
+      expect(claimed[0]?.envelope.id).toBe(again.delivery.envelope);
+    });
+
+    it("while it waits for another try, the new handoff takes its place and is ready [ENV-11]", async ({
+      scene,
+    }) => {
+      const held = await scene.underWay();
+      const failed = await scene.settle(held, failedFor(1_000));
+      const again = await scene.send({ extend: scene.extending(failed) });
+      expect(again).toMatchObject({ superseded: held.delivery.id, delivery: { state: "ready" } });
+      expect(await scene.books()).toEqual({ ready: 1, superseded: 1 });
+    });
+
+    it.for(HELD)(
+      "once it is %s, the deadline of the new envelope counts [ENV-11]",
+      async ([state, hold], { scene }) => {
+        await scene.send({ deadline: scene.now + 5_000 });
+        const first = await hold(scene);
+        const sooner = { deadline: scene.now + 2_000, lapseMs: 700 };
+        const again = await scene.send({ extend: scene.extending(first), ...sooner });
+        const lapseAt = state === "claimed" ? scene.now + 700 : sooner.deadline;
+        expect(again.delivery).toMatchObject({ deadline: sooner.deadline, lapseAt });
+        const lifted = await scene.send({ extend: scene.extending(again) });
+        expect(lifted.delivery).toMatchObject({ deadline: 0, lapseAt: 0 });
+        expect(await scene.deliveryNow(first.delivery.id)).toEqual(lifted.delivery);
+      },
+    );
+
+    it.for(HELD)(
+      "once it is %s, its delivery moves on to the new envelope [ENV-11]",
+      async ([_state, hold], { scene }) => {
+        await scene.send();
+        const held = await hold(scene);
+        scene.clock.advance(5);
+        const again = await scene.send({ extend: scene.extending(held) });
+        const line = await scene.store.readLine(scene.workspace, "task");
+        expect(line.map(({ deliveries }) => deliveries.length)).toEqual([0, 1]);
+        const envelope = line[1]?.envelope.id;
+        expect(again.delivery).toEqual({ ...held.delivery, envelope });
+        expect(again.superseded).toBe("");
+        expect(await scene.deliveryNow(held.delivery.id)).toEqual(again.delivery);
+        expect((await scene.history()).at(-1)).toBe("extended");
+        expect(await scene.store.countDeliveries(scene.workspace)).toMatchObject({
+          envelopes: 2,
+          deliveries: 1,
+        });
+      },
+    );
+
+    it.for(HELD)(
+      "settling what is %s against the old envelope answers extended [ENV-11]",
+      async ([_state, hold], { scene }) => {
+        await scene.send();
+        const held = await hold(scene);
+        await scene.send({ extend: scene.extending(held) });
+        const operation = scene.settlement(held, { kind: "declined" });
+        const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
+        const { envelope } = outcomeOf(outcome, "extended");
+        expect(envelope).toEqual(
+          (await scene.store.findDelivery(scene.workspace, held.delivery.id))?.envelope,
+        );
+        await scene.settle({ ...held, envelope }, { kind: "declined" });
+      },
+    );
+
+    it("accepting against the old envelope answers extended, then the new one is accepted [ENV-11]", async ({
+      scene,
+    }) => {
+      const { store, workspace, branch } = scene;
+      await scene.send();
+      const claimed = await scene.claimOne("ben");
+      await scene.send({ extend: scene.extending(claimed) });
+      const accept = (known: Claimed) =>
+        store.acceptDelivery({
+          workspace,
+          branch,
+          lease: scene.lease(known),
+          memory: scene.continuing(known),
+        });
+      const { envelope } = outcomeOf(await scene.unchanged(() => accept(claimed)), "extended");
+      outcomeOf(await accept({ ...claimed, envelope }), "accepted");
+    });
+
+    it("a note and a renewal are not refused, and tell of the new envelope [ENV-11]", async ({
+      scene,
+    }) => {
+      const held = await scene.underWay();
+      const again = await scene.send({ extend: scene.extending(held) });
+      const lease = scene.lease(held);
+      const noted = await scene.append(scene.record("ben", "a step"), { lease });
+      expect(outcomeOf(noted, "appended").envelope).toBe(again.delivery.envelope);
+      const renewed = await scene.store.renewLease(scene.workspace, lease);
+      expect(outcomeOf(renewed, "renewed").delivery.envelope).toBe(again.delivery.envelope);
+    });
+
+    it("work can be extended again and again [ENV-11]", async ({ scene }) => {
+      let last = await scene.send();
+      for (let i = 0; i < 3; i++) last = await scene.send({ extend: scene.extending(last) });
+      let held: Pick<typeof last, "delivery"> = await scene.acceptOne("ben");
+      for (let i = 0; i < 3; i++) held = await scene.send({ extend: scene.extending(held) });
+      expect(await scene.books()).toEqual({ superseded: 3, accepted: 1 });
+      const line = await scene.store.readLine(scene.workspace, "task");
+      expect(line).toHaveLength(7);
+      expect(await scene.store.readLine(scene.workspace, "task", 3)).toEqual(line.slice(-3));
+      expect(await scene.store.readLine(scene.workspace, "task", 9)).toEqual(line);
+    });
+
+    it.for<[string, Handover]>([
+      ["sender", { from: "cyd" }],
+      ["receiver", { to: "cyd" }],
+      ["task", { task: "other" }],
+    ])("another %s makes it another piece of work [ENV-11]", async ([_case, change], { scene }) => {
+      const first = await scene.send();
+      const second = await scene.send(change);
+      expect(second.superseded).toBe("");
+      expect(await scene.deliveryNow(first.delivery.id)).toEqual(first.delivery);
+      expect(await scene.books()).toEqual({ ready: 2 });
+    });
+
+    it("another parent makes it another piece of work, the same one does not [ENV-11]", async ({
+      scene,
+    }) => {
+      const origin = await scene.send({ to: "cyd", task: "origin" });
+      const parents = [origin.delivery.envelope];
+      await scene.send();
+      const second = await scene.send({ parents });
+      expect(await scene.books()).toEqual({ ready: 3 });
+      await scene.send({ parents, extend: scene.extending(second) });
+      expect(await scene.books()).toEqual({ ready: 3, superseded: 1 });
+    });
+
+    it("the same names in another workspace are another piece of work [ENV-11]", async ({
+      scene,
+    }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
+      await scene.send();
+      await scene.send({ where: { workspace: "elsewhere" } });
+      expect(await scene.books("elsewhere")).toEqual({ ready: 1 });
+    });
+
+    it("what was settled is not extended: handing over again is new work [ENV-11]", async ({
+      scene,
+    }) => {
+      const held = await scene.underWay();
+      await scene.settle(held, { kind: "completed" });
+      const again = await scene.send();
+      expect(again.delivery).toMatchObject({ state: "ready", attempt: 0 });
+      expect(await scene.books()).toEqual({ completed: 1, ready: 1 });
+    });
+
+    it("whoever hands on to itself does not extend what it completes [ENV-11]", async ({
+      scene,
+    }) => {
+      const origin = await scene.send({ to: "cyd", task: "origin" });
+      const parents = [origin.delivery.envelope];
+      const held = await scene.underWay({ from: "ben", to: "ben", parents });
+      const handoff = scene.handoff({ from: "ben", to: "ben", settles: held, parents });
+      outcomeOf(await scene.store.sendHandoff(handoff), "sent");
+      expect(await scene.books()).toEqual({ completed: 1, ready: 2 });
+      const { envelope } = await scene.claimOne("ben");
+      expect(envelope.id).toBe(handoff.envelope.id);
+    });
+
+    it("a sender that did not know what is open is told, with its record [ENV-11]", async ({
+      scene,
+    }) => {
+      const first = await scene.send();
+      const outcome = await scene.store.sendHandoff(scene.handoff());
+      expect(outcome).toEqual({
+        kind: "changed",
+        open: { delivery: first.delivery, memory: first.place.id },
+      });
+    });
+
+    it("a sender that knows an older envelope is told which is the newest [ENV-11]", async ({
+      scene,
+    }) => {
+      const first = await scene.underWay();
+      const second = await scene.send({ extend: scene.extending(first) });
+      const outcome = await scene.store.sendHandoff(
+        scene.handoff({ extend: scene.extending(first) }),
+      );
+      expect(outcome).toEqual({
+        kind: "changed",
+        open: { delivery: second.delivery, memory: second.place.id },
+      });
+    });
+
+    it("a sender is told when its work was claimed, or came back, since it looked [ENV-11]", async ({
+      scene,
+    }) => {
+      const { store } = scene;
+      const ready = await scene.send();
+      const held = await scene.claimOne("ben");
+      const early = scene.handoff({ extend: scene.extending(ready) });
+      const claimed = await scene.unchanged(() => store.sendHandoff(early));
+      expect(outcomeOf(claimed, "changed").open?.delivery).toEqual(held.delivery);
+      const back = await scene.settle(held, RELEASED);
+      const late = scene.handoff({ extend: scene.extending(held) });
+      const returned = await scene.unchanged(() => store.sendHandoff(late));
+      expect(outcomeOf(returned, "changed").open?.delivery).toEqual(back.delivery);
+    });
+
+    it("a sender that extends what has ended is told that nothing is open [ENV-11]", async ({
+      scene,
+    }) => {
+      const held = await scene.underWay();
+      await scene.settle(held, { kind: "completed" });
+      const handoff = scene.handoff({ extend: scene.extending(held) });
+      expect(await scene.store.sendHandoff(handoff)).toEqual({ kind: "changed", open: undefined });
+    });
+
+    it("of two handoffs of the same work in one turn, one is new and the other is told [ENV-11]", async ({
+      scene,
+    }) => {
+      const outcomes = await Promise.all(
+        [1, 2].map(() => scene.store.sendHandoff(scene.handoff())),
+      );
+      expect(outcomes.map((outcome) => outcome.kind)).toEqual(["sent", "changed"]);
+      expect(only((await scene.claim("ben", { limit: 10 })).claimed)).toBeDefined();
+    });
+  });
+}

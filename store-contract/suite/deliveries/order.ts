@@ -1,0 +1,258 @@
+/** Order per task: of one receiver's work on a task, nothing is claimed before what came earlier. */
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect } from "vitest";
+import type { DeliveryRow } from "../../../src/store/rows.ts";
+import type { Claimed, Settlement } from "../../../src/store/store.ts";
+import {
+  FAILED,
+  failedFor,
+  LEASE_MS,
+  only,
+  outcomeOf,
+  RELEASED,
+  type Scene,
+  type SceneTest,
+} from "../scene.ts";
+
+const ELSEWHERE = "elsewhere";
+
+/** What ends a delivery for good. */
+const ENDINGS: readonly [string, (scene: Scene, held: Claimed) => Promise<unknown>][] = [
+  ["completed", (scene, held) => scene.settle(held, { kind: "completed" })],
+  ["declined", (scene, held) => scene.settle(held, { kind: "declined" })],
+  ["parked", (scene, held) => scene.settle(held, { kind: "failed", becomes: "dead" })],
+  [
+    "given back for good",
+    (scene, held) => scene.settle(held, { kind: "released", becomes: "dead" }),
+  ],
+  ["handed on", (scene, held) => scene.send({ from: "ben", to: "cyd", settles: held })],
+  ["handed on to its own receiver", (scene, held) => scene.send({ from: "ben", settles: held })],
+  [
+    "lost on its last try",
+    async (scene) => {
+      scene.clock.advance(LEASE_MS);
+      await scene.takeBack();
+    },
+  ],
+];
+
+/** What leaves a delivery open, or makes it so again. */
+const PAUSES: readonly [string, (scene: Scene) => Promise<unknown>][] = [
+  ["claimed", (scene) => scene.claimOne("ben")],
+  ["accepted", (scene) => scene.acceptOne("ben")],
+  ["extended", async (scene) => extendHeld(scene)],
+  ["waiting for another try", (scene) => settled(scene, failedFor(500))],
+  ["waiting for an answer", (scene) => settled(scene, { kind: "asked" })],
+];
+
+export function order(it: SceneTest): void {
+  describe("order per task", () => {
+    it("the first can be claimed, the next cannot: by number, task or id [DLV-13]", async ({
+      scene,
+    }) => {
+      const [first, second] = await sendThree(scene);
+      expect(first?.inTurn).toBe(true);
+      expect(second?.inTurn).toBe(false);
+      expect(await claimed(scene, { delivery: second?.id ?? "" })).toEqual([]);
+      expect(await claimed(scene, { limit: 5 })).toEqual(["ada"]);
+      expect(await claimed(scene, { limit: 5 })).toEqual([]);
+      expect(await claimed(scene, { limit: 5, task: "task" })).toEqual([]);
+      const accept = (each: Claimed) => scene.continuing(each);
+      expect(await claimed(scene, { delivery: second?.id ?? "", accept })).toEqual([]);
+      expect(await claimed(scene, { limit: 5, task: "task", accept })).toEqual([]);
+    });
+
+    it.for(ENDINGS)(
+      "when it is %s, the next one's turn has come, and its receiver is woken [DLV-13]",
+      async ([_case, end], { scene }) => {
+        const { store, workspace } = scene;
+        const [, second, third] = await sendThree(scene, { attempts: 1 });
+        const held = await scene.acceptOne("ben");
+        let calls = 0;
+        store.onWake({ workspace, agent: "ben" }, () => {
+          calls++;
+        });
+        await end(scene, held);
+        await turn();
+        expect(calls).toBeGreaterThan(0);
+        expect(await scene.deliveryNow(second?.id ?? "")).toEqual({ ...second, inTurn: true });
+        expect(await scene.deliveryNow(third?.id ?? "")).toEqual(third);
+        expect(await claimed(scene, { limit: 5 })).toEqual(["cyd"]);
+      },
+    );
+
+    it.for(PAUSES)(
+      "while it is %s, the next one waits [DLV-13]",
+      async ([_case, pause], { scene }) => {
+        const [, second] = await sendThree(scene);
+        await pause(scene);
+        expect(await claimed(scene, { limit: 5 })).toEqual([]);
+        expect(await claimed(scene, { delivery: second?.id ?? "" })).toEqual([]);
+      },
+    );
+
+    it.for<[string, (scene: Scene) => Promise<unknown>]>([
+      ["failed", (scene) => settled(scene, FAILED)],
+      ["given back", (scene) => settled(scene, RELEASED)],
+      [
+        "lost",
+        async (scene) => {
+          await scene.acceptOne("ben");
+          scene.clock.advance(LEASE_MS);
+          await scene.takeBack();
+        },
+      ],
+    ])(
+      "when it is %s, it comes before the next one again [DLV-13]",
+      async ([_case, pause], { scene }) => {
+        await sendThree(scene);
+        await pause(scene);
+        expect(await claimed(scene, { limit: 5 })).toEqual(["ada"]);
+      },
+    );
+
+    it("other tasks, receivers and workspaces do not wait for it [DLV-13]", async ({ scene }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
+      await scene.send();
+      const others = [
+        await scene.send({ task: "other" }),
+        await scene.send({ to: "cyd" }),
+        await scene.send({ where: { workspace: ELSEWHERE } }),
+      ];
+      expect(others.map(({ delivery }) => delivery.inTurn)).toEqual([true, true, true]);
+      await scene.claimOne("ben");
+      expect((await scene.claimOne("ben")).delivery.task).toBe("other");
+      await scene.claimOne("cyd");
+      await scene.claimOne("ben", { workspace: ELSEWHERE });
+    });
+
+    it("many at once are taken one per task, the oldest of each [DLV-13]", async ({ scene }) => {
+      for (const task of ["a", "b", "c"]) {
+        for (const from of ["ada", "cyd"]) await scene.send({ from, task });
+      }
+      const { claimed: taken } = await scene.claim("ben", { limit: 10 });
+      const seen = taken.map(({ delivery }) => `${delivery.task} ${delivery.sender}`);
+      expect(seen).toEqual(["a ada", "b ada", "c ada"]);
+    });
+
+    it("what takes the place of the first is in turn, what takes a later place is not [DLV-13]", async ({
+      scene,
+    }) => {
+      const [first, second] = await sendThree(scene);
+      for (const [delivery, from] of [
+        [second, "cyd"],
+        [first, "ada"],
+      ] as const) {
+        if (delivery === undefined) throw new Error("three were sent");
+        const again = await scene.send({ from, extend: scene.extending({ delivery }) });
+        expect(again.delivery).toMatchObject({ place: delivery.place, inTurn: delivery.inTurn });
+        expect((await scene.deliveryNow(delivery.id)).inTurn).toBe(delivery.inTurn);
+      }
+      expect(await drain(scene)).toEqual(["ada", "cyd", "ben"]);
+    });
+
+    it("what is handed on to its own receiver comes last, or at once when it is alone [DLV-13]", async ({
+      scene,
+    }) => {
+      await scene.send({ from: "ben" });
+      const alone = await scene.send({ from: "ben", settles: await scene.acceptOne("ben") });
+      expect(alone.delivery.inTurn).toBe(true);
+      await scene.send({ from: "cyd" });
+      const behind = await scene.send({ from: "ben", settles: await scene.acceptOne("ben") });
+      expect(behind.delivery.inTurn).toBe(false);
+      expect(await drain(scene)).toEqual(["cyd", "ben"]);
+    });
+
+    it("what is replaced by the very handoff that ends the one before it is in turn [DLV-13]", async ({
+      scene,
+    }) => {
+      const first = await scene.send();
+      const parents = [first.delivery.envelope];
+      const queued = await scene.send({ from: "ben", parents });
+      const held = await scene.acceptOne("ben");
+      const extend = scene.extending(queued);
+      const again = await scene.send({ from: "ben", settles: held, extend });
+      expect(again).toMatchObject({ superseded: queued.delivery.id, delivery: { inTurn: true } });
+      expect((await scene.claimOne("ben")).delivery.id).toBe(again.delivery.id);
+    });
+
+    it("a long queue of one task is worked off in the order it was sent [DLV-13]", async ({
+      scene,
+    }) => {
+      const origin = await scene.send({ to: "cyd", task: "origin" });
+      let parent = origin.delivery.envelope;
+      const sent: string[] = [];
+      for (let i = 0; i < 30; i++) {
+        const { delivery } = await scene.send({ parents: [parent] });
+        sent.push(delivery.id);
+        parent = delivery.envelope;
+      }
+      const worked: string[] = [];
+      for (let i = 0; i < 30; i++) {
+        const work = await scene.acceptOne("ben", { limit: 5 });
+        worked.push(work.delivery.id);
+        await scene.settle(work, { kind: "completed" });
+        if (i === 15) await scene.reopen();
+      }
+      expect(worked).toEqual(sent);
+    });
+
+    it("of several handed over in one turn, one is in turn [DLV-13]", async ({ scene }) => {
+      const handoffs = ["ada", "cyd", "ben"].map((from) => scene.handoff({ from }));
+      const outcomes = await Promise.all(handoffs.map((each) => scene.store.sendHandoff(each)));
+      const turns = outcomes.map((outcome) => only(outcomeOf(outcome, "sent").deliveries).inTurn);
+      expect(turns).toEqual([true, false, false]);
+    });
+
+    it("of several claims in one turn, one gets it; settled there, the next is claimed [DLV-13]", async ({
+      scene,
+    }) => {
+      await sendThree(scene);
+      const claims = await Promise.all([1, 2, 3].map(() => scene.claim("ben", { limit: 3 })));
+      const held = only(claims.flatMap((each) => each.claimed));
+      const [, next] = await Promise.all([
+        scene.settle(held, { kind: "declined" }),
+        scene.claim("ben", { limit: 3 }),
+      ]);
+      expect(only(next.claimed).delivery.sender).toBe("cyd");
+    });
+  });
+}
+
+/** Three pieces of work on one task, for one receiver. */
+async function sendThree(scene: Scene, change: { readonly attempts?: number } = {}) {
+  const sent: DeliveryRow[] = [];
+  for (const from of ["ada", "cyd", "ben"]) {
+    sent.push((await scene.send({ from, ...change })).delivery);
+  }
+  return sent;
+}
+
+/** The senders of what is claimed. */
+async function claimed(
+  scene: Scene,
+  change: Parameters<Scene["claim"]>[1] = {},
+): Promise<string[]> {
+  const taken = await scene.claim("ben", change);
+  return taken.claimed.map(({ delivery }) => delivery.sender);
+}
+
+/** Works everything off; the senders in the order their work came. */
+async function drain(scene: Scene): Promise<string[]> {
+  const senders: string[] = [];
+  for (;;) {
+    const accept = (each: Claimed) => scene.continuing(each);
+    const [work] = (await scene.claim("ben", { accept })).claimed;
+    if (work === undefined) return senders;
+    senders.push(work.delivery.sender);
+    await scene.settle(work, { kind: "completed" });
+  }
+}
+
+async function settled(scene: Scene, settlement: Settlement): Promise<unknown> {
+  return scene.settle(await scene.acceptOne("ben"), settlement);
+}
+
+async function extendHeld(scene: Scene): Promise<unknown> {
+  return scene.send({ extend: scene.extending(await scene.acceptOne("ben")) });
+}

@@ -1,0 +1,150 @@
+/** What stands still until somebody does something, and how much is open. */
+import { describe, expect } from "vitest";
+import type { Claimed, InboxCursor, ListParked } from "../../../src/store/store.ts";
+import { failedFor, only, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+
+const ELSEWHERE = "elsewhere";
+const DEAD = { kind: "failed", becomes: "dead" } as const;
+const ASKED = { kind: "asked" } as const;
+
+export function parked(it: SceneTest): void {
+  describe("what is parked", () => {
+    it("dead letters and questions are listed with their envelopes, each kind by itself [DLV-7]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const dead = await scene.settle(await scene.underWay({ task: "dead" }), DEAD);
+      const asked = await scene.settle(await scene.underWay({ task: "asked" }), ASKED);
+      const stopped = await scene.send({ task: "stopped", state: "dead", reason: "{}" });
+      await scene.settle(await scene.underWay({ task: "done" }), { kind: "completed" });
+      await scene.settle(await scene.underWay({ task: "declined" }), { kind: "declined" });
+      await scene.settle(await scene.underWay({ task: "failed" }), failedFor(5));
+      await scene.send({ task: "ready" });
+      await scene.underWay({ task: "held" });
+      await scene.unchanged(async () => {
+        const letters = await list(scene);
+        expect(letters.map(({ delivery }) => delivery)).toEqual([dead.delivery, stopped.delivery]);
+        for (const each of letters) {
+          expect(await store.findDelivery(workspace, each.delivery.id)).toEqual(each);
+        }
+        const questions = await list(scene, { state: "waiting" });
+        expect(only(questions).delivery).toEqual(asked.delivery);
+        expect(only(questions).envelope.id).toBe(asked.delivery.envelope);
+      });
+    });
+
+    it.for(["dead", "waiting"] as const)(
+      "what is %s is listed by sender, receiver and task, and all of them together [DLV-7]",
+      async (state, { scene }) => {
+        for (const [from, to, task] of [
+          ["ada", "ben", "a"],
+          ["ada", "cyd", "a"],
+          ["ada", "ben", "b"],
+          ["cyd", "ben", "c"],
+        ] as const) {
+          const held = await scene.underWay({ from, to, task });
+          await scene.settle(held, state === "dead" ? DEAD : ASKED);
+        }
+        const seen = async (which: Partial<ListParked>) =>
+          (await list(scene, { state, ...which })).map(
+            ({ delivery: { sender, receiver, task } }) => `${sender} ${receiver} ${task}`,
+          );
+        const all = ["ada ben a", "ada cyd a", "ada ben b", "cyd ben c"];
+        expect(await seen({})).toEqual(all);
+        expect(await seen({ limit: 2 })).toEqual(all.slice(0, 2));
+        expect(await seen({ sender: "ada" })).toEqual(all.slice(0, 3));
+        expect(await seen({ receiver: "cyd" })).toEqual(["ada cyd a"]);
+        expect(await seen({ task: "b" })).toEqual(["ada ben b"]);
+        expect(await seen({ sender: "ada", receiver: "ben" })).toEqual(["ada ben a", "ada ben b"]);
+        const one = { sender: "ada", receiver: "ben", task: "a" };
+        expect(await seen(one)).toEqual(["ada ben a"]);
+        expect(await seen({ sender: "ben" })).toEqual([]);
+        expect(await seen({ receiver: "nobody" })).toEqual([]);
+        expect(await seen({ sender: "cyd", task: "a" })).toEqual([]);
+      },
+    );
+
+    it("page by page, each from where the last one ended, in the order of the places [DLV-7]", async ({
+      scene,
+    }) => {
+      const tasks = ["a", "b", "c", "d", "e"];
+      for (const task of tasks) await scene.send({ task, attempts: 1 });
+      await scene.send({ task: "urgent", ahead: 1_000_000 });
+      const { claimed } = await scene.claim("ben", { limit: 9 });
+      for (const held of claimed.toReversed()) {
+        await scene.settle(held, { kind: "released", becomes: "dead" });
+      }
+      const pages: string[][] = [];
+      let after: InboxCursor | undefined;
+      do {
+        const page = await list(scene, { limit: 2, ...(after === undefined ? {} : { after }) });
+        pages.push(page.map(({ delivery }) => delivery.task));
+        after = page.at(-1)?.delivery;
+      } while (after !== undefined);
+      expect(pages).toEqual([["urgent", "a"], ["b", "c"], ["d", "e"], []]);
+    });
+
+    it("page by page also where many have one place: what was published [DLV-3 DLV-7]", async ({
+      scene,
+    }) => {
+      const readers = ["r1", "r2", "r3", "r4", "r5"];
+      for (const reader of readers) await scene.register(reader);
+      const parked = { state: "dead", reason: "{}" } as const;
+      await scene.publish(readers.map((to) => [to, parked] as const));
+      const read: string[] = [];
+      for (let after: InboxCursor | undefined; ; ) {
+        const page = await list(scene, { limit: 2, ...(after === undefined ? {} : { after }) });
+        read.push(...page.map(({ delivery }) => delivery.receiver));
+        after = page.at(-1)?.delivery;
+        if (after === undefined) break;
+      }
+      expect(read.toSorted()).toEqual(readers);
+    });
+
+    it("not from another workspace [DLV-7]", async ({ scene }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
+      const where = { workspace: ELSEWHERE };
+      const there = await scene.send({ where, state: "dead", reason: "{}" });
+      expect(await list(scene)).toEqual([]);
+      expect(only(await list(scene, where)).delivery).toEqual(there.delivery);
+    });
+  });
+
+  describe("how much is open", () => {
+    it("counts what is open in one inbox, up to as many as asked for [DLV-13]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const count = (receiver: string, most = 100) => store.countOpen(workspace, receiver, most);
+      expect(await count("ben")).toBe(0);
+      await scene.register("cyd", { role: "coder" });
+      await scene.send({ task: "ready" });
+      await scene.send({ from: "cyd", task: "ready" });
+      await scene.send({ task: "scheduled", state: "scheduled", delayMs: 5 });
+      await scene.send({ task: "dead", state: "dead", reason: "{}" });
+      await scene.send({ to: "cyd", task: "another" });
+      await scene.send({ to: "role:coder", task: "of a role" });
+      await scene.underWay({ task: "accepted" });
+      await scene.settle(await scene.underWay({ task: "waiting" }), ASKED);
+      await scene.settle(await scene.underWay({ task: "done" }), { kind: "completed" });
+      await scene.send({ task: "claimed" });
+      await scene.claimOne("ben", { task: "claimed" });
+      expect(await count("ben")).toBe(6);
+      expect(await count("ben", 6)).toBe(6);
+      expect(await count("ben", 5)).toBe(5);
+      expect(await count("ben", 1)).toBe(1);
+      expect(await count("cyd")).toBe(1);
+      expect(await count("role:coder")).toBe(1);
+      expect(await store.countOpen(ELSEWHERE, "ben", 9)).toBe(0);
+      await scene.settle(await scene.claimOne("ben", { task: "ready" }), RELEASED);
+      expect(await count("ben")).toBe(6);
+    });
+  });
+}
+
+function list(
+  { store, workspace }: Scene,
+  change: Partial<ListParked> = {},
+): Promise<readonly Claimed[]> {
+  return store.listParked({ workspace, state: "dead", limit: 100, ...change });
+}

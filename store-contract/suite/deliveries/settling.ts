@@ -1,0 +1,308 @@
+/** Settling: how a hold ends, what it leaves, and that it happens once. */
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect } from "vitest";
+import { type DeliveryState, isOpen } from "../../../src/store/rows.ts";
+import type { Claimed, SettleDelivery, Settlement } from "../../../src/store/store.ts";
+import {
+  ATTEMPTS,
+  FAILED,
+  failedFor,
+  HOLD_MS,
+  only,
+  outcomeOf,
+  RELEASED,
+  RETURNED,
+  type Scene,
+  type SceneTest,
+} from "../scene.ts";
+
+const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const REASON = '{"message":"no luck"}';
+
+interface Ending {
+  readonly settlement: Settlement;
+  readonly state: DeliveryState;
+  readonly event: string;
+}
+
+const ENDINGS: readonly Ending[] = [
+  { settlement: { kind: "completed" }, state: "completed", event: "completed" },
+  { settlement: { kind: "declined" }, state: "declined", event: "declined" },
+  { settlement: { kind: "asked" }, state: "waiting", event: "asked" },
+  { settlement: { kind: "failed", becomes: "dead" }, state: "dead", event: "dead" },
+  {
+    settlement: failedFor(250),
+    state: "scheduled",
+    event: "failed",
+  },
+  { settlement: RELEASED, state: "ready", event: "released" },
+  { settlement: RETURNED, state: "ready", event: "released" },
+  {
+    settlement: { ...failedFor(250), kind: "released" },
+    state: "scheduled",
+    event: "released",
+  },
+  { settlement: { kind: "released", becomes: "dead" }, state: "dead", event: "dead" },
+];
+
+/** They allow one more try. */
+const FREE: readonly Settlement[] = ENDINGS.map(({ settlement }) => settlement).filter(
+  (each) => each === RETURNED || each.kind === "asked",
+);
+
+export function settling(it: SceneTest): void {
+  describe("settling", () => {
+    it.for(ENDINGS)(
+      "$settlement.kind work becomes $state, with what it leaves and its event [DLV-12]",
+      async ({ settlement, state, event }, { scene }) => {
+        const held = await scene.underWay();
+        scene.clock.advance(7);
+        const operation = scene.settlement(held, settlement, { reason: REASON });
+        const { delivery } = outcomeOf(await scene.store.settleDelivery(operation), "settled");
+        expect(delivery).toEqual({
+          ...held.delivery,
+          state,
+          leaseUntil: 0,
+          holdUntil: 0,
+          maxAttempts: ATTEMPTS + (FREE.includes(settlement) ? 1 : 0),
+          readyAt: state === "scheduled" ? scene.now + 250 : 0,
+          settledAt: isOpen(state) ? 0 : scene.now,
+          settledBy: operation.memory?.id ?? "",
+        });
+        expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
+        const [newest] = await scene.everything();
+        expect(newest?.id).toBe(operation.memory?.id ?? held.delivery.acceptedBy);
+        const { store, workspace } = scene;
+        const last = (await store.readEvents(workspace, 0, 10)).at(-1);
+        expect(last).toMatchObject({
+          kind: event,
+          agent: "ben",
+          delivery: delivery.id,
+          attempt: 1,
+        });
+      },
+    );
+
+    it.for(ENDINGS)(
+      "a try that is $settlement.kind and becomes $state is recorded unless it completed [DLV-7]",
+      async ({ settlement }, { scene }) => {
+        const held = await scene.underWay();
+        scene.clock.advance(7);
+        await scene.settle(held, settlement, REASON);
+        const tries = await scene.store.readAttempts(scene.workspace, held.delivery.id);
+        const expected = {
+          delivery: held.delivery.id,
+          attempt: 1,
+          holder: "ben",
+          instance: "ben-1",
+          endedAt: scene.now,
+          outcome: settlement.kind,
+          reason: REASON,
+        };
+        expect(tries).toEqual(settlement.kind === "completed" ? [] : [expected]);
+      },
+    );
+
+    it("a failure may leave no record at all", async ({ scene }) => {
+      const held = await scene.underWay();
+      const { memory: _, ...operation } = scene.settlement(held, {
+        kind: "failed",
+        becomes: "dead",
+      });
+      const { delivery } = outcomeOf(await scene.store.settleDelivery(operation), "settled");
+      expect(delivery).toMatchObject({ settledAt: scene.now, settledBy: "" });
+      expect(await scene.everything()).toHaveLength(2);
+    });
+
+    it("an offer can be declined or put back without being accepted", async ({ scene }) => {
+      await scene.send();
+      await scene.settle(await scene.claimOne("ben"), RELEASED);
+      const again = await scene.claimOne("ben");
+      expect(again.delivery).toMatchObject({ attempt: 2, fence: 2 });
+      await scene.settle(again, { kind: "declined" });
+      expect(await scene.books()).toEqual({ declined: 1 });
+    });
+
+    it("a settlement starts only from the states it names [DLV-12]", async ({ scene }) => {
+      await scene.send();
+      const claimed = await scene.claimOne("ben");
+      const operation = scene.settlement(claimed, { kind: "completed" }, { from: ["accepted"] });
+      const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
+      expect(outcome).toEqual({ kind: "lease_lost", delivery: claimed.delivery });
+    });
+
+    it.for<[string, (scene: Scene, held: Claimed) => Promise<Partial<SettleDelivery>>]>([
+      [
+        "with an older fence",
+        async (scene, held) => ({ lease: scene.lease(held, { fence: held.delivery.fence - 1 }) }),
+      ],
+      [
+        "after its lease ran out",
+        async (scene, held) => {
+          scene.clock.set(held.delivery.leaseUntil);
+          return {};
+        },
+      ],
+      [
+        "after somebody else accepted it",
+        async (scene, held) => {
+          scene.clock.set(held.delivery.leaseUntil);
+          await scene.takeBack();
+          await scene.acceptOne("ben", { instance: "ben-2" });
+          return {};
+        },
+      ],
+      [
+        "after it was completed",
+        async (scene, held) => {
+          await scene.settle(held, { kind: "completed" });
+          return {};
+        },
+      ],
+      [
+        "after it was handed on",
+        async (scene, held) => {
+          await scene.send({ from: "ben", to: "cyd", settles: held });
+          return {};
+        },
+      ],
+    ])("nobody settles %s [DLV-6]", async ([_case, lose], { scene }) => {
+      const held = await scene.underWay();
+      const operation = scene.settlement(held, { kind: "completed" }, await lose(scene, held));
+      const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
+      const delivery = await scene.deliveryNow(held.delivery.id);
+      expect(outcome).toEqual({ kind: "lease_lost", delivery });
+    });
+
+    it("a delivery that does not exist is not settled [DLV-6]", async ({ scene }) => {
+      const held = await scene.underWay();
+      const lease = scene.lease(held, { delivery: "dlv_unknown" });
+      const operation = scene.settlement(held, { kind: "completed" }, { lease });
+      expect(await scene.store.settleDelivery(operation)).toEqual({
+        kind: "lease_lost",
+        delivery: undefined,
+      });
+    });
+
+    it("of many settlements in the same turn exactly one succeeds [DLV-6]", async ({ scene }) => {
+      const held = await scene.underWay();
+      const settlements: Settlement[] = [{ kind: "completed" }, { kind: "declined" }, FAILED];
+      const outcomes = await Promise.all(
+        settlements.map((each) => scene.store.settleDelivery(scene.settlement(held, each))),
+      );
+      expect(outcomes.map((outcome) => outcome.kind)).toEqual([
+        "settled",
+        "lease_lost",
+        "lease_lost",
+      ]);
+      expect(await scene.books()).toEqual({ completed: 1 });
+    });
+
+    it.for(["unknown_agent", "agent_disabled", "missing_reference", "id_taken"] as const)(
+      "a record refused with %s leaves the work with its holder [DLV-1]",
+      async (kind, { scene }) => {
+        const known = only(await scene.remember([scene.record("ada")]));
+        await scene.register("dot", { status: "disabled" });
+        const held = await scene.underWay();
+        const memory = {
+          unknown_agent: () => scene.record("nobody"),
+          agent_disabled: () => scene.record("dot"),
+          missing_reference: () => scene.record("ben", { content: "see", refs: [NOWHERE] }),
+          id_taken: () => scene.record("ben", { content: "again", id: known.id }),
+        }[kind]();
+        const operation = scene.settlement(held, { kind: "completed" }, { memory });
+        const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
+        expect(outcome).toMatchObject({ kind });
+        await scene.settle(held, { kind: "completed" });
+      },
+    );
+  });
+
+  describe("asking", () => {
+    it("what is asked about waits, is nobody's, and is offered to nobody [DLV-11]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const held = await scene.underWay({ attempts: 1 });
+      const { delivery } = await scene.settle(held, { kind: "asked" }, REASON);
+      expect(delivery).toMatchObject({
+        state: "waiting",
+        attempt: 1,
+        maxAttempts: 2,
+        holder: "ben",
+      });
+      expect((await scene.claim("ben", { delivery: delivery.id })).claimed).toEqual([]);
+      expect((await scene.claim("ben", { limit: 5 })).claimed).toEqual([]);
+      expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
+      expect(await store.renewLease(workspace, scene.lease(held))).toEqual({
+        kind: "lease_lost",
+        delivery,
+      });
+      scene.clock.advance(HOLD_MS);
+      expect((await scene.due({ gone: [""] })).due).toEqual([]);
+    });
+
+    it("its sender is woken, and what it adds meanwhile reaches the work [DLV-11 ENV-11]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const held = await scene.underWay();
+      let calls = 0;
+      store.onWake({ workspace, agent: "ada" }, () => {
+        calls++;
+      });
+      const asked = await scene.settle(held, { kind: "asked" });
+      await turn();
+      expect(calls).toBeGreaterThan(0);
+      const again = await scene.send({ extend: scene.extending(asked) });
+      expect(again.delivery).toMatchObject({ id: held.delivery.id, state: "waiting" });
+      expect(again.superseded).toBe("");
+    });
+
+    it("keeps the deadline to wait for, whatever else was to be decided [DLV-2]", async ({
+      scene,
+    }) => {
+      const deadline = scene.now + 9_000;
+      await scene.send({ deadline, lapseMs: 10 });
+      const { delivery } = await scene.settle(await scene.claimOne("ben"), { kind: "asked" });
+      expect(delivery.lapseAt).toBe(deadline);
+    });
+  });
+
+  describe("tries that do not count", () => {
+    it("what was only looked at can be tried as often as before [DLV-7]", async ({ scene }) => {
+      await scene.send({ attempts: 1 });
+      for (let i = 1; i <= 5; i++) {
+        const { delivery } = await scene.settle(await scene.claimOne("ben"), RETURNED);
+        expect(delivery).toMatchObject({ state: "ready", attempt: i, maxAttempts: 1 + i });
+      }
+      const { delivery } = await scene.settle(await scene.claimOne("ben"), RELEASED);
+      expect(delivery).toMatchObject({ attempt: 6, maxAttempts: 6 });
+    });
+  });
+
+  describe("the next time to decide", () => {
+    it.for<[string, Settlement]>([
+      ["put back", { ...RELEASED, lapseMs: 700 }],
+      ["put back for a while", { ...failedFor(5), kind: "released", lapseMs: 700 }],
+      ["failed", { ...failedFor(5), lapseMs: 700 }],
+    ])(
+      "of what is %s is named anew, or is its deadline [DLV-2]",
+      async ([_case, settlement], { scene }) => {
+        const deadline = scene.now + 9_000;
+        await scene.send({ lapseMs: 100, task: "without" });
+        await scene.send({ lapseMs: 100, task: "with", deadline });
+        const settled = async (task: string, change: object) => {
+          scene.clock.advance(10);
+          const held = await scene.acceptOne("ben", { task });
+          return (await scene.settle(held, { ...settlement, ...change })).delivery.lapseAt;
+        };
+        expect(await settled("without", {})).toBe(scene.now + 700);
+        expect(await settled("with", {})).toBe(scene.now + 700);
+        expect(await settled("without", { lapseMs: 0 })).toBe(0);
+        expect(await settled("with", { lapseMs: 0 })).toBe(deadline);
+        expect(await settled("with", { lapseMs: 99_000 })).toBe(deadline);
+      },
+    );
+  });
+}

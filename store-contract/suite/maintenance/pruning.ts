@@ -1,0 +1,344 @@
+/** Pruning: beginnings of traces and the oldest events go; chains, cursors and references hold. */
+import { describe, expect } from "vitest";
+import { PRUNINGS, type Pruned } from "../../../src/store/pruning.ts";
+import { traceBranch } from "../../../src/store/sight.ts";
+import type { Place, PruneTrace, SurveyEvents } from "../../../src/store/store.ts";
+import type { Scene, SceneTest } from "../scene.ts";
+
+const ELSEWHERE = "elsewhere";
+const BRANCH = traceBranch("s1");
+
+/** A trace of so many steps, and something after it: the newest record of a store stays. */
+async function trace(scene: Scene, steps: number, branch = BRANCH): Promise<Place[]> {
+  const records = Array.from({ length: steps }, (_, i) => scene.record("ada", `step ${i + 1}`));
+  const places = await scene.remember(records, { branch });
+  await scene.remember([scene.record("ada", "after")]);
+  return places;
+}
+
+/** Says that a trace may be gone up to a step. */
+async function vouch(scene: Scene, { seq, storedAt, link }: Place, branch = BRANCH): Promise<void> {
+  const traces: Pruned[] = [{ branch, seq, storedAt, link }];
+  const record = scene.record("ada", { type: "pruning", content: "pruned", data: { traces } });
+  await scene.remember([record], { branch: PRUNINGS });
+}
+
+function prune({ store, workspace }: Scene, change: Partial<PruneTrace> = {}) {
+  return store.pruneTrace({ workspace, branch: BRANCH, upTo: 1_000, limit: 1_000, ...change });
+}
+
+const left = async (scene: Scene, branch = BRANCH): Promise<number[]> =>
+  (await scene.everything({ branch })).map(({ seq }) => seq).reverse();
+
+export function pruning(it: SceneTest): void {
+  describe("pruning traces", () => {
+    it("the oldest steps go, as many as asked for, and the chain goes on from the others [MEM-18]", async ({
+      scene,
+    }) => {
+      const places = await trace(scene, 5);
+      const rows = await scene.everything({ branch: BRANCH });
+      await vouch(scene, places[3] as Place);
+      const bytes = (from: number, to: number) =>
+        rows
+          .filter(({ seq }) => seq >= from && seq <= to)
+          .reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+      expect(await prune(scene, { upTo: 4, limit: 3 })).toEqual({
+        records: 3,
+        bytes: bytes(1, 3),
+        heldBy: 0,
+      });
+      expect(await left(scene)).toEqual([4, 5]);
+      expect(await prune(scene, { upTo: 4 })).toEqual({
+        records: 1,
+        bytes: bytes(4, 4),
+        heldBy: 0,
+      });
+      expect(await prune(scene, { upTo: 4 })).toEqual({ records: 0, bytes: 0, heldBy: 0 });
+      expect(await left(scene)).toEqual([5]);
+      await scene.reopen();
+      const { store, workspace } = scene;
+      const ids = places.map(({ id }) => id);
+      expect((await store.readMemories(workspace, ids)).map(({ seq }) => seq)).toEqual([5]);
+      const [next] = await scene.remember([scene.record("ada", "step 6")], { branch: BRANCH });
+      expect(next?.seq).toBe(6);
+      expect((await store.verify(workspace)).problems).toEqual([]);
+    });
+
+    it("a trace that has gone altogether keeps its end, and can be added to [MEM-18]", async ({
+      scene,
+    }) => {
+      const places = await trace(scene, 3);
+      await vouch(scene, places[2] as Place);
+      expect(await prune(scene)).toMatchObject({ records: 3 });
+      const { store, workspace } = scene;
+      const last = places[2] as Place;
+      const gone = { branch: BRANCH, first: 4, last: 3, firstAt: 0 };
+      const [listed] = await store.listTraces({ workspace, limit: 10 });
+      expect(listed).toEqual({ ...gone, lastAt: last.storedAt, link: last.link });
+      expect((await store.verify(workspace)).problems).toEqual([]);
+      const [next] = await scene.remember([scene.record("ada", "step 4")], { branch: BRANCH });
+      expect(next?.seq).toBe(4);
+      expect(await left(scene)).toEqual([4]);
+      expect((await store.verify(workspace)).problems).toEqual([]);
+    });
+
+    it("what has gone and nobody vouched for is missed, by name [MEM-18]", async ({ scene }) => {
+      const places = await trace(scene, 4);
+      await prune(scene, { upTo: 2 });
+      const { store, workspace } = scene;
+      const { problems } = await store.verify(workspace);
+      const third = places[2]?.id;
+      expect(problems).toContainEqual(expect.objectContaining({ record: third, field: "seq" }));
+      await vouch(scene, places[1] as Place);
+      expect((await store.verify(workspace)).problems).toEqual([]);
+      await prune(scene, { upTo: 3 });
+      expect((await store.verify(workspace)).problems).not.toEqual([]);
+      await vouch(scene, places[2] as Place);
+    });
+
+    it("a link other than the one that was there is found, before and after it has gone [MEM-18]", async ({
+      scene,
+    }) => {
+      const places = await trace(scene, 4);
+      const { store, workspace } = scene;
+      const forged = { ...(places[1] as Place), link: "0".repeat(64) };
+      await vouch(scene, forged);
+      const second = { record: places[1]?.id, field: "link" };
+      expect((await store.verify(workspace)).problems).toMatchObject([second]);
+      await prune(scene, { upTo: 2 });
+      const third = { record: places[2]?.id, field: "link" };
+      expect((await store.verify(workspace)).problems).toMatchObject([third]);
+      await vouch(scene, places[1] as Place);
+    });
+
+    it.for(["relations", "refs"] as const)(
+      "a step that a record outside names in its %s stays, with all after it [MEM-18]",
+      async (field, { scene }) => {
+        const places = await trace(scene, 5);
+        const id = places[2]?.id as string;
+        const names =
+          field === "refs"
+            ? { refs: [id] }
+            : { relations: [{ kind: "references" as const, to: id }] };
+        await scene.remember([scene.record("ben", { content: "see", ...names })]);
+        const { store, workspace } = scene;
+        const survey = { workspace, branch: BRANCH, upTo: 5 };
+        expect(await store.surveyTrace(survey)).toMatchObject({ records: 2, heldBy: 3 });
+        await vouch(scene, places[1] as Place);
+        expect(await prune(scene, { upTo: 5 })).toMatchObject({ records: 2, heldBy: 3 });
+        expect(await prune(scene, { upTo: 5 })).toMatchObject({ records: 0, heldBy: 3 });
+        expect(await left(scene)).toEqual([3, 4, 5]);
+        expect((await store.verify(workspace)).problems).toEqual([]);
+      },
+    );
+
+    it("steps that only name each other go together; one that stays keeps what it names [MEM-18]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const [first, second] = await trace(scene, 2);
+      const naming = (to: Place | undefined) =>
+        scene.record("ada", { content: "see", refs: [to?.id as string] });
+      await scene.remember([naming(first)], { branch: BRANCH });
+      await scene.remember([naming(second)], { branch: BRANCH });
+      await scene.remember([scene.record("ada", "after")]);
+      const survey = (upTo: number) => store.surveyTrace({ workspace, branch: BRANCH, upTo });
+      expect(await survey(4)).toMatchObject({ records: 4, heldBy: 0 });
+      expect(await survey(3)).toMatchObject({ records: 0, heldBy: 1 });
+      const last = (await scene.everything({ branch: BRANCH }))[0] as unknown as Place;
+      await vouch(scene, last);
+      // In the midst of it, steps that are to go have lost what they named: nothing else has.
+      expect(await prune(scene, { upTo: 4, limit: 1 })).toMatchObject({ records: 1, heldBy: 0 });
+      expect((await store.verify(workspace)).problems).toEqual([]);
+      expect(await prune(scene, { upTo: 4 })).toMatchObject({ records: 3 });
+      expect((await store.verify(workspace)).problems).toEqual([]);
+    });
+
+    it("what a step named is not held by it any more when it has gone [MEM-18]", async ({
+      scene,
+    }) => {
+      const other = traceBranch("s2");
+      const [named] = await trace(scene, 1, other);
+      await scene.remember([scene.record("ada", { content: "see", refs: [named?.id as string] })], {
+        branch: BRANCH,
+      });
+      await scene.remember([scene.record("ada", "after")]);
+      const { store, workspace } = scene;
+      const survey = { workspace, branch: other, upTo: 1 };
+      expect(await store.surveyTrace(survey)).toMatchObject({ records: 0, heldBy: 1 });
+      const [row] = await scene.everything({ branch: BRANCH });
+      await vouch(scene, row as unknown as Place);
+      await prune(scene);
+      expect(await store.surveyTrace(survey)).toMatchObject({ records: 1, heldBy: 0 });
+      await vouch(scene, named as Place, other);
+      await prune(scene, { branch: other });
+    });
+
+    it("among other writes of the same moment it disturbs none of them [MEM-18]", async ({
+      scene,
+    }) => {
+      const places = await trace(scene, 4);
+      await vouch(scene, places[1] as Place);
+      await prune(scene, { upTo: 0 }); // What has to be done first is done: now it is quick.
+      const write = (branch = scene.branch) => scene.append(scene.record("ada"), { branch });
+      const first = places[0]?.id as string;
+      const naming = scene.record("ben", { content: "see", refs: [first] });
+      const wrong = scene.record("ben", {
+        content: "see",
+        refs: [first, scene.ids.mint("memory")],
+      });
+      const [refused, , , gone, late] = await Promise.all([
+        scene.append(wrong),
+        write(),
+        write(BRANCH),
+        prune(scene, { upTo: 2 }),
+        scene.append(naming),
+      ]);
+      expect(refused.kind).toBe("missing_reference");
+      // Whoever was first: the step has gone, or somebody refers to it; never both.
+      const held = late.kind === "appended";
+      expect(gone).toMatchObject(held ? { records: 0, heldBy: 1 } : { records: 2, heldBy: 0 });
+      expect(await left(scene)).toEqual(held ? [1, 2, 3, 4, 5] : [3, 4, 5]);
+      expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
+    });
+
+    it("nothing but a trace is ever pruned, and of another workspace nothing [MEM-18]", async ({
+      scene,
+    }) => {
+      const { store, workspace, branch: trunk } = scene;
+      await scene.register("ada", {}, ELSEWHERE);
+      await trace(scene, 2);
+      for (const branch of [trunk, PRUNINGS, "trace", "Trace/s1", "trace/none", "side"]) {
+        const nothing = { records: 0, bytes: 0, heldBy: 0 };
+        expect(await scene.unchanged(() => prune(scene, { branch }))).toEqual(nothing);
+        expect(await store.surveyTrace({ workspace, branch, upTo: 9 })).toEqual(nothing);
+      }
+      await prune(scene, { workspace: ELSEWHERE });
+      expect(await left(scene)).toEqual([1, 2]);
+    });
+
+    it("the newest record of the store stays: what comes after it comes after it [MEM-18]", async ({
+      scene,
+    }) => {
+      const records = [1, 2, 3].map((i) => scene.record("ada", `step ${i}`));
+      const places = await scene.remember(records, { branch: BRANCH });
+      const { store, workspace } = scene;
+      await store.pruneTrace({ workspace, branch: BRANCH, upTo: 3, limit: 10 });
+      expect(await left(scene)).toEqual([3]);
+      await vouch(scene, places[1] as Place);
+      const { delivery: first } = await scene.send({ task: "one" });
+      await vouch(scene, places[2] as Place);
+      await prune(scene);
+      const { delivery: second } = await scene.send({ task: "two" });
+      expect(second.place).toBeGreaterThan(first.place);
+      expect((await store.verify(workspace)).problems).toEqual([]);
+    });
+
+    it("traces are listed by name, page by page, from their first step to their last [MEM-12]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      await scene.remember([scene.record("ada")]);
+      for (const name of ["b", "a", "é", "a/1", "Z"]) {
+        scene.clock.advance(5);
+        await trace(scene, 2, traceBranch(name));
+        scene.clock.advance(5);
+        await trace(scene, 1, traceBranch(name));
+      }
+      await scene.remember([scene.record("ada")], { branch: "trace" });
+      await scene.remember([scene.record("ada")], { branch: "trace0" });
+      const listed = await store.listTraces({ workspace, limit: 10 });
+      const names = ["Z", "a", "a/1", "b", "é"].map(traceBranch);
+      expect(listed.map(({ branch }) => branch)).toEqual(names);
+      for (const each of listed) {
+        const rows = (await scene.everything({ branch: each.branch })).toReversed();
+        expect(each).toEqual({
+          branch: each.branch,
+          first: 1,
+          last: 3,
+          firstAt: rows[0]?.storedAt,
+          lastAt: rows[2]?.storedAt,
+          link: rows[2]?.link,
+        });
+      }
+      const page = await store.listTraces({ workspace, limit: 2, after: names[1] as string });
+      expect(page.map(({ branch }) => branch)).toEqual(names.slice(2, 4));
+      expect(await store.listTraces({ workspace: ELSEWHERE, limit: 2 })).toEqual([]);
+    });
+  });
+
+  describe("pruning events", () => {
+    /** One event a second, of nothing in particular. */
+    async function happen(scene: Scene, events: number, workspace = scene.workspace) {
+      for (let i = 0; i < events; i++) {
+        scene.clock.advance(1_000);
+        const name = `${workspace} ${scene.now}`;
+        const entry = { kind: "key", name, value: "1", basedOn: 0 };
+        await scene.store.putEntry(workspace, entry, { kind: "breaker_reset", agent: "ada" });
+      }
+    }
+
+    const numbers = async ({ store, workspace }: Scene, after = 0): Promise<number[]> =>
+      (await store.readEvents(workspace, after, 1_000)).map(({ number }) => number);
+
+    it("those older than a time, or beyond the newest so many, are found; the newest is none of them [MEM-18]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      await happen(scene, 3);
+      await happen(scene, 2, ELSEWHERE);
+      await happen(scene, 4);
+      const all = await store.readEvents(workspace, 0, 1_000);
+      const survey = async (rule: Omit<SurveyEvents, "workspace">) => {
+        const { upTo, events } = await store.surveyEvents({ workspace, ...rule });
+        const going = all.filter(({ number }) => number <= upTo);
+        expect(events).toBe(going.length);
+        return going.length;
+      };
+      const at = (i: number) => all[i]?.at as number;
+      expect(await survey({ before: 0 })).toBe(0);
+      expect(await survey({ before: at(0) })).toBe(0);
+      expect(await survey({ before: at(0) + 1 })).toBe(1);
+      expect(await survey({ before: at(5) })).toBe(5);
+      expect(await survey({ before: scene.now + 1 })).toBe(6);
+      expect(await survey({ keep: 9 })).toBe(0);
+      expect(await survey({ keep: 3 })).toBe(4);
+      expect(await survey({ keep: 0 })).toBe(6);
+      expect(await survey({ keep: 3, before: at(1) })).toBe(4);
+      expect(await survey({ keep: 6, before: at(3) })).toBe(3);
+      expect(await survey({})).toBe(0);
+      const none = { upTo: 0, events: 0 };
+      expect(await store.surveyEvents({ workspace: "nobody", before: scene.now })).toEqual(none);
+    });
+
+    it("they go oldest first, and a cursor finds every event that is there [MEM-18]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      await happen(scene, 2);
+      await happen(scene, 3, ELSEWHERE);
+      await happen(scene, 4);
+      const before = await numbers(scene);
+      const cursor = before[1] as number;
+      expect(await store.pruneEvents(workspace, before[3] as number, 3)).toBe(3);
+      expect(await numbers(scene)).toEqual(before.slice(3));
+      expect(await store.pruneEvents(workspace, before[3] as number, 3)).toBe(1);
+      expect(await store.pruneEvents(workspace, before[3] as number, 3)).toBe(0);
+      expect(await numbers(scene, cursor)).toEqual(before.slice(4));
+      expect(await store.readEvents(ELSEWHERE, 0, 10)).toHaveLength(3);
+    });
+
+    it("the newest stays, so that no number is given twice [MEM-18]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      await happen(scene, 3);
+      const last = (await numbers(scene)).at(-1) as number;
+      expect(await store.pruneEvents(workspace, last + 100, 1_000)).toBe(2);
+      expect(await numbers(scene)).toEqual([last]);
+      await scene.reopen();
+      await happen(scene, 2);
+      const after = await numbers(scene, last);
+      expect(after).toHaveLength(2);
+      expect(Math.min(...after)).toBeGreaterThan(last);
+    });
+  });
+}

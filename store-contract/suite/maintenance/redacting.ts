@@ -1,0 +1,329 @@
+/** Redacting: bodies go together with the record that vouches for it, or not at all. */
+import { describe, expect } from "vitest";
+import { sha256 } from "../../../src/base/canonical.ts";
+import { resolveLimits } from "../../../src/base/limits.ts";
+import { SHIPPED } from "../../../src/envelope/versions.ts";
+import { writeRecord } from "../../../src/memory/record.ts";
+import { envelopeStub, memoryStub } from "../../../src/memory/redaction/stub.ts";
+import type { MemoryFilter } from "../../../src/store/filter.ts";
+import type { Redacted } from "../../../src/store/redaction.ts";
+import type { EnvelopeRow, MemoryRow, NewMemory } from "../../../src/store/rows.ts";
+import { everybodyOn } from "../../../src/store/sight.ts";
+import type { Erasure, Sighting } from "../../../src/store/store.ts";
+import { outcomeOf, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+
+const SECRET = "hunter2-hunter2";
+
+export function redacting(it: SceneTest): void {
+  describe("redacting", () => {
+    it("a body goes, its row and its neighbours stay [MEM-18]", async ({ scene }) => {
+      const [row, ...others] = await threeRecords(scene);
+      const { erasure, place } = await redactMemory(scene, row);
+      await scene.reopen();
+      const [after] = await scene.store.readMemories(scene.workspace, [row.id]);
+      expect(after).toEqual({ ...row, text: erasure.text });
+      const ids = others.map(({ id }) => id);
+      expect(await scene.store.readMemories(scene.workspace, ids)).toEqual(others);
+      const [record] = await scene.everything();
+      expect(record).toMatchObject(place);
+      expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
+    });
+
+    it("a record of any branch can be redacted, by one on another [MEM-18]", async ({ scene }) => {
+      const memory = scene.record("ada", SECRET);
+      await scene.remember([memory], { branch: "side" });
+      const [row] = await scene.store.readMemories(scene.workspace, [memory.id]);
+      await redactMemory(scene, row as MemoryRow);
+      expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
+    });
+
+    it("an envelope goes, and its delivery goes on [MEM-18]", async ({ scene }) => {
+      const { delivery } = await scene.send();
+      const { envelope: row } = await claimedOf(scene, delivery.id);
+      const digest = sha256(row.text);
+      await redact(scene, (mark) => {
+        const text = envelopeStub({ versions: SHIPPED }, row, { ...mark, digest, id: row.id });
+        return [{ kind: "envelope", id: row.id, digest, text }];
+      });
+      const held = await scene.acceptOne("ben");
+      expect(held.envelope.text).not.toContain(digestlessBody(row));
+      await scene.settle(held, { kind: "completed" });
+      expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
+    });
+
+    it("a try's reason, an entry and a profile are replaced, each as it was seen [MEM-18]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const held = await scene.underWay();
+      await scene.settle(held, RELEASED);
+      const [attempt] = await store.readAttempts(workspace, held.delivery.id);
+      const entry = await scene.put("key", "k", `{"a":"${SECRET}"}`);
+      const agent = await scene.register("cyd", { profile: `{"model":"${SECRET}"}` });
+      const reason = '{"redacted":"x"}';
+      await redact(scene, () => [
+        {
+          kind: "attempt",
+          delivery: held.delivery.id,
+          attempt: 1,
+          digest: sha256(attempt?.reason ?? ""),
+          reason,
+        },
+        { kind: "entry", entry: { kind: "key", name: "k", value: '{"a":""}', basedOn: 1 } },
+        { kind: "agent", agent: "cyd", basedOn: agent.revision, profile: "{}" },
+      ]);
+      expect(await store.readAttempts(workspace, held.delivery.id)).toEqual([
+        { ...attempt, reason },
+      ]);
+      expect(await store.findEntry(workspace, "key", "k")).toMatchObject({
+        ...{ value: '{"a":""}', revision: (entry?.revision ?? 0) + 1 },
+      });
+      expect(await store.findAgent(workspace, "cyd")).toMatchObject({
+        ...{ profile: "{}", revision: agent.revision + 1, keyedAt: agent.keyedAt },
+      });
+      expect((await store.verify(workspace)).problems).toEqual([]);
+    });
+
+    it.for<[string, (row: MemoryRow) => Erasure]>([
+      ["a record with another text", ({ id }) => memoryErasure(id, sha256("other"))],
+      ["a record that is not there", () => memoryErasure("mem_none", sha256(""))],
+      [
+        "an envelope that is not there",
+        () => ({ ...memoryErasure("env_none", ""), kind: "envelope" }),
+      ],
+      [
+        "a try that is not there",
+        () => ({ kind: "attempt", delivery: "dlv_x", attempt: 1, digest: "", reason: "{}" }),
+      ],
+      [
+        "an entry that is not there",
+        () => ({ kind: "entry", entry: { kind: "key", name: "x", value: "1", basedOn: 1 } }),
+      ],
+      [
+        "an agent of another revision",
+        () => ({ kind: "agent", agent: "ada", basedOn: 7, profile: "{}" }),
+      ],
+    ])("with %s among them nothing is changed at all [MEM-18]", async ([_, wrong], { scene }) => {
+      const [row] = await threeRecords(scene);
+      const erasure = wrong(row);
+      const good = memoryErasure(row.id, sha256(row.text));
+      const outcome = await scene.unchanged(() =>
+        scene.store.redactBodies({
+          ...{ workspace: scene.workspace, branch: scene.branch },
+          memory: scene.record("ada"),
+          erasures:
+            erasure.kind === "memory" && erasure.id === row.id ? [erasure] : [good, erasure],
+        }),
+      );
+      expect(outcome).toEqual({ kind: "changed", erasure });
+    });
+
+    it("what is redacted twice is told to have changed [MEM-18]", async ({ scene }) => {
+      const [row] = await threeRecords(scene);
+      const { erasure } = await redactMemory(scene, row);
+      const again = await scene.unchanged(() =>
+        scene.store.redactBodies({
+          ...{ workspace: scene.workspace, branch: scene.branch },
+          memory: scene.record("ada"),
+          erasures: [erasure],
+        }),
+      );
+      expect(again).toEqual({ kind: "changed", erasure });
+    });
+
+    it("whoever may not write may not redact [MEM-18]", async ({ scene }) => {
+      const [row] = await threeRecords(scene);
+      await scene.register("cyd", { status: "disabled" });
+      for (const [author, kind] of [
+        ["nobody", "unknown_agent"],
+        ["cyd", "agent_disabled"],
+      ] as const) {
+        const outcome = await scene.unchanged(() =>
+          scene.store.redactBodies({
+            ...{ workspace: scene.workspace, branch: scene.branch },
+            memory: scene.record(author),
+            erasures: [memoryErasure(row.id, sha256(row.text))],
+          }),
+        );
+        expect(outcome).toEqual({ kind, agent: author });
+      }
+    });
+
+    it("a record's id that is taken redacts nothing [MEM-18]", async ({ scene }) => {
+      const [row, other] = await threeRecords(scene);
+      const memory = scene.record("ada", { content: "again", id: other.id });
+      const outcome = await scene.unchanged(() =>
+        scene.store.redactBodies({
+          ...{ workspace: scene.workspace, branch: scene.branch },
+          memory,
+          erasures: [memoryErasure(row.id, sha256(row.text))],
+        }),
+      );
+      expect(outcome).toEqual({ kind: "id_taken", id: other.id });
+    });
+
+    it("what was redacted is found by its facets still, and not by its tags [MEM-18]", async ({
+      scene,
+    }) => {
+      const memory = scene.record("ada", { content: SECRET, task: "t", tags: ["secret"] });
+      await scene.remember([memory]);
+      const [row] = await scene.store.readMemories(scene.workspace, [memory.id]);
+      await redactMemory(scene, row as MemoryRow);
+      await scene.store.scrub(scene.workspace, [SECRET]);
+      const found = async (filter: MemoryFilter): Promise<string[]> => {
+        const sight = everybodyOn(scene.branch);
+        const { workspace } = scene;
+        const rows = await scene.store.recentMemories({ workspace, sight, filter, limit: 9 });
+        expect(rows.some(({ text }) => text.includes(SECRET))).toBe(false);
+        return rows.map(({ id }) => id);
+      };
+      expect(await found({ task: "t" })).toEqual([memory.id]);
+      expect(await found({ tag: "secret" })).toEqual([]);
+      expect(await found({})).toContain(memory.id);
+    });
+  });
+
+  describe("seeking a text", () => {
+    it("finds every place that has it, and no other [MEM-18]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const inside = scene.record("ada", `it is ${SECRET}.`);
+      await scene.remember([scene.record("ada", "nothing"), inside]);
+      const elsewhere = scene.record("ben", { content: "x", data: { deep: [{ a: SECRET }] } });
+      await scene.remember([elsewhere], { branch: "side" });
+      await scene.register("cyd", { profile: `{"model":"${SECRET}"}` });
+      await scene.put("key", "k", `"${SECRET}"`);
+      await scene.put("key", "other", '"none"');
+      const held = await scene.underWay();
+      await scene.settle(held, { kind: "failed", becomes: "dead" }, `{"why":"${SECRET}"}`);
+      const found = (await seek(scene, [SECRET])).map(spot);
+      const [failed] = await store.readMemories(workspace, [
+        (await scene.deliveryNow(held.delivery.id)).settledBy,
+      ]);
+      expect(found).toEqual([
+        "agent cyd",
+        "entry k",
+        `attempt ${held.delivery.id}`,
+        ...[inside.id, elsewhere.id, failed?.id].map((id) => `memory ${id}`),
+      ]);
+    });
+
+    it("finds envelopes, in any of several forms [MEM-18]", async ({ scene }) => {
+      const { delivery } = await scene.send({ task: "auth" });
+      const found = await seek(scene, ["none of it", '"task":"auth"']);
+      expect(found.map(({ kind }) => kind)).toEqual(["envelope", "memory"]);
+      expect(found[0]).toMatchObject({ row: { id: delivery.envelope } });
+    });
+
+    it("leaves other workspaces alone [MEM-18]", async ({ scene }) => {
+      await scene.register("zoe", { profile: `{"model":"${SECRET}"}` }, "elsewhere");
+      expect(await seek(scene, [SECRET])).toEqual([]);
+    });
+
+    it("goes through any number of rows, a slice at a time, each once [MEM-18]", async ({
+      scene,
+    }) => {
+      const all: NewMemory[] = [];
+      for (let n = 0; n < 2; n++) {
+        const some = Array.from({ length: 550 }, (_, i) =>
+          scene.record("ada", i % 4 === 0 ? `${SECRET} ${n} ${i}` : "x"),
+        );
+        await scene.remember(some);
+        all.push(...some);
+      }
+      const wanted = all.filter(({ text }) => text.includes(SECRET)).map(({ id }) => id);
+      const found = await seek(scene, [SECRET]);
+      expect(found.map(({ row }) => ("id" in row ? row.id : ""))).toEqual(wanted);
+    });
+
+    it("sees what is written while it is under way [MEM-18]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const first = await store.seekText({ workspace, forms: [SECRET], after: "" });
+      if (first.next === undefined) return; // It looks at everything at once.
+      await scene.remember([scene.record("ada", SECRET)]);
+      expect(await seek(scene, [SECRET], first.next)).toHaveLength(1);
+    });
+  });
+}
+
+type Mark = Parameters<typeof memoryStub>[1];
+
+const memoryErasure = (id: string, digest: string) => ({
+  ...{ kind: "memory" as const, id, digest, text: `{"content":"","id":"${id}"}` },
+});
+
+async function threeRecords(scene: Scene): Promise<[MemoryRow, MemoryRow, MemoryRow]> {
+  const first = scene.record("ada", { content: SECRET, tags: ["t"], data: { a: 1 } });
+  const second = scene.record("ben", {
+    content: "stays",
+    refs: [first.id],
+    relations: [{ kind: "derived-from", to: first.id }],
+  });
+  const third = scene.record("ada", "stays too");
+  await scene.remember([first, second, third]);
+  const ids = [first.id, second.id, third.id];
+  const rows = await scene.store.readMemories(scene.workspace, ids);
+  return rows as [MemoryRow, MemoryRow, MemoryRow];
+}
+
+/** Redacts with a record that vouches for it, as the hub does. */
+export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "id">) => Erasure[]) {
+  const record = scene.ids.mint("memory");
+  const mark = { at: scene.now, by: "ada", reason: "leaked", record };
+  const erasures = make(mark);
+  const redacts = erasures.flatMap((erasure): Redacted[] =>
+    erasure.kind === "memory" || erasure.kind === "envelope"
+      ? [
+          {
+            digest: erasure.digest,
+            id: erasure.id,
+            kind: erasure.kind,
+            stub: sha256(erasure.text),
+          },
+        ]
+      : [],
+  );
+  const memory = writeRecord(
+    { agent: "ada", instance: "ada-1" },
+    { id: record, type: "redaction", content: "ada redacted: leaked" },
+    { ids: scene.ids, now: scene.now, limits: resolveLimits(), hallmark: { redacts } },
+  ).record;
+  const { workspace, branch } = scene;
+  const outcome = await scene.store.redactBodies({ workspace, branch, memory, erasures });
+  return { erasures, place: outcomeOf(outcome, "redacted").place };
+}
+
+async function redactMemory(scene: Scene, row: MemoryRow) {
+  const digest = sha256(row.text);
+  const { erasures, place } = await redact(scene, (mark) => {
+    const text = memoryStub(row, { ...mark, digest, id: row.id });
+    return [{ kind: "memory", id: row.id, digest, text }];
+  });
+  return { erasure: erasures[0] as Extract<Erasure, { kind: "memory" | "envelope" }>, place };
+}
+
+async function claimedOf(scene: Scene, delivery: string): Promise<{ envelope: EnvelopeRow }> {
+  const found = await scene.store.findDelivery(scene.workspace, delivery);
+  expect(found).toBeDefined();
+  return found as { envelope: EnvelopeRow };
+}
+
+/** What the sender wanted, as it stands in the envelope. */
+const digestlessBody = (row: EnvelopeRow): string =>
+  JSON.stringify((JSON.parse(row.text) as { intent: string }).intent);
+
+async function seek(scene: Scene, forms: readonly string[], from = ""): Promise<Sighting[]> {
+  const found: Sighting[] = [];
+  let after: string | undefined = from;
+  while (after !== undefined) {
+    const page = await scene.store.seekText({ workspace: scene.workspace, forms, after });
+    expect(page.checked).toBeLessThanOrEqual(page.total);
+    found.push(...page.found);
+    after = page.next;
+  }
+  return found;
+}
+
+function spot({ kind, row }: Sighting): string {
+  if (kind === "attempt") return `attempt ${row.delivery}`;
+  return kind === "entry" ? `entry ${row.name}` : `${kind} ${row.id}`;
+}

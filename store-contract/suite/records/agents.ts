@@ -1,0 +1,139 @@
+/** The registry: who may write, under which names, with which key. */
+import { describe, expect } from "vitest";
+import { generateKey, signerOf } from "../../../src/base/keys.ts";
+import { agentDigest } from "../../../src/store/rows.ts";
+import { outcomeOf, type SceneTest } from "../scene.ts";
+
+const ELSEWHERE = "elsewhere";
+
+export function agents(it: SceneTest): void {
+  describe("agents", () => {
+    it("an agent is found by its id as it was registered [MEM-4]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const agent = scene.registration("dot", {
+        role: "reviewer",
+        aliases: ["d", "dotty"],
+        profile: '{"model":"m"}',
+      });
+      const outcome = await store.registerAgent({ workspace, agent, basedOn: 0 });
+      const registered = outcomeOf(outcome, "registered").agent;
+      const expected = { ...agent, keyedAt: 0, revision: 1 };
+      expect(registered).toEqual({ ...expected, digest: agentDigest(expected) });
+      expect(await store.findAgent(workspace, "dot")).toEqual(registered);
+    });
+
+    it("nobody is found under a name that was not registered [MEM-4]", async ({ scene }) => {
+      expect(await scene.store.findAgent(scene.workspace, "nobody")).toBeUndefined();
+      expect(await scene.store.findAgent(ELSEWHERE, "ada")).toBeUndefined();
+    });
+
+    it("a change counts one revision up and is seen at once [MEM-4]", async ({ scene }) => {
+      const changed = await scene.register("ada", { status: "disabled", role: "lead" });
+      expect(changed).toMatchObject({ revision: 2, status: "disabled", role: "lead" });
+      expect(await scene.store.findAgent(scene.workspace, "ada")).toEqual(changed);
+    });
+
+    it.for<[string, string, number]>([
+      ["an agent that exists, as if it were new", "ada", 0],
+      ["an older revision", "ada", 1],
+      ["a revision that is still to come", "ada", 3],
+      ["an agent that does not exist", "nobody", 1],
+    ])(
+      "a change based on %s is answered with changed, and changes nothing [MEM-4]",
+      async ([_case, id, basedOn], { scene }) => {
+        await scene.register("ada", { role: "lead" });
+        const agent = scene.registration(id, { role: "other" });
+        const outcome = await scene.unchanged(() =>
+          scene.store.registerAgent({ workspace: scene.workspace, agent, basedOn }),
+        );
+        expect(outcome).toEqual({ kind: "changed" });
+      },
+    );
+
+    it("of two changes in the same turn one gets through, the other is told [MEM-4]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      const roles = ["lead", "other"] as const;
+      const outcomes = await Promise.all(
+        roles.map((role) =>
+          store.registerAgent({
+            workspace,
+            agent: scene.registration("ada", { role }),
+            basedOn: 1,
+          }),
+        ),
+      );
+      const kinds = outcomes.map((outcome) => outcome.kind);
+      expect(kinds.toSorted()).toEqual(["changed", "registered"]);
+      const role = roles[kinds.indexOf("registered")];
+      expect(await store.findAgent(workspace, "ada")).toMatchObject({ role, revision: 2 });
+    });
+
+    it("an alias finds its agent [MEM-4]", async ({ scene }) => {
+      const agent = await scene.register("dot", { aliases: ["d", "dotty"] });
+      for (const name of ["dot", "d", "dotty"]) {
+        expect(await scene.store.findAgent(scene.workspace, name)).toEqual(agent);
+      }
+    });
+
+    it.for<[string, "alias" | "id", string]>([
+      ["an alias that is another's id", "alias", "ada"],
+      ["an id that is another's alias", "id", "a"],
+      ["an alias that is another's alias", "alias", "a"],
+    ])("nobody takes %s [MEM-4]", async ([_case, as, name], { scene }) => {
+      await scene.register("ada", { aliases: ["a"] });
+      const agent =
+        as === "id"
+          ? scene.registration(name)
+          : scene.registration("dot", { aliases: ["x", name] });
+      const outcome = await scene.unchanged(() =>
+        scene.store.registerAgent({ workspace: scene.workspace, agent, basedOn: 0 }),
+      );
+      expect(outcome).toEqual({ kind: "name_taken", name, by: "ada" });
+      expect(await scene.store.findAgent(scene.workspace, "x")).toBeUndefined();
+    });
+
+    it("an alias that was given up is free again [MEM-4]", async ({ scene }) => {
+      await scene.register("ada", { aliases: ["a", "b"] });
+      await scene.register("ada", { aliases: ["b"] });
+      expect(await scene.store.findAgent(scene.workspace, "a")).toBeUndefined();
+      await scene.register("dot", { aliases: ["a"] });
+      expect(await scene.store.findAgent(scene.workspace, "a")).toMatchObject({ id: "dot" });
+    });
+
+    it("the same name is somebody else in another workspace [MEM-4]", async ({ scene }) => {
+      await scene.register("ada", { role: "here" });
+      await scene.register("zoe", { role: "there", aliases: ["ada"] }, ELSEWHERE);
+      expect(await scene.store.findAgent(ELSEWHERE, "ada")).toMatchObject({ id: "zoe" });
+      expect(await scene.store.findAgent(scene.workspace, "ada")).toMatchObject({ role: "here" });
+      expect(await scene.store.findAgent(scene.workspace, "zoe")).toBeUndefined();
+    });
+
+    it("a key is dated when it is registered, not when something else changes [MEM-5]", async ({
+      scene,
+    }) => {
+      const [first, second] = [signerOf(generateKey()), signerOf(generateKey())];
+      scene.clock.advance(10);
+      const keyed = await scene.register("ada", { publicKey: first.publicKey });
+      expect(keyed).toMatchObject({ publicKey: first.publicKey, keyedAt: scene.now });
+      scene.clock.advance(10);
+      expect(await scene.register("ada", { role: "lead" })).toMatchObject({
+        keyedAt: keyed.keyedAt,
+      });
+      expect(await scene.register("ada", { publicKey: second.publicKey })).toMatchObject({
+        keyedAt: scene.now,
+      });
+    });
+
+    it("agents are listed by id, one workspace at a time [MEM-4]", async ({ scene }) => {
+      await scene.register("Zed", {}, ELSEWHERE);
+      await scene.register("Abe", { aliases: ["zzz"] });
+      const ids = async (workspace: string) =>
+        (await scene.store.listAgents(workspace)).map((agent) => agent.id);
+      expect(await ids(scene.workspace)).toEqual(["Abe", "ada", "ben", "cyd"]);
+      expect(await ids(ELSEWHERE)).toEqual(["Zed"]);
+      expect(await ids("nowhere")).toEqual([]);
+    });
+  });
+}

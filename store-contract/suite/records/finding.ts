@@ -1,0 +1,269 @@
+/**
+ * Finding: newest first, by facets and by words, exact from the moment a record was acknowledged,
+ * whatever an index has got to by then.
+ */
+import { describe, expect } from "vitest";
+import type { AuthoredRecord } from "../../../src/memory/record.ts";
+import { wordsOf } from "../../../src/search/words.ts";
+import type { MemoryFilter } from "../../../src/store/filter.ts";
+import type { NewMemory } from "../../../src/store/rows.ts";
+import { everybodyOn } from "../../../src/store/sight.ts";
+import type { FindRelations } from "../../../src/store/store.ts";
+import { only, type Scene, type SceneTest } from "../scene.ts";
+import { indexed, saying } from "./search.ts";
+
+type Facets = MemoryFilter;
+
+/** More than any store scans instead of asking its index. */
+const MANY = 5_200;
+const BATCH = 1_000;
+/** As many as somebody would look at. */
+const FEW = 10;
+/** New Tai Lue, whose vowels became letters only lately: not every engine knows. */
+const NEW_LETTER = "ᦀᦰᦀ";
+
+export function finding(it: SceneTest): void {
+  describe("finding", () => {
+    it("the newest come first, as many as asked for [MEM-7]", async ({ scene }) => {
+      const places = await scene.remember([1, 2, 3].map((n) => scene.record("ada", `${n}`)));
+      const ids = places.map((place) => place.id).reverse();
+      expect(await recent(scene, {})).toEqual(ids);
+      expect(await recent(scene, {}, { limit: 2 })).toEqual(ids.slice(0, 2));
+      expect(await recent(scene, {}, { limit: 2, before: ids[1] ?? "" })).toEqual(ids.slice(2));
+      expect(await recent(scene, {}, { before: "mem_unknown" })).toEqual([]);
+    });
+
+    it.for<[string, Facets]>([
+      ["task", { task: "t1" }],
+      ["agent", { agent: "ben" }],
+      ["session", { session: "s2" }],
+      ["the author's own session", { session: "ben-1" }],
+      ["tag", { tag: "red" }],
+      ["type", { type: "plan" }],
+      ["task and agent", { task: "t1", agent: "ada" }],
+      ["tag and type", { tag: "blue", type: "plan" }],
+      ["all of them", { task: "t1", agent: "ada", session: "ada-1", tag: "red", type: "fact" }],
+      ["a task nobody has", { task: "t9" }],
+      ["part of a tag", { tag: "re" }],
+    ])("records are found by %s [MEM-7]", async ([_case, facets], { scene }) => {
+      const records = assorted(scene, 60);
+      await scene.remember(records);
+      expect(await recent(scene, facets)).toEqual(expected(records, facets));
+    });
+
+    it("pages follow one another without a gap or a repeat [MEM-7]", async ({ scene }) => {
+      const records = assorted(scene, 50);
+      await scene.remember(records);
+      const found: string[] = [];
+      while (found.length < records.length) {
+        const before = found.at(-1);
+        const page = await recent(scene, { task: "t1" }, { limit: 4, ...(before && { before }) });
+        if (page.length === 0) break;
+        found.push(...page);
+      }
+      expect(found).toEqual(expected(records, { task: "t1" }));
+    });
+
+    it("what is found is what is read", async ({ scene }) => {
+      await scene.remember(assorted(scene, 3));
+      const found = await scene.everything();
+      const ids = found.map((row) => row.id);
+      expect(found).toEqual(await scene.store.readMemories(scene.workspace, ids));
+    });
+
+    it("neither another branch nor another workspace is searched", async ({ scene }) => {
+      await scene.register("ada", {}, "elsewhere");
+      const here = only(await scene.remember([scene.record("ada", "apple")]));
+      await scene.remember([scene.record("ada", "apple")], { branch: "side" });
+      await scene.remember([scene.record("ada", "apple")], { workspace: "elsewhere" });
+      expect(await recent(scene, { agent: "ada" })).toEqual([here.id]);
+      expect(await saying(scene, "apple")).toEqual([here.id]);
+      expect(await scene.everything({ branch: "nowhere" })).toEqual([]);
+      expect(await scene.everything({ workspace: "nowhere" })).toEqual([]);
+    });
+
+    it("a record can be found the moment it was acknowledged, and after it was indexed [MEM-7]", async ({
+      scene,
+    }) => {
+      const aside = await scene.remember(assorted(scene, 3), { branch: "side" });
+      const sight = everybodyOn("side");
+      const records = assorted(scene, MANY);
+      for (let i = 0; i < MANY; i += BATCH) await scene.remember(records.slice(i, i + BATCH));
+      await findsAll(scene, records);
+      await indexed(scene, MANY - BATCH);
+      await findsAll(scene, records);
+      const more = [...records, ...assorted(scene, 30)];
+      await scene.remember(more.slice(MANY));
+      await findsAll(scene, more);
+      await scene.reopen();
+      await findsAll(scene, more);
+      expect((await saying(scene, "record", { sight, limit: FEW })).sort()).toEqual(
+        aside.map((place) => place.id).sort(),
+      );
+    });
+  });
+
+  describe("relations", () => {
+    it("edges are found from both ends, oldest first [MEM-3]", async ({ scene }) => {
+      const [a, b, c, d] = (await related(scene)) as [string, string, string, string];
+      expect(await edges(scene, a, { direction: "out" })).toEqual([]);
+      expect(await edges(scene, a, { direction: "in" })).toEqual([
+        edge("supports", b, a),
+        edge("corrects", c, a, [100, 200]),
+        edge("supports", d, a, [150, 0]),
+      ]);
+      expect(await edges(scene, d, { direction: "out" })).toEqual([
+        edge("supports", d, a, [150, 0]),
+        edge("derived-from", d, b, [0, 120]),
+      ]);
+    });
+
+    it("edges are found by kind [MEM-3]", async ({ scene }) => {
+      const [a, b, c, d] = (await related(scene)) as [string, string, string, string];
+      const supports = [edge("supports", b, a), edge("supports", d, a, [150, 0])];
+      expect(await edges(scene, a, { kinds: ["supports"] })).toEqual(supports);
+      expect(await edges(scene, a, { kinds: ["corrects", "caused-by"] })).toEqual([
+        edge("corrects", c, a, [100, 200]),
+      ]);
+      expect(await edges(scene, a, { kinds: [] })).toEqual([]);
+    });
+
+    it.for<[number, string[]]>([
+      [99, ["supports"]],
+      [100, ["supports", "corrects"]],
+      [149, ["supports", "corrects"]],
+      [150, ["supports", "corrects", "supports"]],
+      [199, ["supports", "corrects", "supports"]],
+      [200, ["supports", "supports"]],
+    ])("edges are found as they were valid at %i [MEM-3]", async ([at, kinds], { scene }) => {
+      const [a] = (await related(scene)) as [string];
+      expect((await edges(scene, a, { at })).map((each) => each.kind)).toEqual(kinds);
+    });
+
+    it("no more edges come than asked for, counted after filtering [MEM-3]", async ({ scene }) => {
+      const [a, b, , d] = (await related(scene)) as [string, string, string, string];
+      expect(await edges(scene, a, { kinds: ["supports"], limit: 1 })).toEqual([
+        edge("supports", b, a),
+      ]);
+      expect(await edges(scene, a, { kinds: ["supports"], limit: 2 })).toEqual([
+        edge("supports", b, a),
+        edge("supports", d, a, [150, 0]),
+      ]);
+    });
+
+    it("a record without edges, an unknown one and another workspace's have none [MEM-3]", async ({
+      scene,
+    }) => {
+      const [a, , c] = (await related(scene)) as [string, string, string];
+      expect(await edges(scene, c, { direction: "in" })).toEqual([]);
+      expect(await edges(scene, "mem_unknown", { direction: "in" })).toEqual([]);
+      expect(await edges(scene, a, { direction: "in", workspace: "elsewhere" })).toEqual([]);
+    });
+  });
+}
+
+/** Records with every combination of a few tasks, authors, sessions, types, tags and words. */
+function assorted(scene: Scene, count: number): NewMemory[] {
+  return Array.from({ length: count }, (_, n) =>
+    scene.record(n % 3 === 0 ? "ben" : "ada", {
+      content: `record ${n} of w${n % 7}${n % 1_000 === 17 ? ` seldom ${NEW_LETTER}` : ""}`,
+      type: n % 4 === 0 ? "plan" : "fact",
+      ...(n % 5 === 0 ? { session: "s2" } : {}),
+      ...(n % 2 === 0 ? {} : { task: "t1" }),
+      ...(n % 1_000 === 17 ? { run: "r1" } : {}),
+      ...(n % 6 === 0 ? {} : { tags: n % 5 === 0 ? ["red", "blue"] : ["red"] }),
+    }),
+  );
+}
+
+function fits(record: NewMemory, facets: Facets): boolean {
+  const { tag, ...fields } = facets;
+  const { tags = [], instance, ...authored } = JSON.parse(record.text) as AuthoredRecord;
+  if (tag !== undefined && !tags.includes(tag)) return false;
+  const said: Partial<Record<keyof Facets, unknown>> = { session: instance, ...authored };
+  return Object.entries(fields).every(([name, value]) => said[name as keyof Facets] === value);
+}
+
+const expected = (records: readonly NewMemory[], facets: Facets): string[] =>
+  records
+    .filter((record) => fits(record, facets))
+    .map((record) => record.id)
+    .reverse();
+
+async function recent(
+  scene: Scene,
+  facets: Facets,
+  page: { limit?: number; before?: string } = {},
+): Promise<string[]> {
+  const { workspace, branch } = scene;
+  const look = { workspace, sight: everybodyOn(branch), filter: facets, limit: 100_000 };
+  return (await scene.store.recentMemories({ ...look, ...page })).map((row) => row.id);
+}
+
+/** Every way of finding gives exactly what was written. */
+async function findsAll(scene: Scene, records: readonly NewMemory[]): Promise<void> {
+  const facets: Facets[] = [
+    {},
+    { task: "t1" },
+    { agent: "ben", type: "plan" },
+    { session: "s2", tag: "blue" },
+    { tag: "none" },
+  ];
+  for (const each of facets) expect(await recent(scene, each)).toEqual(expected(records, each));
+  const middle = records.length >> 1;
+  const before = records[middle]?.id ?? "";
+  expect(await recent(scene, { task: "t1" }, { before, limit: 5 })).toEqual(
+    expected(records.slice(0, middle), { task: "t1" }).slice(0, 5),
+  );
+  for (const word of ["seldom", "w3", "never", NEW_LETTER]) {
+    const said = records.filter((record) => wordsOf(record.text).includes(word));
+    expect((await saying(scene, word)).sort()).toEqual(said.map((record) => record.id).sort());
+  }
+  // A word that all have, where few and where many pass the filter.
+  for (const [name, value] of [
+    ["run", "r1"],
+    ["type", "plan"],
+    ["type", "none"],
+  ] as const) {
+    const passing = records.filter(({ text }) => text.includes(`"${name}":"${value}"`));
+    const ids = passing.map((record) => record.id);
+    const filter = { [`${name}s`]: [value] };
+    expect((await saying(scene, "record", { filter })).sort()).toEqual(ids.toSorted());
+    const best = await saying(scene, "record", { filter, limit: FEW });
+    expect(best).toHaveLength(Math.min(FEW, ids.length));
+    expect(ids).toEqual(expect.arrayContaining(best));
+  }
+}
+
+/** Four records; the later ones point to the earlier ones. */
+async function related(scene: Scene): Promise<string[]> {
+  const a = scene.record("ada", "a");
+  const b = scene.record("ada", { content: "b", relations: [{ kind: "supports", to: a.id }] });
+  const c = scene.record("ada", {
+    content: "c",
+    relations: [{ kind: "corrects", to: a.id, from: 100, until: 200 }],
+  });
+  const d = scene.record("ada", {
+    content: "d",
+    relations: [
+      { kind: "supports", to: a.id, from: 150 },
+      { kind: "derived-from", to: b.id, until: 120 },
+    ],
+  });
+  const places = await scene.remember([a, b, c, d]);
+  return places.map((place) => place.id);
+}
+
+function edges(scene: Scene, memory: string, change: Partial<FindRelations>) {
+  const { workspace, branch } = scene;
+  const look = { workspace, memory, sight: everybodyOn(branch), limit: 10 };
+  return scene.store.findRelations({ ...look, direction: "in", ...change });
+}
+
+const edge = (kind: string, source: string, target: string, [validFrom, validUntil] = [0, 0]) => ({
+  kind,
+  source,
+  target,
+  validFrom,
+  validUntil,
+});

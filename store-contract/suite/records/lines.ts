@@ -1,0 +1,372 @@
+/**
+ * Lines: what is found on several branches at once, each up to one of its records, by a reader who may
+ * not see everything; where a branch stood at a moment; and records that bring entries along, or none.
+ */
+import { describe, expect } from "vitest";
+import type { MemoryFilter } from "../../../src/store/filter.ts";
+import type { NewMemory } from "../../../src/store/rows.ts";
+import {
+  everybodyOn,
+  type Reader,
+  type Sight,
+  TIP,
+  traceBranch,
+} from "../../../src/store/sight.ts";
+import { CLOSED, type PutEntry } from "../../../src/store/store.ts";
+import { only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+
+export function lines(it: SceneTest): void {
+  describe("finding on several lines", () => {
+    it("the newest come first, whatever line they are on [MEM-10]", async ({ scene }) => {
+      const ids = await braided(scene, ["main", "side", "main", "third", "side", "main"]);
+      const sight = { ...everybodyOn("main"), lines: [all("main"), all("side")] };
+      const seen = [ids[0], ids[1], ids[2], ids[4], ids[5]].reverse();
+      expect(await found(scene, sight)).toEqual(seen);
+      expect(await found(scene, sight, { limit: 3 })).toEqual(seen.slice(0, 3));
+      expect(await found(scene, { ...sight, lines: [] })).toEqual([]);
+    });
+
+    it("a line ends where it is said to [MEM-10]", async ({ scene }) => {
+      const ids = await braided(scene, ["main", "side", "main", "side", "main"]);
+      const cut = [
+        { branch: "side", upTo: 1 },
+        { branch: "main", upTo: 2 },
+        { branch: "none", upTo: TIP },
+      ];
+      const sight = { ...everybodyOn("main"), lines: cut };
+      expect(await found(scene, sight)).toEqual([ids[2], ids[1], ids[0]]);
+    });
+
+    it.for<[string, MemoryFilter]>([
+      ["without a filter", {}],
+      ["by a facet", { task: "t1" }],
+      ["by two", { task: "t1", agent: "ada" }],
+    ])("pages follow one another, %s [MEM-10]", async ([_case, filter], { scene }) => {
+      const branches = Array.from({ length: 90 }, (_, n) => ["main", "side", "third"][(n * 7) % 3]);
+      const ids = await braided(scene, branches as string[]);
+      const lines = [all("main"), { branch: "side", upTo: 20 }];
+      const sight = { ...everybodyOn("main"), lines };
+      const whole = await found(scene, sight, { filter });
+      expect(whole.length).toBeGreaterThan(40);
+      expect(whole).toEqual(ids.filter((id) => whole.includes(id)).reverse());
+      const paged: string[] = [];
+      for (;;) {
+        const before = paged.at(-1);
+        const page = await found(scene, sight, { filter, limit: 7, ...(before && { before }) });
+        paged.push(...page);
+        if (page.length < 7) break;
+      }
+      expect(paged).toEqual(whole);
+    });
+
+    it("of more lines than are merged one by one, too [MEM-10]", async ({ scene }) => {
+      const names = Array.from({ length: 70 }, (_, n) => `b${n}`);
+      const ids = await braided(scene, [...names, "other", ...names]);
+      const lines = names.map((branch, n) => ({ branch, upTo: n === 3 ? 1 : TIP }));
+      const sight = { ...everybodyOn("main"), lines };
+      const seen = ids.filter((_, n) => n !== 70 && n !== 71 + 3).reverse();
+      expect(await found(scene, sight)).toEqual(seen);
+      const filter = { task: "t1" };
+      expect(await found(scene, sight, { filter })).toEqual(seen);
+      expect(await found(scene, sight, { filter, before: seen[9] ?? "", limit: 5 })).toEqual(
+        seen.slice(10, 15),
+      );
+    });
+
+    it("traces are found when they are asked for [MEM-12]", async ({ scene }) => {
+      const ids = await braided(scene, ["main", traceBranch("s1"), "side", traceBranch("s2")]);
+      const sight = everybodyOn("main");
+      expect(await found(scene, sight)).toEqual([ids[0]]);
+      expect(await found(scene, { ...sight, traces: true })).toEqual([ids[3], ids[1], ids[0]]);
+    });
+  });
+
+  describe("what a reader sees", () => {
+    const readers: [string, Partial<Reader>, string[]][] = [
+      ["nobody", {}, ["team"]],
+      ["the author", { agent: "ada" }, ["team", "agent"]],
+      ["one in its session", { session: "ada-1" }, ["team", "session"]],
+      ["one of its owner", { user: "olga" }, ["team", "user"]],
+      ["all of it", { agent: "ada", session: "ada-1", user: "olga" }, [...SCOPES]],
+    ];
+
+    it.for(readers)(
+      "as %s: pages are full of it [MEM-11]",
+      async ([_who, who, scopes], { scene }) => {
+        const records = Array.from({ length: 60 }, (_, n) => ({
+          scope: SCOPES[n % SCOPES.length] as (typeof SCOPES)[number],
+          record: scene.record("ada", {
+            content: `${n}`,
+            scope: SCOPES[n % SCOPES.length],
+            tags: ["x"],
+          }),
+        }));
+        await scene.remember(records.map(({ record }) => record));
+        const expected = records
+          .filter(({ scope }) => scopes.includes(scope))
+          .map(({ record }) => record.id)
+          .reverse();
+        const sight = { ...everybodyOn("main"), reader: { ...NOBODY_AT_ALL, ...who } };
+        for (const filter of [{}, { tag: "x" }]) {
+          expect(await found(scene, sight, { filter })).toEqual(expected);
+          expect(await found(scene, sight, { filter, limit: 9 })).toEqual(expected.slice(0, 9));
+        }
+      },
+    );
+
+    it("records that were taken out of sight are not found, pages stay full [MEM-16]", async ({
+      scene,
+    }) => {
+      const ids = await braided(
+        scene,
+        Array.from({ length: 12 }, () => "main"),
+      );
+      const quarantined = ids.filter((_, n) => n % 3 === 0);
+      const sight = { ...everybodyOn("main"), quarantined };
+      const seen = ids.filter((id) => !quarantined.includes(id)).reverse();
+      expect(await found(scene, sight)).toEqual(seen);
+      expect(await found(scene, sight, { filter: { task: "t1" }, limit: 5 })).toEqual(
+        seen.slice(0, 5),
+      );
+    });
+
+    it("a look of the hub's own is not bound by scopes [MEM-10]", async ({ scene }) => {
+      const target = scene.record("ada", "target");
+      const relations = [{ kind: "supersedes" as const, to: target.id }];
+      const mine = scene.record("ada", { content: "mine", scope: "agent", relations });
+      await scene.remember([target, mine]);
+      const sight: Sight = { ...everybodyOn("main"), unscoped: true };
+      expect(await found(scene, sight)).toEqual([mine.id, target.id]);
+      const { store, workspace } = scene;
+      const of = { workspace, memory: target.id, direction: "in" as const, limit: 10 };
+      expect(await store.findRelations({ ...of, sight })).toMatchObject([{ source: mine.id }]);
+      expect(await store.findRelations({ ...of, sight: everybodyOn("main") })).toEqual([]);
+    });
+
+    it("edges are left out whose other end is not seen, and pages stay full [MEM-11]", async ({
+      scene,
+    }) => {
+      const target = scene.record("ada", "target");
+      const to = [{ kind: "supports" as const, to: target.id }];
+      const hidden = scene.record("ada", { content: "mine", scope: "agent", relations: to });
+      const elsewhere = scene.record("ada", { content: "elsewhere", relations: to });
+      const open = [1, 2].map((n) => scene.record("ada", { content: `${n}`, relations: to }));
+      const last = scene.record("ada", {
+        content: "last",
+        relations: [hidden, elsewhere].map(({ id }) => ({ kind: "references" as const, to: id })),
+      });
+      await scene.remember([target, hidden]);
+      await scene.remember([elsewhere], { branch: "side" });
+      await scene.remember([...open, last]);
+      const { store, workspace } = scene;
+      const sources = async (sight: Sight, limit = 10) =>
+        (
+          await store.findRelations({
+            ...{ workspace, memory: target.id, direction: "in", sight, limit },
+          })
+        ).map((edge) => edge.source);
+      const sight = everybodyOn("main");
+      const seen = open.map(({ id }) => id);
+      expect(await sources(sight)).toEqual(seen);
+      expect(await sources(sight, 1)).toEqual(seen.slice(0, 1));
+      const ada = { ...sight, reader: { ...NOBODY_AT_ALL, agent: "ada" } };
+      expect(await sources(ada)).toEqual([hidden.id, ...seen]);
+      expect(await sources({ ...sight, lines: [all("main"), all("side")] })).toEqual([
+        elsewhere.id,
+        ...seen,
+      ]);
+      const out = { workspace, memory: last.id, direction: "out", limit: 10 } as const;
+      // Where a record points is read in the record, on whatever branch that is; not across scopes.
+      expect(await store.findRelations({ ...out, sight })).toMatchObject([
+        { target: elsewhere.id },
+      ]);
+      expect(await store.findRelations({ ...out, sight: ada })).toHaveLength(2);
+    });
+  });
+
+  describe("where a branch stood", () => {
+    it("is found at any time and at any record, on any branch [MEM-15]", async ({ scene }) => {
+      const branches = ["main", "side", "main", "main", "side", "main", "main", "side", "main"];
+      const ids: string[] = [];
+      const times: number[] = [];
+      for (const [n, branch] of branches.entries()) {
+        // Three records share each moment.
+        if (n % 3 === 0) scene.clock.advance(1_000);
+        ids.push(...(await braided(scene, [branch])));
+        times.push(scene.now);
+      }
+      const { store, workspace } = scene;
+      const asked = ["side", "main", "none"];
+      const tipsOf = (there: readonly number[]) =>
+        asked.map((branch) => {
+          const own = there.filter((n) => branches[n] === branch);
+          return { seq: own.length, memory: ids[own.at(-1) ?? -1] ?? "" };
+        });
+      const every = branches.map((_, n) => n);
+      expect(await store.findTips({ workspace, branches: asked })).toEqual(tipsOf(every));
+      for (const [n, id] of ids.entries()) {
+        const moment = { kind: "memory", id } as const;
+        expect(await store.findTips({ workspace, branches: asked, moment })).toEqual(
+          tipsOf(every.slice(0, n + 1)),
+        );
+      }
+      for (const at of [0, ...times.flatMap((time) => [time - 1, time]), scene.now + 1]) {
+        const moment = { kind: "time", at } as const;
+        expect(await store.findTips({ workspace, branches: asked, moment })).toEqual(
+          tipsOf(every.filter((n) => (times[n] ?? 0) <= at)),
+        );
+      }
+      const unknown = { kind: "memory", id: "mem_unknown" } as const;
+      expect(await store.findTips({ workspace, branches: asked, moment: unknown })).toEqual(
+        tipsOf([]),
+      );
+    });
+  });
+
+  describe("an envelope", () => {
+    it("is found with the deliveries that point to it now [DLV-1]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const sent = await scene.send();
+      const [first] = sent.deliveries;
+      const found = await store.findEnvelope(workspace, first?.envelope ?? "");
+      expect(found).toMatchObject({
+        envelope: { id: first?.envelope, memory: sent.place.id },
+        deliveries: [{ id: first?.id }],
+      });
+      expect(await store.findEnvelope(workspace, "env_unknown")).toBeUndefined();
+      expect(await store.findEnvelope("elsewhere", first?.envelope ?? "")).toBeUndefined();
+    });
+  });
+
+  describe("records that bring entries along", () => {
+    it("are stored with them, or nothing is [MEM-10]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const stored = await scene.append(scene.record("ada"), { entries: [put("a"), put("b")] });
+      expect(stored).toMatchObject({ kind: "appended", places: [{ seq: 1 }] });
+      const again = await scene.append(scene.record("ada"), { entries: [put("c"), put("b")] });
+      expect(again).toMatchObject({ kind: "entry_changed", entry: { name: "b", revision: 1 } });
+      expect(await store.findEntry(workspace, "branch", "c")).toBeUndefined();
+      const missing = await scene.append(scene.record("ada"), { entries: [put("d", 3)] });
+      expect(missing).toEqual({ kind: "entry_changed", entry: undefined });
+      const next = await scene.append(scene.record("ada"), { entries: [put("b", 1)] });
+      expect(next).toMatchObject({ kind: "appended", places: [{ seq: 2 }] });
+      expect(await store.findEntry(workspace, "branch", "b")).toMatchObject({ revision: 2 });
+    });
+
+    it("are refused when a branch is not as it was seen [MEM-10]", async ({ scene }) => {
+      await scene.remember([scene.record("ada")], { branch: "side" });
+      const entries = [put("a")];
+      const moved = await scene.append(scene.record("ada"), {
+        entries,
+        tip: { branch: "side", seq: 0 },
+      });
+      expect(moved).toEqual({ kind: "tip_moved" });
+      expect(await scene.everything()).toEqual([]);
+      expect(await scene.store.findEntry(scene.workspace, "branch", "a")).toBeUndefined();
+      const same = await scene.append(scene.record("ada"), {
+        entries,
+        tip: { branch: "side", seq: 1 },
+      });
+      expect(same).toMatchObject({ kind: "appended" });
+      const own = await scene.append(scene.record("ada"), { tip: { branch: "main", seq: 1 } });
+      expect(own).toMatchObject({ kind: "appended", places: [{ seq: 2 }] });
+    });
+
+    it("are told what is wrong with the record first [MEM-10]", async ({ scene }) => {
+      const stored = scene.record("ada");
+      await scene.remember([stored]);
+      const entries = [put("a", 7)];
+      const tip = { branch: "main", seq: 9 };
+      expect(await scene.append(stored, { entries, tip })).toEqual({
+        kind: "id_taken",
+        id: stored.id,
+      });
+      expect(await scene.append(scene.record("nobody"), { entries, tip })).toMatchObject({
+        kind: "unknown_agent",
+      });
+      expect(await scene.append(scene.record("ada"), { entries, tip })).toMatchObject({
+        kind: "entry_changed",
+      });
+    });
+
+    it("of those that bring the same entry at once, one is stored [MEM-10]", async ({ scene }) => {
+      const outcomes = await Promise.all(
+        [1, 2, 3].map((n) => scene.append(scene.record("ada", `${n}`), { entries: [put("a")] })),
+      );
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual([
+        "appended",
+        "entry_changed",
+        "entry_changed",
+      ]);
+      expect(await scene.everything()).toHaveLength(1);
+    });
+  });
+
+  describe("a closed branch", () => {
+    it("takes no record any more, of whatever operation [MEM-10]", async ({ scene }) => {
+      const where = { branch: "side" };
+      const held = await scene.underWay({ where });
+      const last = scene.record("ada", "the last");
+      const closing = { ...where, entries: [{ ...put("side"), kind: CLOSED }] };
+      expect(await scene.append(last, closing)).toMatchObject({ kind: "appended" });
+      const before = await scene.everything(where);
+      const closed = { kind: "branch_closed", branch: "side" };
+      expect(await scene.append(scene.record("ada"), where)).toEqual(closed);
+      expect(
+        await scene.append(scene.record("ben"), { ...where, lease: scene.lease(held) }),
+      ).toEqual(closed);
+      expect(await scene.store.sendHandoff(scene.handoff({ task: "other", where }))).toEqual(
+        closed,
+      );
+      const settlement = scene.settlement(held, { kind: "completed" });
+      expect(await scene.store.settleDelivery({ ...settlement, ...where })).toEqual(closed);
+      expect(await scene.everything(where)).toEqual(before);
+      // Elsewhere everything goes on; an id that is taken is told first.
+      expect(await scene.append(last, where)).toEqual({ kind: "id_taken", id: last.id });
+      outcomeOf(await scene.store.settleDelivery(settlement), "settled");
+    });
+
+    it("is so for what comes in the same turn [MEM-10]", async ({ scene }) => {
+      const closing = { branch: "side", entries: [{ ...put("side"), kind: CLOSED }] };
+      const last = scene.record("ada", "the last");
+      const outcomes = await Promise.all([
+        scene.append(scene.record("ada", "1"), { branch: "side" }),
+        scene.append(last, closing),
+        scene.append(scene.record("ada", "2"), { branch: "side" }),
+        scene.append(scene.record("ada", "3"), { branch: "side" }),
+      ]);
+      const stored = await scene.everything({ branch: "side" });
+      expect(stored[0]?.id, "whatever came before it, nothing comes after").toBe(last.id);
+      expect(outcomes.filter(({ kind }) => kind === "appended")).toHaveLength(stored.length);
+    });
+  });
+}
+
+const SCOPES = ["team", "agent", "session", "user"] as const;
+const NOBODY_AT_ALL: Reader = { agent: "", session: "", user: "" };
+const all = (branch: string) => ({ branch, upTo: TIP });
+const put = (name: string, basedOn = 0): PutEntry => ({
+  kind: "branch",
+  name,
+  value: "{}",
+  basedOn,
+});
+
+/** A record on each of the branches, in this order. */
+async function braided(scene: Scene, branches: readonly string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const branch of branches) {
+    const record: NewMemory = scene.record("ada", { content: branch, task: "t1" });
+    ids.push(only(await scene.remember([record], { branch })).id);
+  }
+  return ids;
+}
+
+async function found(
+  { store, workspace }: Scene,
+  sight: Sight,
+  page: { filter?: MemoryFilter; limit?: number; before?: string } = {},
+): Promise<string[]> {
+  const look = { workspace, sight, filter: {}, limit: 1_000, ...page };
+  return (await store.recentMemories(look)).map((row) => row.id);
+}

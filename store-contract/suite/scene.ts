@@ -1,0 +1,681 @@
+/**
+ * A fresh store with a clock that stands still and ids that repeat, and the shortest way to say
+ * what a test is about: records and handoffs as Baton itself makes them, leases, and the outcome a
+ * test expects. When a scene ends, everything in it must still verify.
+ */
+import { expect, it } from "vitest";
+import type { Clock } from "../../src/base/clock.ts";
+import type { Ids } from "../../src/base/ids.ts";
+import type { Signer } from "../../src/base/keys.ts";
+import { resolveLimits } from "../../src/base/limits.ts";
+import { type Draft, DraftSchema, type Envelope, receiverOf } from "../../src/envelope/schema.ts";
+import { seal } from "../../src/envelope/seal.ts";
+import { SHIPPED } from "../../src/envelope/versions.ts";
+import {
+  type Author,
+  type Hallmark,
+  type MemoryInput,
+  writeRecord,
+} from "../../src/memory/record.ts";
+import {
+  type AgentRow,
+  BREAKER,
+  type DeliveryRow,
+  type DeliveryState,
+  type DeliveryStep,
+  type EntryRow,
+  HELD_STATES,
+  isHeld,
+  isTaken,
+  type NewDelivery,
+  type NewEnvelope,
+  type NewMemory,
+  publicationMark,
+  type TrailStep,
+} from "../../src/store/rows.ts";
+import { everybodyOn, type Reader } from "../../src/store/sight.ts";
+import {
+  type AppendMemories,
+  CLOSED,
+  type ClaimDeliveries,
+  type Claimed,
+  type ClaimOutcome,
+  type Due,
+  type Lease,
+  type ListDue,
+  type Move,
+  type MoveDeliveries,
+  type MoveOutcome,
+  type Place,
+  type PutEntry,
+  type RegisterAgent,
+  type SendHandoff,
+  type SendOutcome,
+  type SettleDelivery,
+  type Settlement,
+  type SettleOutcome,
+  type Store,
+} from "../../src/store/store.ts";
+import { seededIds } from "../../src/testing/seeded-ids.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { authorOf, verifyByReading } from "./verify-by-reading.ts";
+
+/** A store to put to the test. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** Opens what was closed again, with all it held. Leave it out where nothing is kept. */
+  reopen?(): Promise<Store>;
+  /** Called last, after the store was closed: removes files, drops databases. */
+  dispose?(): Promise<void>;
+}
+
+export type OpenStore = (options: { readonly clock: Clock }) => Promise<OpenedStore>;
+
+export const LEASE_MS = 60_000;
+/** Longer than any test that is not about it holds anything. */
+export const HOLD_MS = 100 * LEASE_MS;
+export const ATTEMPTS = 3;
+const LIMITS = resolveLimits();
+
+export interface Where {
+  readonly workspace: string;
+  readonly branch: string;
+}
+
+/** The workspace and branch a test means when it does not say. */
+const HERE: Where = { workspace: "here", branch: "main" };
+
+/** Put back: the try counts. */
+export const RELEASED = { kind: "released", becomes: "ready", lapseMs: 0, counts: true } as const;
+/** Put back unseen: the try does not count. */
+export const RETURNED = { ...RELEASED, counts: false } as const;
+
+/** Failed, and ready again after a while. */
+export const failedFor = (delayMs: number) =>
+  ({ kind: "failed", becomes: "scheduled", delayMs, lapseMs: 0 }) as const;
+export const FAILED = failedFor(0);
+
+/** What a test says of a handoff; the rest is filled in. */
+export interface Handover extends Partial<Omit<NewDelivery, "id" | "receiver" | "maxAttempts">> {
+  readonly from?: string;
+  /** An agent, or the inbox of a role. */
+  readonly to?: string;
+  readonly task?: string;
+  readonly refs?: readonly string[];
+  readonly attempts?: number;
+  readonly breaker?: number;
+  readonly entries?: readonly PutEntry[];
+  readonly extend?: SendHandoff["extend"];
+  /** The work that is handed on: its envelope becomes the parent, its lease is settled. */
+  readonly settles?: Claimed;
+  /** Envelopes this one continues from; the first is the one that tells pieces of work apart. */
+  readonly parents?: readonly string[];
+  /** Fields of its envelope. */
+  readonly says?: Partial<Draft>;
+  /** Who may see its record. */
+  readonly scope?: MemoryInput["scope"];
+  readonly where?: Partial<Where>;
+}
+
+type Published = Extract<SendOutcome, { kind: "sent" }>;
+/** With the one delivery of a handoff to one receiver. */
+type Sent = Published & { readonly delivery: DeliveryRow };
+type Moved = Extract<MoveOutcome, { kind: "moved" }>;
+type Taken = Extract<ClaimOutcome, { kind: "claimed" }>;
+type Settled = Extract<SettleOutcome, { kind: "settled" }>;
+
+/** The outcome a test expects, or a failure that shows the one it got. */
+export function outcomeOf<Outcome extends { kind: string }, Kind extends Outcome["kind"]>(
+  outcome: Outcome,
+  kind: Kind,
+): Extract<Outcome, { kind: Kind }> {
+  expect(outcome).toMatchObject({ kind });
+  return outcome as Extract<Outcome, { kind: Kind }>;
+}
+
+/** `it`, with a scene for each test; when the test is over, all that it stored must verify. */
+export function sceneTest(open: OpenStore) {
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern that nothing is used.
+  return it.extend("scene", async ({}, { onCleanup }) => {
+    const scene = await Scene.open(open);
+    onCleanup(() => scene.end());
+    return scene;
+  });
+}
+
+export type SceneTest = ReturnType<typeof sceneTest>;
+
+/** The first of a list that must have one. */
+export function only<Item>(items: readonly Item[]): Item {
+  expect(items).toHaveLength(1);
+  return items[0] as Item;
+}
+
+/** How a settlement is told in the record it leaves; a release leaves none. */
+const VERBS = {
+  completed: "complete",
+  declined: "decline",
+  failed: "fail",
+  asked: "ask",
+} as const;
+
+function trailOf(
+  delivery: string,
+  extend: SendHandoff["extend"],
+  settles: Claimed | undefined,
+): TrailStep[] {
+  const instead = extend && { instead: extend.delivery };
+  const begins: TrailStep = extend?.held
+    ? { attempt: 1, delivery: extend.delivery, verb: "extend" }
+    : { attempt: 0, delivery, verb: "send", ...instead };
+  if (settles === undefined) return [begins];
+  const { id, attempt } = settles.delivery;
+  return [begins, { attempt, delivery: id, verb: "complete" }];
+}
+
+/** An envelope, and what the record that vouches for it says of it. */
+interface Sealed {
+  readonly envelope: NewEnvelope;
+  readonly hallmark: NonNullable<Hallmark["envelope"]>;
+}
+
+export class Scene {
+  readonly clock: VirtualClock;
+  readonly ids: Ids;
+  readonly #opened: OpenedStore;
+  readonly #workspaces = new Set([HERE.workspace]);
+  readonly #branches = new Set([HERE.branch]);
+  readonly #kinds = new Set([BREAKER, CLOSED, "branch", "key"]);
+  readonly #readers = new Map<string, Reader>();
+  #store: Store;
+  #closed = false;
+
+  private constructor(opened: OpenedStore, clock: VirtualClock) {
+    this.#opened = opened;
+    this.#store = opened.store;
+    this.clock = clock;
+    this.ids = seededIds(1, clock);
+  }
+
+  /** With the agents every test has: ada hands over, ben and cyd receive. */
+  static async open(open: OpenStore): Promise<Scene> {
+    const clock = new VirtualClock();
+    const scene = new Scene(await open({ clock }), clock);
+    for (const id of ["ada", "ben", "cyd"]) await scene.register(id);
+    return scene;
+  }
+
+  get store(): Store {
+    return this.#store;
+  }
+
+  get workspace(): string {
+    return HERE.workspace;
+  }
+
+  get branch(): string {
+    return HERE.branch;
+  }
+
+  get now(): number {
+    return this.clock.now();
+  }
+
+  /** Another process opens what this one has closed; a store that keeps nothing just goes on. */
+  async reopen(): Promise<void> {
+    if (this.#opened.reopen === undefined) return;
+    await this.#store.close();
+    this.#store = await this.#opened.reopen();
+  }
+
+  /** Closes the store for good, for tests of what happens then. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#store.close();
+  }
+
+  async end(): Promise<void> {
+    try {
+      if (!this.#closed) await this.#verifyAll();
+    } finally {
+      await this.#store.close();
+      await this.#opened.dispose?.();
+    }
+  }
+
+  async #verifyAll(): Promise<void> {
+    for (const workspace of this.#workspaces) {
+      const problems = await verifyByReading(this.#store, workspace, {
+        branches: this.#branches,
+        kinds: this.#kinds,
+        readers: [...this.#readers.values()],
+      });
+      expect(problems, `what the test left in "${workspace}"`).toEqual([]);
+    }
+  }
+
+  // Agents
+
+  registration(id: string, change: Partial<RegisterAgent["agent"]> = {}): RegisterAgent["agent"] {
+    return {
+      id,
+      status: "active",
+      role: "",
+      aliases: [],
+      publicKey: "",
+      profile: "{}",
+      ...change,
+    };
+  }
+
+  /** Registers an agent, or changes it. */
+  async register(
+    id: string,
+    change: Partial<RegisterAgent["agent"]> = {},
+    workspace: string = HERE.workspace,
+  ): Promise<AgentRow> {
+    this.#workspaces.add(workspace);
+    const current = await this.#store.findAgent(workspace, id);
+    const { revision = 0, keyedAt: _keyedAt, digest: _digest, ...known } = current ?? {};
+    const outcome = await this.#store.registerAgent({
+      workspace,
+      agent: { ...this.registration(id), ...known, ...change },
+      basedOn: revision,
+    });
+    return outcomeOf(outcome, "registered").agent;
+  }
+
+  // Memories
+
+  /** A record ready to be stored. */
+  record(author: string, input: MemoryInput | string = "a fact", signer?: Signer): NewMemory {
+    return this.#write({ agent: author, instance: `${author}-1`, owner: "olga", signer }, input);
+  }
+
+  #write(author: Author, input: MemoryInput | string, hallmark: Hallmark = {}): NewMemory {
+    const described = typeof input === "string" ? { content: input } : input;
+    const pen = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
+    const { record } = writeRecord(author, described, pen);
+    const reader = authorOf(record);
+    if (described.scope !== undefined) this.#readers.set(JSON.stringify(reader), reader);
+    return record;
+  }
+
+  append(
+    memories: NewMemory | readonly NewMemory[],
+    where: Partial<Where> & Pick<Partial<AppendMemories>, "entries" | "lease" | "tip"> = {},
+  ) {
+    const list = Array.isArray(memories) ? memories : [memories as NewMemory];
+    this.#branches.add(where.branch ?? HERE.branch);
+    return this.#store.appendMemories({ ...HERE, ...where, memories: list });
+  }
+
+  /** Appends, and expects that to work. */
+  async remember(memories: readonly NewMemory[], where: Partial<Where> = {}): Promise<Place[]> {
+    return [...outcomeOf(await this.append(memories, where), "appended").places];
+  }
+
+  /** Every record of a branch, newest first. */
+  everything(where: Partial<Where> = {}) {
+    const { workspace, branch } = { ...HERE, ...where };
+    const sight = everybodyOn(branch);
+    return this.#store.recentMemories({ workspace, sight, filter: {}, limit: 1_000_000 });
+  }
+
+  // Handoffs
+
+  /** A handoff ready to be sent. */
+  handoff(handover: Handover = {}): SendHandoff {
+    const { from = "ada", to = "ben", task = "task", settles, extend } = handover;
+    const where = { ...HERE, ...handover.where };
+    const origins = handover.parents ?? (settles ? [settles.envelope.id] : []);
+    const parents = [...new Set([...(extend ? [extend.envelope] : []), ...origins])];
+    const address = receiverOf(to) ?? { kind: "agent" as const, agent: to };
+    const sealed = this.#seal({ ...handover, from, task, to: address, parents, where });
+    const id = this.ids.mint("delivery");
+    return {
+      ...where,
+      memory: this.#handoffRecord(sealed, handover, trailOf(id, extend, settles)),
+      envelope: sealed.envelope,
+      deliveries: [this.#newDelivery(to, handover, id)],
+      parent: origins[0] ?? "",
+      breaker: handover.breaker ?? 0,
+      ...(extend && { extend }),
+      ...(handover.entries && { entries: handover.entries }),
+      ...(settles && { settles: this.lease(settles) }),
+    };
+  }
+
+  /** A handoff to many, ready to be sent; what is said of one delivery comes with its receiver. */
+  publication(
+    receivers: readonly (string | readonly [string, Partial<NewDelivery>])[],
+    handover: Omit<Handover, "to" | "extend" | "parents"> = {},
+  ): SendHandoff {
+    const { from = "ada", task = "task", settles } = handover;
+    const where = { ...HERE, ...handover.where };
+    const to = { kind: "channel" as const, channel: "news" };
+    const parents = settles ? [settles.envelope.id] : [];
+    const sealed = this.#seal({ ...handover, from, task, to, parents, where });
+    const deliveries = receivers.map((each) => {
+      const [receiver, change] = typeof each === "string" ? [each, {}] : each;
+      const id = this.ids.mint("delivery");
+      return { ...this.#newDelivery(receiver, handover, id), ...change };
+    });
+    const published: TrailStep = {
+      deliveries: deliveries.map(({ id, receiver }) => [id, receiver] as const),
+      verb: "publish",
+    };
+    const ends = settles ? trailOf("", undefined, settles).slice(1) : [];
+    return {
+      ...where,
+      memory: this.#handoffRecord(sealed, handover, [published, ...ends]),
+      envelope: sealed.envelope,
+      deliveries,
+      parent: publicationMark(sealed.envelope.id),
+      breaker: handover.breaker ?? 0,
+      ...(handover.entries && { entries: handover.entries }),
+      ...(settles && { settles: this.lease(settles) }),
+    };
+  }
+
+  #newDelivery(receiver: string, handover: Handover, id: string): NewDelivery {
+    return {
+      id,
+      receiver,
+      maxAttempts: handover.attempts ?? ATTEMPTS,
+      ahead: handover.ahead ?? 0,
+      state: handover.state ?? "ready",
+      delayMs: handover.delayMs ?? 0,
+      reason: handover.reason ?? "",
+      deadline: handover.deadline ?? 0,
+      lapseMs: handover.lapseMs ?? 0,
+    };
+  }
+
+  #seal(about: {
+    readonly from: string;
+    readonly to: Envelope["to"];
+    readonly task: string;
+    readonly parents: readonly string[];
+    readonly deadline?: number;
+    readonly says?: Partial<Draft>;
+    readonly where: Where;
+  }): Sealed {
+    const { from, task, parents, deadline = 0, where } = about;
+    this.#branches.add(where.branch);
+    const draft = DraftSchema.parse({ to: about.to, task, intent: `do ${task}`, ...about.says });
+    const { envelope, text, digest } = seal(draft, {
+      id: this.ids.mint("envelope"),
+      workspace: where.workspace,
+      task,
+      from: { agent: from, instance: `${from}-1` },
+      to: about.to,
+      parents,
+      refs: [],
+      hop: 0,
+      createdAt: this.now,
+      limits: LIMITS,
+      versions: SHIPPED,
+      policy: deadline === 0 ? undefined : { deadline },
+    });
+    return {
+      envelope: { id: envelope.id, task, sender: from, text, parents },
+      hallmark: { digest, id: envelope.id },
+    };
+  }
+
+  #handoffRecord(sealed: Sealed, handover: Handover, trail: TrailStep[]): NewMemory {
+    const { sender: agent, task } = sealed.envelope;
+    const relations = (handover.refs ?? []).map((to) => ({ kind: "summarizes" as const, to }));
+    const scope = handover.scope && { scope: handover.scope };
+    return this.#write(
+      { agent, instance: `${agent}-1` },
+      { type: "handoff", task, content: `${agent} hands over`, relations, ...scope },
+      { envelope: sealed.hallmark, trail },
+    );
+  }
+
+  /** Sends, and expects that to work. */
+  async send(handover: Handover = {}): Promise<Sent> {
+    const sent = outcomeOf(await this.#store.sendHandoff(this.handoff(handover)), "sent");
+    return { ...sent, delivery: only(sent.deliveries) };
+  }
+
+  /** Sends to many, and expects that to work. */
+  async publish(...about: Parameters<Scene["publication"]>): Promise<Published> {
+    return outcomeOf(await this.#store.sendHandoff(this.publication(...about)), "sent");
+  }
+
+  /** What another handoff of the same work has to name. */
+  extending({ delivery }: Pick<Sent, "delivery">): NonNullable<SendHandoff["extend"]> {
+    return {
+      delivery: delivery.id,
+      envelope: delivery.envelope,
+      held: isTaken(delivery.state),
+    };
+  }
+
+  claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
+    const instance = `${receiver}-1`;
+    const as = { receiver, instance, publicKey: "", process: "" };
+    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, holdMs: HOLD_MS, ...change };
+  }
+
+  /** Claims, and expects an answer, perhaps an empty one. */
+  async claim(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Taken> {
+    const outcome = await this.#store.claimDeliveries(this.claimOf(receiver, change));
+    return outcomeOf(outcome, "claimed");
+  }
+
+  /** Claims exactly one. */
+  async claimOne(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Claimed> {
+    return only((await this.claim(receiver, change)).claimed);
+  }
+
+  /** The receiver's first record: it continues from the handoff. */
+  continuing({ delivery, envelope }: Claimed): NewMemory {
+    const { holder: agent, instance } = delivery;
+    return this.#write(
+      { agent, instance },
+      {
+        type: "checkpoint",
+        task: envelope.task,
+        content: `${agent} begins`,
+        relations: [{ kind: "continues-from", to: envelope.memory }],
+      },
+      { trail: [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" }] },
+    );
+  }
+
+  /** Claims exactly one and accepts it, in one step. */
+  acceptOne(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Claimed> {
+    return this.claimOne(receiver, { accept: (claimed) => this.continuing(claimed), ...change });
+  }
+
+  /** Sends and accepts: work under way. */
+  async underWay(handover: Handover = {}): Promise<Claimed> {
+    const { delivery } = await this.send(handover);
+    return this.acceptOne(delivery.receiver, { delivery: delivery.id });
+  }
+
+  lease({ delivery, envelope }: Claimed, change: Partial<Lease> = {}): Lease {
+    const { id, fence } = delivery;
+    return { delivery: id, fence, envelope: envelope.id, leaseMs: LEASE_MS, ...change };
+  }
+
+  settlement(
+    held: Claimed,
+    settlement: Settlement,
+    change: Partial<SettleDelivery> = {},
+  ): SettleDelivery {
+    const operation = { ...HERE, lease: this.lease(held), from: HELD_STATES, settlement };
+    if (settlement.kind === "released") return { ...operation, reason: "", ...change };
+    const verb = VERBS[settlement.kind];
+    const { holder: agent, instance, id: delivery, attempt } = held.delivery;
+    const reason = change.reason ?? (verb === "complete" ? "" : "{}");
+    const memory = this.#write(
+      { agent, instance },
+      { content: settlement.kind, task: "task", ...(reason && { data: JSON.parse(reason) }) },
+      { trail: [{ attempt, delivery, verb }] },
+    );
+    return { ...operation, memory, ...change, reason };
+  }
+
+  /** Settles, and expects that to work. */
+  async settle(held: Claimed, settlement: Settlement, reason?: string): Promise<Settled> {
+    const operation = this.settlement(held, settlement, reason === undefined ? {} : { reason });
+    return outcomeOf(await this.#store.settleDelivery(operation), "settled");
+  }
+
+  // What policy and people decide
+
+  /** What there is to decide about, as a hub would ask. */
+  due(change: Partial<ListDue> = {}): Promise<Due> {
+    return this.#store.listDue({ workspace: HERE.workspace, gone: [], limit: 1_000, ...change });
+  }
+
+  /** One change of a delivery as it stands. */
+  moveOf(delivery: DeliveryRow, change: Omit<Move, "delivery" | "seen"> & Partial<Move>): Move {
+    const { id, state, fence, envelope } = delivery;
+    return { delivery: id, seen: { state, fence, envelope }, ...change };
+  }
+
+  moving(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): MoveDeliveries {
+    return { ...HERE, agent: "ada", moves, ...change };
+  }
+
+  /** Moves, and expects that to work. */
+  async move(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): Promise<Moved> {
+    const outcome = await this.#store.moveDeliveries(this.moving(moves, change));
+    return outcomeOf(outcome, "moved");
+  }
+
+  /** The record of a decision about deliveries, and perhaps whom they go to from now on. */
+  decision(
+    verb: DeliveryStep["verb"],
+    deliveries: readonly DeliveryRow[],
+    change: { readonly by?: string; readonly to?: string } = {},
+  ): NewMemory {
+    const { by = "ada", to } = change;
+    return this.#decide(verb, by, {
+      task: deliveries[0]?.task,
+      trail: this.#steps(verb, deliveries, to),
+    });
+  }
+
+  #steps(verb: DeliveryStep["verb"], deliveries: readonly DeliveryRow[], to?: string): TrailStep[] {
+    return deliveries.map(({ id: delivery, attempt }) => ({
+      attempt,
+      delivery,
+      ...(to === undefined ? {} : { to }),
+      verb,
+    }));
+  }
+
+  /** Another envelope for a delivery, and the record that vouches for it. */
+  rewriting(
+    verb: DeliveryStep["verb"],
+    delivery: DeliveryRow,
+    change: { readonly by?: string; readonly to?: string; readonly parents?: string[] } = {},
+  ): { readonly memory: NewMemory; readonly envelope: NewEnvelope } {
+    const { by = "ada", to } = change;
+    const { sender: from, receiver, task, deadline } = delivery;
+    const parents = change.parents ?? [delivery.envelope];
+    const sealed = this.#seal({
+      ...{ from, task, parents, deadline, where: HERE },
+      to: receiverOf(to ?? receiver) as Envelope["to"],
+    });
+    const trail = this.#steps(verb, [delivery], to);
+    const memory = this.#decide(verb, by, { task, envelope: sealed.hallmark, trail });
+    return { memory, envelope: sealed.envelope };
+  }
+
+  #decide(
+    content: string,
+    agent: string,
+    { task, ...hallmark }: Hallmark & { readonly task: string | undefined },
+  ): NewMemory {
+    const about = { type: "decision", content, ...(task === undefined ? {} : { task }) };
+    return this.#write({ agent, instance: `${agent}-1` }, about, hallmark);
+  }
+
+  /**
+   * Does about everything that is held and due what a hub would: another try, or the end after the
+   * last one.
+   */
+  async takeBack(change: Partial<ListDue> & { readonly reason?: string } = {}): Promise<void> {
+    const { reason = "", ...which } = change;
+    const { workspace } = { ...HERE, ...which };
+    const { due } = await this.due(which);
+    for (const { delivery } of due.filter((each) => isHeld(each.delivery.state))) {
+      const dead = delivery.attempt >= delivery.maxAttempts;
+      const move = this.moveOf(delivery, {
+        to: dead ? "dead" : "ready",
+        event: dead ? "dead" : "expired",
+        ends: { outcome: "expired", reason },
+      });
+      await this.move([move], { workspace, agent: delivery.holder });
+    }
+  }
+
+  // Entries
+
+  /** Puts an entry, whatever there was, and expects that to work. */
+  async put(kind: string, name: string, value: string | undefined): Promise<EntryRow | undefined> {
+    const { workspace } = HERE;
+    const basedOn = (await this.#store.findEntry(workspace, kind, name))?.revision ?? 0;
+    const outcome = await this.#store.putEntry(workspace, { kind, name, value, basedOn });
+    if (value !== undefined) this.#kinds.add(kind);
+    return outcomeOf(outcome, "put").entry;
+  }
+
+  // Looking
+
+  /** Where a delivery stands now. */
+  async deliveryNow(id: string, workspace: string = HERE.workspace): Promise<DeliveryRow> {
+    const found = await this.#store.findDelivery(workspace, id);
+    expect(found).toBeDefined();
+    return (found as Claimed).delivery;
+  }
+
+  /** What happened, in order. */
+  async history(workspace: string = HERE.workspace): Promise<string[]> {
+    const events = await this.#store.readEvents(workspace, 0, 1_000_000);
+    return events.map((event) => event.kind);
+  }
+
+  /** How many deliveries are in each state that has any. */
+  async books(workspace: string = HERE.workspace): Promise<Partial<Record<DeliveryState, number>>> {
+    const { byState } = await this.#store.countDeliveries(workspace);
+    return Object.fromEntries(Object.entries(byState).filter(([, count]) => count > 0));
+  }
+
+  /** Everything that can be seen, to compare before and after. */
+  async picture(workspace: string = HERE.workspace) {
+    const events = await this.#store.readEvents(workspace, 0, 1_000_000);
+    const deliveries = new Set(events.map((event) => event.delivery).filter(Boolean));
+    const entries = [...this.#kinds].map((kind) =>
+      this.#store.listEntries({ workspace, kind, limit: 1_000_000 }),
+    );
+    return {
+      entries: await Promise.all(entries),
+      agents: await this.#store.listAgents(workspace),
+      memories: await this.everything({ workspace }),
+      events,
+      deliveries: await Promise.all(
+        [...deliveries].map(async (id) => ({
+          ...(await this.#store.findDelivery(workspace, id)),
+          attempts: await this.#store.readAttempts(workspace, id),
+        })),
+      ),
+    };
+  }
+
+  /** Runs something that is refused, and expects that it left everything as it was. */
+  async unchanged<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
+    const before = await this.picture();
+    const outcome = await run();
+    expect(await this.picture()).toEqual(before);
+    return outcome;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Verification through the front door: everything a store shows of a workspace must agree with its
+ * hashes and with itself. Needs nothing of the store but its ordinary reads, so it also finds a
+ * store whose own `verify` looks away.
+ */
+import { sessionOf } from "../../src/store/filter.ts";
+import {
+  type DeliveryRow,
+  type EnvelopeRow,
+  type MemoryRow,
+  parseText,
+} from "../../src/store/rows.ts";
+import { everybodyOn, NOBODY, type Reader, type Scoped, TRUNK } from "../../src/store/sight.ts";
+import type { Store } from "../../src/store/store.ts";
+import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
+import type { Problem } from "../../src/store/verify-report.ts";
+
+const ALL = 1_000_000;
+
+/** What there may be, since nothing tells all of it. */
+interface Written {
+  readonly branches: Iterable<string>;
+  readonly kinds: Iterable<string>;
+  /** Whoever may have written something private. */
+  readonly readers: readonly Reader[];
+}
+
+export async function verifyByReading(
+  store: Store,
+  workspace: string,
+  { branches, kinds, readers }: Written,
+): Promise<readonly Problem[]> {
+  const agents = await store.listAgents(workspace);
+  const events = await store.readEvents(workspace, 0, ALL);
+  const envelopes = await envelopesOf(store, workspace, new Set(events.map(({ task }) => task)));
+  const deliveries = await deliveriesOf(
+    store,
+    workspace,
+    new Set(events.map(({ delivery }) => delivery).filter(Boolean)),
+  );
+  const chains = new Map(
+    await Promise.all(
+      [...branches].map(async (branch) => {
+        return [branch, await chainOf(store, readers, { workspace, branch })] as const;
+      }),
+    ),
+  );
+  const memories = [...chains.values()].flat();
+  const authors = new Map(memories.map((row) => [row.id, authorOf(row)]));
+  // As its author, who could see all that it points to.
+  const relations = (memory: string) => {
+    const sight = { ...everybodyOn(TRUNK), reader: authors.get(memory) ?? NOBODY };
+    return store.findRelations({ workspace, memory, direction: "out", sight, limit: ALL });
+  };
+  const edges = await Promise.all(memories.map(({ id }) => relations(id)));
+  const { problems } = await verifyWorkspace({
+    workspace,
+    totals: {
+      memories: memories.length,
+      relations: edges.flat().length,
+      envelopes: envelopes.length,
+      deliveries: deliveries.length,
+    },
+    agents: () => agents,
+    names: async function* () {
+      for (const name of agents.flatMap(({ id, aliases }) => [id, ...aliases])) {
+        yield { name, agent: (await store.findAgent(workspace, name))?.id ?? "" };
+      }
+    },
+    heads: () =>
+      [...chains].flatMap(([branch, rows]) => {
+        const last = rows.at(-1);
+        if (last === undefined) return [];
+        return { branch, seq: last.seq, storedAt: last.storedAt, link: last.link };
+      }),
+    memories: (branch) => chains.get(branch) ?? [],
+    memory: async (id) => (await store.readMemories(workspace, [id]))[0],
+    relations,
+    envelopes: () => envelopes,
+    envelope: (id) => envelopes.find((row) => row.id === id),
+    deliveries: () => deliveries,
+    delivery: (id) => deliveries.find((row) => row.id === id),
+    attempts: (delivery) => store.readAttempts(workspace, delivery),
+    entries: async function* () {
+      for (const kind of kinds) yield* await store.listEntries({ workspace, kind, limit: ALL });
+    },
+  });
+  return problems;
+}
+
+async function envelopesOf(
+  store: Store,
+  workspace: string,
+  tasks: Iterable<string>,
+): Promise<EnvelopeRow[]> {
+  const lines = await Promise.all([...tasks].map((task) => store.readLine(workspace, task)));
+  return lines.flat().map(({ envelope }) => envelope);
+}
+
+async function deliveriesOf(
+  store: Store,
+  workspace: string,
+  ids: Iterable<string>,
+): Promise<DeliveryRow[]> {
+  const found = await Promise.all([...ids].map((id) => store.findDelivery(workspace, id)));
+  return found.flatMap((each) => each?.delivery ?? []);
+}
+
+/** Every record of a chain, oldest first: what everybody sees, and what each author sees besides. */
+async function chainOf(
+  store: Store,
+  readers: readonly Reader[],
+  where: { readonly workspace: string; readonly branch: string },
+): Promise<MemoryRow[]> {
+  const { workspace, branch } = where;
+  const rows = new Map<number, MemoryRow>();
+  for (const reader of [NOBODY, ...readers]) {
+    const sight = { ...everybodyOn(branch), reader };
+    const seen = await store.recentMemories({ workspace, sight, filter: {}, limit: ALL });
+    for (const row of seen) rows.set(row.seq, row);
+  }
+  return [...rows.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/** Who sees what its author may see. */
+export function authorOf(row: Pick<MemoryRow, "id" | "text">): Reader {
+  const record = parseText<Scoped>(row);
+  return { agent: record.agent, session: sessionOf(record), user: record.user ?? "" };
+}
