@@ -3,7 +3,7 @@
  * (bundle.ts), the JSON Schemas, the word vectors, and the example that `baton demo team` plays.
  */
 
-import { copyFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, runSteps, type Step, script, tool } from "./tools.ts";
 
@@ -21,6 +21,7 @@ export const BUILD: Readonly<Record<string, Step>> = {
   schemas: script("scripts/write-schemas.ts"),
   // The vectors, and whose they are.
   "word vectors": async () => {
+    mkdirSync(join(ROOT, "dist", PLACE), { recursive: true });
     for (const file of WORD_VECTORS) {
       copyFileSync(join(ROOT, "src", PLACE, file), join(ROOT, "dist", PLACE, file));
     }

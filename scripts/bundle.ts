@@ -13,8 +13,8 @@ import { ROOT } from "./tools.ts";
 
 const SOURCES = join(ROOT, "src");
 
-/** What package.json names. */
-const PUBLISHED = ["index", "testing/index", "testing/store-contract", "cli/main"];
+/** What package.json names, besides the store contract. */
+const PUBLISHED = ["index", "testing/index", "cli/main"];
 /** Threads and processes of a store: they start without the hub, and load nothing of it. */
 const BESIDE_THE_HUB = [
   "store/sql/process",
@@ -142,6 +142,7 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
   await using bundle = await rolldown({
     input: {
       ...Object.fromEntries(ENTRIES.map((entry) => [entry, sourceOf(entry)])),
+      "store-contract/index": join(ROOT, "store-contract/index.ts"),
       ...programs,
     },
     platform: "node",

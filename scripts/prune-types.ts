@@ -26,6 +26,6 @@ function reachable(): ReadonlySet<string> {
 }
 
 const needed = reachable();
-for (const file of globSync("dist/**/*.d.ts", { cwd: ROOT })) {
+for (const file of globSync("dist/types/**/*.d.ts", { cwd: ROOT })) {
   if (!needed.has(file)) rmSync(join(ROOT, file));
 }

@@ -3,7 +3,7 @@
  * answering with a closed union of what can happen. There is no transaction to hold open and no
  * query to build; what an operation decides is a comparison of rows, never a policy.
  *
- * Every store passes the suite in testing/store-contract.ts.
+ * Every store passes the suite in store-contract/.
  *
  * An outcome other than the good one has changed nothing.
  */

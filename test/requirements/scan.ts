@@ -33,7 +33,7 @@ type Call = Extract<Expression, { type: "CallExpression" }>;
 type ObjectProperty = Extract<Expression, { type: "ObjectExpression" }>["properties"][number];
 type Node = Statement | Expression | Call["arguments"][number];
 
-const SCANNED = ["test/**/*.test.ts", "src/testing/**/*.ts"];
+const SCANNED = ["test/**/*.test.ts", "store-contract/**/*.ts"];
 const TAG_AT_END = / \[([A-Z]{3}-\d+(?: [A-Z]{3}-\d+)*)\]$/;
 const TAG_LIKE = /\[[^\]]*\b[A-Z]{3}-\d+\b[^\]]*\]/;
 const TAG_LIKE_AT_END = /\[[A-Z]{3}-\d+\b[^\]]*\]$/;

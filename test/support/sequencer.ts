@@ -1,6 +1,6 @@
 /**
  * The order of test files: the longest first, so that no worker is left with one at the end. Vitest goes by
- * size, and the contract's files are small: their tests are in src/testing. `--sequence.shuffle` still shuffles.
+ * size, and the contract's files are small: their tests are in store-contract/. `--sequence.shuffle` still shuffles.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { randomFrom } from "./random.ts";
