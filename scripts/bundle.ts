@@ -46,7 +46,7 @@ const CHUNKS = [
  *   user's schema is called through the Standard Schema interface, whichever zod it is from. It remains a
  *   dependency, because exported types refer to it.
  * - gpt-tokenizer: 30 MB installed, of which three tables of ranks (3.4 MB) are used.
- * - smol-toml: 10 KB, used by `baton setup codex` and `baton doctor` only.
+ * - smol-toml: small, and used only by `baton setup codex` and `baton doctor`.
  * - the MCP SDK: 8.5 MB installed, half of it source maps; 0.8 MB is used.
  */
 const BUNDLED = [
