@@ -28,6 +28,7 @@ export default defineConfig({
     // The examples import the package as users do; here that is the sources (tsconfig.json says so too).
     alias: [
       { find: /^batonpass$/, replacement: source("index.ts") },
+      { find: /^batonpass\/client$/, replacement: source("client/index.ts") },
       { find: /^batonpass\/testing$/, replacement: source("testing/index.ts") },
     ],
   },

@@ -28,8 +28,8 @@ export async function appends(
     }),
   );
   const acknowledgedMs = performance.now() - start;
-  const { records: stored, indexed } = await hub.indexState();
-  while ((await hub.indexState()).indexed < stored - TAIL) await sleep(2);
+  const { records: stored, indexed } = await hub.index.state();
+  while ((await hub.index.state()).indexed < stored - TAIL) await sleep(2);
   const sustainedMs = performance.now() - start;
   return {
     acknowledged: (records / acknowledgedMs) * 1000,

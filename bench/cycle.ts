@@ -50,7 +50,7 @@ async function measure(
     await work(coder);
   });
   const elapsed = performance.now() - start;
-  const { byState } = await hub.books();
+  const { byState } = await hub.deliveries.totals();
   if (byState.completed !== count) throw new Error(`${byState.completed} of ${count} completed`);
   return (count / elapsed) * 1000;
 }

@@ -133,7 +133,7 @@ async function publications(hub: Hub, receivers: number): Promise<number> {
   const { ada } = await team(hub);
   const ms = await timed(async () => {
     for (let n = 0; n < PUBLICATIONS; n++) {
-      await ada.publish("news", { task: `news-${++tasks}`, intent: "Hear this" });
+      await ada.channels.publish("news", { task: `news-${++tasks}`, intent: "Hear this" });
     }
   });
   return ms / (PUBLICATIONS * receivers);
@@ -217,9 +217,9 @@ async function growthOf(store: string, engine: Engine, options: Options): Promis
     store,
     goal: 1.5,
     prepare: async (hub, _address, much) => {
-      await hub.channel("news");
+      await hub.channels.set("news");
       for (let n = 0; n < (much ? MANY : FEW); n++) {
-        await (await hub.agent(`reader-${n}`, { description: "reads" })).subscribe("news");
+        await (await hub.agent(`reader-${n}`, { description: "reads" })).channels.subscribe("news");
       }
     },
     measure: (hub, much) => publications(hub, much ? MANY : FEW),

@@ -63,7 +63,7 @@ async function run(store: string): Promise<Asked> {
     await sendDistractors(hub, 0, half);
     const keys = await ingest(hub, of);
     await sendDistractors(hub, half, handoffs * of.length);
-    if (meaning) await hub.embed();
+    if (meaning) await hub.index.embed();
     await settled(hub);
     progress(`${store}: ${name}`);
     return await ask(
@@ -87,7 +87,7 @@ async function run(store: string): Promise<Asked> {
 /** Times are of an index that is filled, not of one that is being filled. */
 async function settled(hub: Awaited<ReturnType<typeof openHub>>): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
-    const { records, indexed } = await hub.indexState();
+    const { records, indexed } = await hub.index.state();
     if (records - indexed < 512) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

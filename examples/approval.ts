@@ -19,19 +19,20 @@ const request = await deployer.handoff({
 });
 
 // Maria, whenever it suits her; on the command line: baton inbox maria, baton accept, baton clarify
-for (const { envelope } of await maria.waiting()) console.log("maria sees:", envelope.next);
+for (const { envelope } of await maria.deliveries.waiting())
+  console.log("maria sees:", envelope.next);
 const work = await maria.accept();
 await work?.clarify("Is there a way back?");
 
-for (const { delivery, question } of await deployer.questions()) {
+for (const { delivery, question } of await deployer.questions.list()) {
   console.log("maria asks:", question);
-  await deployer.answer(delivery.id, "Yes, version 41 stays up until Monday.");
+  await deployer.questions.answer(delivery.id, "Yes, version 41 stays up until Monday.");
 }
 
 // In one step, since she has seen it: baton approve dlv_…; or reject(), reply(), edit()
-for (const { delivery, envelope } of await maria.waiting()) {
+for (const { delivery, envelope } of await maria.deliveries.waiting()) {
   console.log("maria is told:", envelope.history.at(-1)?.decided);
-  await maria.approve(delivery.id, { comment: "Go, but not before 10." });
+  await maria.approvals.approve(delivery.id, { comment: "Go, but not before 10." });
 }
 
 const answer = await request.completed({ timeoutMs: 30_000 });

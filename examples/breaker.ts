@@ -34,6 +34,6 @@ async function tryIt(task: string): Promise<string> {
 }
 
 async function show(): Promise<void> {
-  const [breaker] = await hub.breakers();
+  const [breaker] = await hub.agents.breakers();
   console.log("the coder's breaker is", breaker?.state ?? "closed");
 }

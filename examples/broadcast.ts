@@ -5,14 +5,14 @@
 import { type Agent, openHub } from "batonpass";
 
 await using hub = await openHub();
-await hub.channel("oauth-migration");
+await hub.channels.set("oauth-migration");
 const researcher = await hub.agent("researcher", { role: "researcher" });
 const coder = await hub.agent("coder", { role: "coder" });
 const tester = await hub.agent("tester", { role: "tester" });
-await coder.subscribe("oauth-migration");
-await tester.subscribe("oauth-migration");
+await coder.channels.subscribe("oauth-migration");
+await tester.channels.subscribe("oauth-migration");
 
-const published = await researcher.publish("oauth-migration", {
+const published = await researcher.channels.publish("oauth-migration", {
   task: "oauth-2.1",
   intent: "Move to OAuth 2.1",
   done: ["Read the draft: the implicit grant is gone"],
@@ -24,7 +24,7 @@ for (const one of published.each) {
 }
 
 const writer = await hub.agent("writer", { role: "writer" });
-const { replayed } = await writer.subscribe("oauth-migration", { from: "start" });
+const { replayed } = await writer.channels.subscribe("oauth-migration", { from: "start" });
 console.log("the writer comes late, and gets", replayed);
 
 await finish(writer, "The guide is up to date.");

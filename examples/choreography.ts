@@ -10,9 +10,9 @@ const coder = await hub.agent("coder", { role: "coder" });
 const critic = await hub.agent("critic", { role: "critic" });
 const publisher = await hub.agent("publisher", { role: "publisher" });
 
-await hub.route("review", { when: { action: "needs_review" }, to: "role:critic" });
-await hub.route("rework", { when: { result: "rejected" }, to: "coder" });
-await hub.route("release", { when: { result: "approved" }, to: "role:publisher" });
+await hub.routes.set("review", { when: { action: "needs_review" }, to: "role:critic" });
+await hub.routes.set("rework", { when: { result: "rejected" }, to: "coder" });
+await hub.routes.set("release", { when: { result: "approved" }, to: "role:publisher" });
 
 const ended = [
   each(coder, (work) => work.handoff({ action: "needs_review" })),
@@ -23,7 +23,7 @@ const ended = [
 for (const task of ["fix-login", "never-good-enough"]) {
   const sent = await planner.handoff({ to: "coder", task, intent: "Logins never fail silently" });
   const end = await sent.completed({ line: true, timeoutMs: 30_000 }); // of the whole line
-  for (const { envelope, deliveries } of await hub.line(task)) {
+  for (const { envelope, deliveries } of await hub.tasks.line(task)) {
     console.log(`hop ${envelope.hop}: ${envelope.from.agent} → ${deliveries[0]?.receiver}`);
   }
   console.log(task, "is", end.kind, "\n");
@@ -32,8 +32,8 @@ await hub.close();
 await Promise.all(ended);
 
 /** The second round of "fix-login" is good; the other task never is. */
-function verdictOn({ task, envelope }: Work): string {
-  return task === "fix-login" && envelope.hop >= 3 ? "approved" : "rejected";
+function verdictOn({ envelope }: Work): string {
+  return envelope.task === "fix-login" && envelope.hop >= 3 ? "approved" : "rejected";
 }
 
 async function each(agent: Agent, act: (work: Work) => Promise<unknown>): Promise<void> {

@@ -16,17 +16,17 @@ export async function importJune(hub: Hub, say: (text: string) => void): Promise
   });
   await importOnce();
 
-  for (const { delivery, attempts } of await hub.dead()) {
-    const reasons = attempts.map(({ reason }) => JSON.parse(reason).message);
+  for (const { delivery, attempts } of await hub.deadLetters.list()) {
+    const reasons = attempts.map(({ reason }) => reason.message);
     say(`${delivery.task} is ${delivery.state}: ${reasons.join("; ")}`);
-    await planner.redrive(delivery.id, {
+    await planner.deadLetters.redrive(delivery.id, {
       payload: { type: "import", data: { file: "june.csv" } }, // a new envelope; or nothing, or { to }
     });
   }
   await importOnce();
 
   say(`${sent.task} is ${(await sent.status()).state}`);
-  const envelopes = (await hub.line(sent.task)).map(({ envelope }) => envelope.payload?.data);
+  const envelopes = (await hub.tasks.line(sent.task)).map(({ envelope }) => envelope.payload?.data);
   say(`its envelopes: ${JSON.stringify(envelopes)}`);
 
   async function importOnce(): Promise<void> {

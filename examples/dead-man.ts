@@ -25,7 +25,7 @@ const next = await hub.agent("coder", undefined, { instance: "terminal-2" });
 await using work = await next.accept({ wait: true }); // until the lease has run out
 console.log(
   "try",
-  work?.attempt,
+  work?.delivery.attempt,
   "with",
   work?.envelope.reconstructed?.notes,
   "notes of the dead:",

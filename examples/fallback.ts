@@ -35,7 +35,7 @@ if (import.meta.main) {
   await using work = await receiving;
   if (work !== undefined) await review(work);
 
-  for (const { attempt, outcome } of await hub.attempts(sent.id)) {
+  for (const { attempt, outcome } of await hub.deliveries.attempts(sent.id)) {
     console.log(`try ${attempt}: ${outcome}`);
   }
 }

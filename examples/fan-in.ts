@@ -14,7 +14,7 @@ const intent = "Which database do we take?";
 const parts = await Promise.all(
   ["cost", "speed", "licence"].map((task) => planner.handoff({ to: "role:scout", task, intent })),
 );
-const report = await planner.join(parts, { to: "writer", task: "report", intent }); // need: "all"
+const report = await planner.handoffs.join(parts, { to: "writer", task: "report", intent }); // need: "all"
 console.log("the report is", (await report.status()).state);
 
 await Promise.all([scout("ann"), scout("bob")]);
@@ -29,6 +29,6 @@ async function scout(name: string): Promise<void> {
   const agent = await hub.agent(name);
   for await (const offer of agent.inbox({ wait: false })) {
     await using found = await offer.accept();
-    await found.complete({ outputs: { finding: `all about ${found.task}` } });
+    await found.complete({ outputs: { finding: `all about ${found.delivery.task}` } });
   }
 }

@@ -23,19 +23,19 @@ await planner.handoff({
 });
 
 const work = await coder.accept(); // reserves what the handoff says it will touch
-console.log("coder is told of", work?.conflicts.length);
+console.log("coder is told of", work?.reservations.conflicts.length);
 
 for await (const offer of writer.inbox({ wait: false })) {
   for (const { agent, globs, with: mine } of await offer.conflicts()) {
     console.log(`${agent} works on ${globs}: take care with ${mine}`);
   }
   await using own = await offer.accept();
-  await own.reserve("docs/login.md", { note: "First what is not in the way" });
-  console.log("reserved:", (await hub.reservations()).map(({ agent }) => agent).join(", "));
+  await own.reservations.set("docs/login.md", { note: "First what is not in the way" });
+  console.log("reserved:", (await hub.tasks.reservations()).map(({ agent }) => agent).join(", "));
 
   await work?.complete({ summary: "Moved." }); // the reservation ends with the work
-  const { conflicts } = await own.reserve();
+  const { conflicts } = await own.reservations.set();
   console.log("in the way now:", conflicts.length);
   await own.complete({ summary: "Explained." });
 }
-console.log("reserved:", (await hub.reservations()).length);
+console.log("reserved:", (await hub.tasks.reservations()).length);

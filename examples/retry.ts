@@ -15,7 +15,7 @@ export function order(planner: Agent): Promise<Sent> {
 
 /** What the deployer does with it, each time it is tried. */
 export async function deploy(work: Work): Promise<void> {
-  if (work.attempt === 3) await work.complete({ summary: "Live." });
+  if (work.delivery.attempt === 3) await work.complete({ summary: "Live." });
   else await work.fail({ message: "The registry answers 503", attempted: "docker push" });
 }
 
@@ -31,8 +31,8 @@ if (import.meta.main) {
     if ((await sent.status()).state === "completed") break;
   }
 
-  for (const { attempt, outcome, reason } of await hub.attempts(sent.id)) {
-    console.log(`try ${attempt}: ${outcome}, ${JSON.parse(reason).message}`);
+  for (const { attempt, outcome, reason } of await hub.deliveries.attempts(sent.id)) {
+    console.log(`try ${attempt}: ${outcome}, ${reason.message}`);
   }
   const { state, attempt } = await sent.status();
   console.log(`try ${attempt}: ${state}`);

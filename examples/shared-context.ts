@@ -23,7 +23,7 @@ await lead.context.decide({
   rejected: [{ option: "MongoDB", why: "No transactions when we looked" }],
 });
 
-const { text } = await coder.context.read({ tokens: 500 }); // for the coder's role
+const { text } = await coder.context.text({ tokens: 500 }); // for the coder's role
 console.log(text);
 
 const names = {

@@ -29,7 +29,7 @@ async function code(name: string): Promise<void> {
   await using work = await coder.accept();
   const known = work?.envelope.results?.map(({ task, summary }) => `${task} (${summary})`) ?? [];
   const from = known.length === 0 ? "" : `, from ${known.join(" and ")}`;
-  await work?.complete({ summary: `wrote ${work.task}${from}` });
+  await work?.complete({ summary: `wrote ${work.delivery.task}${from}` });
 }
 
 async function show(): Promise<void> {

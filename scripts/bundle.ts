@@ -13,7 +13,7 @@ import { ROOT } from "./tools.ts";
 
 const SOURCES = join(ROOT, "src");
 
-/** What package.json names, besides the store contract. */
+/** What package.json names, besides the store contract and the client. */
 const PUBLISHED = ["index", "testing/index", "cli/main"];
 /** Threads and processes of a store: they start without the hub, and load nothing of it. */
 const BESIDE_THE_HUB = [
@@ -58,6 +58,10 @@ const BUNDLED = [
 ];
 const isBundled = (id: string): boolean =>
   BUNDLED.some((name) => id === name || id.startsWith(`${name}/`));
+
+/** The HTTP client: a build of its own, because it runs on Node 20 and in browsers and shares no chunk. */
+const CLIENT = ["client/index", "client/browser"];
+const CLIENT_TARGET = "es2022";
 
 interface Graph {
   getModuleInfo(id: string): { readonly importers: readonly string[] } | null;
@@ -161,7 +165,28 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
     minify: false,
     minifyInternalExports: false,
   });
+  await bundleClient(dir);
   for (const name of BUNDLED) copyLicense(name, join(dir, "licenses"));
+}
+
+/** What it loads only in Node (files, archives) are chunks beside it, and import zod as a package. */
+async function bundleClient(dir: string): Promise<void> {
+  await using bundle = await rolldown({
+    input: Object.fromEntries(CLIENT.map((entry) => [entry, sourceOf(entry)])),
+    platform: "neutral",
+    external: /^(?:node:|zod$)/,
+    transform: { target: CLIENT_TARGET },
+    onLog(level, log) {
+      if (level === "warn") throw new Error(log.message);
+    },
+  });
+  await bundle.write({
+    dir,
+    format: "esm",
+    chunkFileNames: "client/chunks/[name]-[hash].js",
+    minify: false,
+    minifyInternalExports: false,
+  });
 }
 
 function copyLicense(name: string, folder: string): void {

@@ -1,7 +1,9 @@
 /** `npm run docs`: writes what the pages take from the code. test/docs.test.ts says when to. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { renderApiReport } from "./api-report.ts";
 import { renderErrorReference } from "./error-reference.ts";
+import { writeOperationTable } from "./operation-table.ts";
 import { withTables } from "./reference-tables.ts";
 import { renderTeamPage } from "./team-page.ts";
 import { ROOT } from "./tools.ts";
@@ -12,6 +14,7 @@ const SNIPPET = /(<!-- (examples\/[\w-]+\.ts) \(npm run docs\) -->\n)[\s\S]*?(<!
 /** Every page that is written in whole or in part, as it should be. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "README.md": () => withExamples(read("README.md")),
+  "docs/api-report.md": renderApiReport,
   "docs/DELIVERY.md": () => withTables(read("docs/DELIVERY.md")),
   "docs/ERRORS.md": renderErrorReference,
   "docs/LINT.md": () => withTables(read("docs/LINT.md")),
@@ -35,6 +38,7 @@ function read(path: string): string {
 }
 
 if (import.meta.main) {
+  writeOperationTable();
   for (const [path, render] of Object.entries(PAGES)) {
     writeFileSync(join(ROOT, path), await render());
   }

@@ -7,9 +7,10 @@ const INTRODUCTION = `# Errors
 
 Three kinds of trouble are kept apart:
 
-- **What a caller must expect** is a return value: settling work that was extended meanwhile answers
-  \`{ kind: "extended" }\`, a note of work that was lost \`{ kind: "kept" }\`.
+- **What a caller must expect** is a return value: a note of work that was lost returns \`{ kind: "kept" }\`,
+  a wait that is over \`{ kind: "timeout" }\`.
 - **What a caller did wrong, and what the world did** (disk, lock, foreign file) is a \`BatonError\` with one of the codes below.
+  Settling work that its sender extended is one too (\`work_extended\`): the lease is kept, so read \`work.envelope\` and settle again.
 - **What can only be a bug of Baton** is any other error. The command line exits with 70 then.
 
 A \`BatonError\` has \`code\`, \`message\`, \`path\` (the place at fault: \`constraints[2].rule\`, or a file), \`hint\` (what to do, in

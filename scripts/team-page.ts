@@ -102,7 +102,7 @@ ${each.join("\n\n")}`;
 
 async function sharedContext(hub: Hub): Promise<string> {
   const coder = await hub.agent("coder");
-  const { text } = await coder.context.read();
+  const { text } = await coder.context.text();
   return `## The shared context
 
 What everybody can read and only a coordinator or memory-keeper writes; others propose, and a proposal is a handoff too. An
@@ -145,15 +145,15 @@ ${json(essential(toTester))}`;
 
 async function retryable(hub: Hub, messages: readonly Envelope[]): Promise<string> {
   const asked = messages.find(({ action }) => action === "needs_test");
-  const line = await hub.line(asked?.task ?? "");
+  const line = await hub.tasks.line(asked?.task ?? "");
   const delivery = line.find(({ envelope }) => envelope.id === asked?.id)?.deliveries[0];
-  const [attempt] = await hub.attempts(delivery?.id ?? "");
-  const [mistake] = await hub.recent({ task: asked?.task ?? "", type: "mistake" });
+  const [attempt] = await hub.deliveries.attempts(delivery?.id ?? "");
+  const [mistake] = await hub.memories.recent({ task: asked?.task ?? "", type: "mistake" });
   return `## A failure that another try may mend
 
 The tester finds a lock: somebody else runs tests. It says so and does not wait. What it reports:
 
-${json(JSON.parse(attempt?.reason ?? "{}"))}
+${json(attempt?.reason)}
 
 The handoff's own policy has tries left, so nobody has to be asked. The record of the failed try says what was decided:
 
@@ -188,9 +188,9 @@ ${told.join("\n\n")}`;
 
 /** What was decided about failures of a task, as it stands in the records. */
 async function decisionsOf(hub: Hub, task: string): Promise<unknown[]> {
-  const { steps } = await hub.timeline(task);
+  const { steps } = await hub.tasks.timeline(task);
   const records = steps.filter(({ kind }) => kind === "decided").map(({ memory }) => memory ?? "");
-  return Promise.all(records.map(async (id) => (await hub.read(id)).data));
+  return Promise.all(records.map(async (id) => (await hub.memories.read(id)).data));
 }
 
 async function wholeTask(hub: Hub, task: string): Promise<string> {

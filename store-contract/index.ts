@@ -9,6 +9,7 @@
 import { describe } from "vitest";
 import { breakers } from "./suite/deliveries/breakers.ts";
 import { broadcasting } from "./suite/deliveries/broadcasting.ts";
+import { browsing } from "./suite/deliveries/browsing.ts";
 import { claiming } from "./suite/deliveries/claiming.ts";
 import { due } from "./suite/deliveries/due.ts";
 import { expiring } from "./suite/deliveries/expiring.ts";
@@ -71,6 +72,7 @@ export function storeContract(name: string, open: OpenStore): void {
     roles(it);
     priorities(it);
     parked(it);
+    browsing(it);
     pruning(it);
     archiving(it);
     housekeeping(it);

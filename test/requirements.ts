@@ -3,7 +3,7 @@
 // "a malformed envelope is refused [ENV-5 DLV-1]"; a test that can be skipped proves nothing. Then the
 // status here is raised: `proved: sqlite`, or `proved` once it holds on SQLite and PostgreSQL (or where
 // no storage is involved). requirements.test.ts fails when a claim has no such test, and when
-// docs/GUARANTEES.md, which `node scripts/guarantees.ts` writes from this list, is out of date.
+// docs/GUARANTEES.md, which `npm run guarantees` writes from this list, is out of date.
 // One file, although long: it is a table, read from top to bottom or searched by id.
 
 /** `planned` promises nothing yet, even where some tests already name the id. */
@@ -94,7 +94,7 @@ export const families = [
       },
       {
         id: "ENV-11",
-        text: "Handing the same task over again (same task, sender, receiver and parent) while the first is open extends it: a new envelope, linked, never a second piece of work. If still `ready`, the old delivery becomes `superseded` and the new one keeps its place; if held, the delivery moves on to the new envelope, the holder is told, and settling against the old one answers `extended`. Two senders reaching one reviewer are two pieces of work.",
+        text: "Handing the same task over again (same task, sender, receiver and parent) while the first is open extends it: a new envelope, linked, never a second piece of work. If still `ready`, the old delivery becomes `superseded` and the new one keeps its place; if held, the delivery moves on to the new envelope, the holder is told, and settling against the old one throws `work_extended` and keeps the lease. Two senders reaching one reviewer are two pieces of work.",
         from: "M",
         status: "proved",
       },

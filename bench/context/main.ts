@@ -102,7 +102,7 @@ async function measure(folder: Folder, records: number, views: number): Promise<
   const short = await linesOf(hub, lines, { hops: 2, count: LINES });
   const long = await linesOf(hub, lines, { hops: 12, count: LINES });
   await indexed(hub);
-  await hub.embed();
+  await hub.index.embed();
   const times = new Times();
   const workspace = timedWorkspace(store, times);
   const warm = Array.from({ length: 20 }, () => envelopeOf(text, memories));
@@ -194,13 +194,13 @@ async function fill(hub: Hub, text: Corpus, records: number): Promise<readonly M
     before = await writer.remember(inputs);
     kept.push(...before.filter((_, i) => i % 25 === 0));
   }
-  for (const { id } of kept.slice(0, PINS)) await writer.pin(id);
+  for (const { id } of kept.slice(0, PINS)) await writer.memories.pin(id);
   return kept;
 }
 
 async function indexed(hub: Hub): Promise<void> {
   for (;;) {
-    const { records, indexed: done } = await hub.indexState();
+    const { records, indexed: done } = await hub.index.state();
     if (records === done) return;
     await sleep(100);
   }

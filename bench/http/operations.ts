@@ -17,7 +17,7 @@ export async function bySdk(hub: Hub, name: string): Promise<Way> {
   const { id } = await ada.remember({ content });
   return {
     remember: () => ada.remember({ content }),
-    read: () => ada.read(id),
+    read: () => ada.memories.read(id),
     // Each to a receiver of its own task: an inbox that only grows is another benchmark.
     handoff: (n) => ada.handoff(draft(n, `${name}-sink`)),
     async cycle(n) {

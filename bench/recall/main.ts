@@ -119,7 +119,7 @@ async function measure(
   const fillS = (performance.now() - began) / 1_000;
   const indexS = await indexed(hub);
   const start = performance.now();
-  await hub.embed();
+  await hub.index.embed();
   const embedS = (performance.now() - start) / 1_000;
   const questions = Array.from({ length: count }, () =>
     text.question(texts[Math.floor(text.random() * texts.length)] as string),
@@ -203,7 +203,7 @@ async function fill(
 async function indexed(hub: Hub): Promise<number> {
   const start = performance.now();
   for (;;) {
-    const { records, indexed: done } = await hub.indexState();
+    const { records, indexed: done } = await hub.index.state();
     if (records - done < 512) return (performance.now() - start) / 1_000;
     await sleep(100);
   }
@@ -284,7 +284,7 @@ async function indexLag(folder: Folder) {
   const sampler = (async () => {
     while (streaming) {
       await sleep(50);
-      const { indexed: done } = await hub.indexState();
+      const { indexed: done } = await hub.index.state();
       const oldest = stamps.find((stamp) => stamp.records > done);
       lags.push(oldest === undefined ? 0 : performance.now() - oldest.at);
     }

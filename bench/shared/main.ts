@@ -111,7 +111,7 @@ async function measure(name: string, { versions, live, reads }: Size): Promise<R
     await filled(name, oldPlace.address, { versions, live }),
   ];
   const start = performance.now();
-  const first = await old.context.read({ role: "coder", tokens: TOKENS });
+  const first = await old.context.text({ role: "coder", tokens: TOKENS });
   const firstMs = performance.now() - start;
   const times = { young: [] as number[], old: [] as number[] };
   await readAll(young, 100, []);
@@ -125,7 +125,7 @@ async function measure(name: string, { versions, live, reads }: Size): Promise<R
   const setting = await writing(lead, "constraints");
   const deciding = await writing(lead, "decisions");
   const notes = await lead.remember(Array.from({ length: MARKED }, () => ({ content: "Wrong" })));
-  await lead.quarantine(
+  await lead.memories.quarantine(
     notes.map(({ id }) => id),
     "To measure",
   );
@@ -159,7 +159,7 @@ async function readAll(hub: Hub, reads: number, times: number[]): Promise<number
   for (let n = 0; n < reads; n++) {
     const role = ROLES[n % ROLES.length] as string;
     const start = performance.now();
-    await hub.context.read({ role, tokens: TOKENS });
+    await hub.context.text({ role, tokens: TOKENS });
     times.push(performance.now() - start);
   }
   const { user, system } = process.threadCpuUsage(before);

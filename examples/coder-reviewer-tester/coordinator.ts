@@ -20,7 +20,7 @@ export const coordinator: Player = async (work, desk) => {
 
 /** A task is in the queue when it is added; what waits for others begins by itself when they are done. */
 async function split(work: Work, { agent, say }: Desk): Promise<void> {
-  const parent = work.task;
+  const parent = work.delivery.task;
   await agent.tasks.add({
     task: `${parent}/endpoint`,
     parent,
@@ -56,7 +56,7 @@ async function split(work: Work, { agent, say }: Desk): Promise<void> {
 
 /** By a rule of the team where one fits, then by what must be so; else as the hub would decide. */
 async function decide(work: Work, { agent }: Desk): Promise<void> {
-  const { advice, failure } = await agent.failures.show(work.id);
+  const { advice, failure } = await agent.failures.get(work.id);
   const isRuled = advice?.source.startsWith("rule ") ?? false;
   if (failure.type === MISSING_DEPENDENCY && !isRuled) {
     const must = await agent.context.item("constraints", "no-dependencies");

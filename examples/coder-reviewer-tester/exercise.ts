@@ -51,7 +51,7 @@ export async function playTeam(hub: Hub, options: TeamOptions): Promise<{ readon
   const desks: (readonly [Player, Desk])[] = [];
   for (const [role, player] of TEAM) {
     const agent = await hub.agent(role, { role });
-    await agent.context.read(); // Once, as its session begins: to put before a model. Later, changes.
+    await agent.context.text(); // Once, as its session begins: to put before a model. Later, changes.
     desks.push([player, { agent, project, say }]);
   }
   const nightlyTurn = await nightly(await hub.agent("nightly", { role: "ci" }), project);
@@ -74,7 +74,7 @@ export async function playTeam(hub: Hub, options: TeamOptions): Promise<{ readon
 /** Played again on the same store, it is another task. */
 async function freshTask(hub: Hub, n = 1): Promise<string> {
   const task = n === 1 ? TASK : `${TASK}-${n}`;
-  return (await hub.line(task)).length === 0 ? task : freshTask(hub, n + 1);
+  return (await hub.tasks.line(task)).length === 0 ? task : freshTask(hub, n + 1);
 }
 
 /** Who asks, what everybody can read, and what is settled about failures before there are any. */

@@ -95,12 +95,12 @@ export interface Say {
 }
 
 export async function registerMessages(hub: Hub): Promise<Say> {
-  await hub.payload("test-report", TestReport); // Of a result: the test request expects this format.
+  await hub.payloadTypes.define("test-report", TestReport); // Of a result: the test request expects this format.
   return {
-    job: await hub.payload("job", Job),
-    change: await hub.payload("change", Change),
-    review: await hub.payload("review", Review),
-    testRequest: await hub.payload("test-request", TestRequest),
+    job: await hub.payloadTypes.define("job", Job),
+    change: await hub.payloadTypes.define("change", Change),
+    review: await hub.payloadTypes.define("review", Review),
+    testRequest: await hub.payloadTypes.define("test-request", TestRequest),
   };
 }
 

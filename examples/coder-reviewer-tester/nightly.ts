@@ -30,6 +30,6 @@ export async function nightly(agent: Agent, project: Project): Promise<() => Pro
 }
 
 async function newestMistake(agent: Agent): Promise<string | undefined> {
-  const [mistake] = await agent.recent({ agent: "tester", type: "mistake", limit: 1 });
+  const [mistake] = await agent.memories.recent({ agent: "tester", type: "mistake", limit: 1 });
   return mistake?.id;
 }

@@ -40,7 +40,7 @@ export const PROPOSED = {
 
 /** Puts down what is not there yet: a team that plays twice keeps what it has agreed on. */
 export async function writeShared(coordinator: Agent): Promise<void> {
-  const { items } = await coordinator.context.read();
+  const { items } = await coordinator.context.text();
   const known = new Set(items.map(({ section, key }) => `${section}/${key}`));
   for (const item of SHARED) {
     if (!known.has(`${item.section}/${item.key}`)) await coordinator.context.set(item);

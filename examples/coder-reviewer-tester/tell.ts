@@ -19,7 +19,7 @@ interface Moment {
 
 /** As lines that fit on a terminal. */
 export async function storyOf(hub: Hub, task: string): Promise<string[]> {
-  const { steps } = await hub.timeline(task, { children: true });
+  const { steps } = await hub.tasks.timeline(task, { children: true });
   const began = steps[0]?.at ?? 0;
   const { changes } = await hub.context.changes({ limit: 1_000 });
   const moments = [
@@ -37,7 +37,7 @@ export async function storyOf(hub: Hub, task: string): Promise<string[]> {
 
 /** One line for each task: how it ended, and why. */
 export async function endsOf(hub: Hub, task: string): Promise<string[]> {
-  const { tasks } = await hub.timeline(task, { children: true });
+  const { tasks } = await hub.tasks.timeline(task, { children: true });
   const infos = await Promise.all(tasks.map((each) => hub.tasks.get(each)));
   const width = Math.max(...tasks.map((name) => name.length));
   return infos.flatMap(({ task: name, state, closed }) =>
@@ -47,8 +47,8 @@ export async function endsOf(hub: Hub, task: string): Promise<string[]> {
 
 /** Every envelope of a task and its parts, in the order they were sent. */
 export async function messagesOf(hub: Hub, task: string): Promise<Envelope[]> {
-  const { tasks } = await hub.timeline(task, { children: true });
-  const lines = await Promise.all(tasks.map((each) => hub.line(each)));
+  const { tasks } = await hub.tasks.timeline(task, { children: true });
+  const lines = await Promise.all(tasks.map((each) => hub.tasks.line(each)));
   const all = lines.flat().map(({ envelope }) => envelope);
   return all.sort((a, b) => a.metadata.createdAt - b.metadata.createdAt);
 }

@@ -8,7 +8,7 @@ import { LOCK } from "./project.ts";
 
 export const tester: Player = async (work, { project, agent }) => {
   const { command } = TestRequest.parse(work.envelope.payload?.data);
-  for (const { agent: other, task } of work.conflicts) {
+  for (const { agent: other, task } of work.reservations.conflicts) {
     await work.note(`${other} has reserved ${LOCK}, for ${task}; trying nevertheless.`);
   }
   if (!(await project.lock(agent.id))) {

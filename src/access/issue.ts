@@ -12,7 +12,8 @@ import { requireAgent, SYSTEM } from "../memory/agents.ts";
 import { heard } from "../memory/redaction/secret-policy.ts";
 import { agentDisabled } from "../memory/refusals.ts";
 import { changeEntry, entriesOf, writtenValue } from "../workspace/entries.ts";
-import { storeTime, type Workspace } from "../workspace/workspace.ts";
+import { storeTime } from "../workspace/store-time.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import {
   ANY_AGENT,
   type KeptToken,

@@ -82,7 +82,7 @@ export function checkedSource(source: ImportSource): ImportSource {
   throw new BatonError("invalid_input", {
     message: "What to import is neither a path nor something to read lines from.",
     path: "source",
-    hint: "Pass the path of a file, or a stream or list of texts or bytes, such as hub.export().",
+    hint: "Pass the path of a file, or a stream or list of texts or bytes, such as hub.archive.export().",
   });
 }
 

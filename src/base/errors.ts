@@ -130,6 +130,12 @@ export const ERROR_CODES = {
   sql_refused: facts(403, -32003, 77, "A query does something other than read the views."),
   sql_failed: facts(422, -32602, 65, "The database could not make sense of a query."),
   sql_timeout: facts(408, -32008, 75, "A query took longer than it may, and was ended."),
+  work_extended: facts(
+    409,
+    -32009,
+    65,
+    "The sender extended the work: read the new envelope first.",
+  ),
   already_settled: facts(409, -32009, 65, "The work was settled before."),
 
   // Who asks.
@@ -216,6 +222,9 @@ interface BatonErrorInit {
 /** Enough to mend an input by; without a bound, the answer to a bad one is many times its size. */
 const MOST_VIOLATIONS = 100;
 
+/** Marks the errors of every copy of this class: `batonpass/client` has one of its own. */
+const BRAND = Symbol.for("batonpass.BatonError");
+
 export class BatonError extends Error {
   override readonly name = "BatonError";
   readonly code: ErrorCode;
@@ -235,6 +244,10 @@ export class BatonError extends Error {
     this.details = init.details ?? {};
   }
 
+  get [BRAND](): true {
+    return true;
+  }
+
   /** The wire form: the same at every door. */
   toJSON(): object {
     return {
@@ -249,8 +262,9 @@ export class BatonError extends Error {
   }
 }
 
+/** Also true for an error of another copy of this package, where `instanceof` is not. */
 export function isBatonError(value: unknown): value is BatonError {
-  return value instanceof BatonError;
+  return typeof value === "object" && value !== null && BRAND in value;
 }
 
 /** The end of a switch over a tagged union: compiles only when every case is handled. */

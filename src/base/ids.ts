@@ -1,8 +1,7 @@
 /**
  * Names for things: a prefix that says what it is, and a UUIDv7, so that ids sort roughly by time
- * and an index over them grows at one end. Never used as a cursor: clocks of two processes differ.
+ * and an index over them grows at one end. Not used as a cursor of a feed: clocks of two processes differ.
  */
-import { randomFillSync } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 export const ID_PREFIXES = {
@@ -36,7 +35,7 @@ const HEX3 = Array.from({ length: 0x1000 }, (_, n) => n.toString(16).padStart(3,
 const hex = (byte: number | undefined): string => HEX[byte ?? 0] as string;
 
 /** Ids from any source of random bytes. */
-export function idsFrom(clock: Clock, fill: (bytes: Uint8Array) => void): Ids {
+export function idsFrom(clock: Clock, fill: (bytes: Uint8Array<ArrayBuffer>) => void): Ids {
   const pool = new Uint8Array(4096);
   let used = pool.length;
   const take = (count: number): number => {
@@ -81,4 +80,5 @@ export function idsFrom(clock: Clock, fill: (bytes: Uint8Array) => void): Ids {
   };
 }
 
-export const randomIds = (clock: Clock): Ids => idsFrom(clock, (bytes) => randomFillSync(bytes));
+export const randomIds = (clock: Clock): Ids =>
+  idsFrom(clock, (bytes) => crypto.getRandomValues(bytes));

@@ -41,7 +41,7 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
   not_permitted: ({ agent, delivery }, { hint }) =>
     typeof agent === "string" && typeof delivery === "string"
       ? `Take the role (baton agent add ${agent} --role coordinator), or ask whoever has it.`
-      : hint.replace("hub.releasers()", "baton ledger releasers"),
+      : hint.replace("hub.settings.get()", "baton ledger releasers"),
   id_conflict: ({ id }, { path }) =>
     path === "branch" ? `Go on with it (--branch ${id}), or choose another name.` : undefined,
   identity_mismatch: () => "It has a key, which no command takes: do it in code, with the key.",
@@ -57,10 +57,9 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
     ].join(" "),
   invalid_result: () =>
     "Hand in outputs with --output <name>=<value>; confirm criteria with --met <criterion>.",
-  not_open: ({ delivery, envelope }) =>
-    envelope === undefined
-      ? `Where it stands: baton handoff show ${delivery}`
-      : `Read it (baton handoff show ${delivery}), then do it again with --seen ${envelope}`,
+  not_open: ({ delivery }) => `Where it stands: baton handoff show ${delivery}`,
+  work_extended: ({ delivery, envelope }) =>
+    `Read it (baton handoff show ${delivery}), then run the command again with --seen ${envelope}`,
   task_closed: ({ task }) =>
     `Begin a task of its own that continues it, or: baton task reopen ${JSON.stringify(task)} --as <agent> --reason <text>`,
   task_open: ({ task, by, deliveries }) => {

@@ -25,7 +25,7 @@ export async function readerOf(
   }
   if (as === undefined) return hub;
   const agent = await hub.agent(as);
-  return branch === undefined ? agent : agent.on(branch);
+  return branch === undefined ? agent : agent.branches.use(branch);
 }
 
 /** A moment as it is written on the command line. */

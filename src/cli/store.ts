@@ -1,5 +1,6 @@
 /** Opening the store a command was told to use. */
-import type { Hub, HubOptions, LocalHub } from "../hub/hub.ts";
+import type { Hub, LocalHub } from "../hub/hub.ts";
+import type { HubOptions } from "../hub/options.ts";
 
 export interface StoreChoice {
   readonly store?: string | undefined;

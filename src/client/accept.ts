@@ -4,17 +4,20 @@
  */
 
 import { isBatonError } from "../base/errors.ts";
-import type { checkedChoice } from "../delivery/receive/accept.ts";
 import type { Receipt } from "../delivery/receive/receipt.ts";
+import type { checkedAccept } from "../delivery/receive/receive-options.ts";
+import type { Waiting } from "../delivery/watch/inbox-listing.ts";
+import type { Shown } from "../delivery/watch/show.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import type { OfferForm, WorkForm } from "../hub/forms.ts";
-import { isLoss, type Work } from "../hub/work.ts";
+import type { Work } from "../hub/work.ts";
+import { isLoss } from "../hub/work-rules.ts";
 import { acceptFirst, claimNext } from "./claims.ts";
 import { RemoteOffer } from "./offer.ts";
-import type { Station } from "./station.ts";
+import type { Station } from "./session.ts";
 import { RemoteWork } from "./work.ts";
 
-type Choice = ReturnType<typeof checkedChoice>;
+type Choice = ReturnType<typeof checkedAccept>;
 type Maker = (envelope: Envelope) => Receipt | undefined;
 
 export async function acceptNext<T>(
@@ -41,7 +44,9 @@ async function acceptWaiting(
   { delivery, task }: Pick<Choice, "delivery" | "task">,
   make: Maker,
 ): Promise<WorkForm | undefined> {
-  for (const waiting of await station.wire.call("waiting", { task })) {
+  for (const waiting of await station.wire.call<readonly Waiting[]>("deliveries.waiting", {
+    task,
+  })) {
     const { id, state, inTurn } = waiting.delivery;
     if (state !== "ready" || !inTurn || (delivery ?? id) !== id) continue;
     const work = await acceptThis(station, id, waiting.envelope, make);
@@ -62,7 +67,7 @@ async function acceptThis(
       return await acceptFirst(station, { delivery, receipt: make(envelope) }, { wait: false });
     } catch (error) {
       if (!isBatonError(error) || error.code !== "receipt_required") throw error;
-      const now = (await station.wire.call("showDelivery", { id: delivery })).envelope;
+      const now = (await station.wire.call<Shown>("deliveries.get", { id: delivery })).envelope;
       if (now.id === envelope.id) throw error;
       envelope = now; // Added to meanwhile: made anew, it may fit.
     }

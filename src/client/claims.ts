@@ -3,12 +3,18 @@
  * answer it no longer hears: the same call, asked again by its key, tells of it, and it is put back. So
  * nothing is held by somebody who does not know.
  */
-import { randomUUID } from "node:crypto";
+import type { Receipt } from "../delivery/receive/receipt.ts";
 import type { OfferForm, WorkForm } from "../hub/forms.ts";
-import type { InputOf } from "../wire/calls.ts";
-import { PATIENCE } from "./patience.ts";
-import type { Station } from "./station.ts";
-import type { CallOptions, Wire } from "./wire.ts";
+import { newCallKey } from "./connection/call-key.ts";
+import { PATIENCE } from "./connection/patience.ts";
+import type { CallOptions, Wire } from "./connection/wire.ts";
+import type { Station } from "./session.ts";
+
+/** Which handoff: any, of a task, or one by id. */
+interface Choosing {
+  readonly delivery?: string | undefined;
+  readonly task?: string | undefined;
+}
 
 export interface Waiting {
   readonly wait: boolean;
@@ -18,26 +24,29 @@ export interface Waiting {
 /** The next offer; undefined when there is none, or the signal or the closing of the hub ended the wait. */
 export function claimNext(
   station: Station,
-  which: Omit<InputOf<"claim">, "waitMs">,
+  which: Choosing,
   waiting: Waiting,
 ): Promise<OfferForm | undefined> {
   const { wire } = station;
   return taking(station, waiting, {
-    ask: async (options) => (await wire.call("claim", saying(which, options), options)).offer,
-    putBack: ({ handle }, options) => wire.call("releaseOffer", { handle }, options),
+    ask: async (options) =>
+      (await wire.call<{ offer: OfferForm | null }>("inbox", saying(which, options), options))
+        .offer,
+    putBack: ({ handle }, options) => wire.call("offer.release", { handle }, options),
   });
 }
 
 /** The same, accepted in one step. */
 export function acceptFirst(
   station: Station,
-  choice: Omit<InputOf<"accept">, "waitMs">,
+  choice: Choosing & { readonly receipt?: Receipt | undefined },
   waiting: Waiting,
 ): Promise<WorkForm | undefined> {
   const { wire } = station;
   return taking(station, waiting, {
-    ask: async (options) => (await wire.call("accept", saying(choice, options), options)).work,
-    putBack: ({ handle }, options) => wire.call("release", { handle }, options),
+    ask: async (options) =>
+      (await wire.call<{ work: WorkForm | null }>("accept", saying(choice, options), options)).work,
+    putBack: ({ handle }, options) => wire.call("work.release", { handle }, options),
   });
 }
 
@@ -78,7 +87,7 @@ async function untilTaken<Form>(
   const isOver = (): boolean => closing.aborted || signal?.aborted === true;
   const waits = wait ? { waitMs: PATIENCE.waitMs, waits: true as const } : {};
   while (!isOver()) {
-    const key = randomUUID();
+    const key = newCallKey();
     try {
       const found = await taking.ask({ key, signal, onAgain: taking.onAgain, ...waits });
       if (found !== null) return found;

@@ -1,67 +1,30 @@
-/** What failed, over HTTP: as a hub shows it, and as an agent decides about it. */
+/** Deciding about a failure over HTTP: by its id, or as the work of the agent that has its report. */
 import type { Decision, DecisionAnswer } from "../coordination/failures/decision.ts";
-import type { FailuresQuery, ListedFailure } from "../coordination/failures/list.ts";
-import type { FailureRule, FailureRuleInfo } from "../coordination/failures/rules.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
-import type { Failures, HubFailures } from "../hub/failures.ts";
 import type { Work } from "../hub/work.ts";
+import type { Wire } from "./connection/wire.ts";
 import { withPayload } from "./payloads.ts";
-import type { Wire } from "./wire.ts";
 import { RemoteWork } from "./work.ts";
 
-class RemoteFailureBoard {
-  protected readonly wire: Wire;
-
-  constructor(wire: Wire) {
-    this.wire = wire;
-  }
-
-  list(query: FailuresQuery = {}): Promise<readonly ListedFailure[]> {
-    return this.wire.call("listFailures", query);
-  }
-
-  show(delivery: string): Promise<ListedFailure> {
-    return this.wire.call("showFailure", { id: delivery });
-  }
-
-  rules(): Promise<FailureRuleInfo[]> {
-    return this.wire.call("failureRules", {});
-  }
+interface Deciding {
+  readonly wire: Wire;
+  readonly payloads: PayloadTypes;
 }
 
-export class RemoteHubFailures extends RemoteFailureBoard implements HubFailures {
-  async setRule(name: string, rule: FailureRule): Promise<void> {
-    await this.wire.call("setFailureRule", { name, rule });
+export async function decideWith<T>(
+  { wire, payloads }: Deciding,
+  failure: string | Work<T>,
+  given: Decision,
+): Promise<DecisionAnswer> {
+  const changes = Object(given).changes;
+  const decision =
+    changes === undefined ? given : { ...given, changes: await withPayload(payloads, changes) };
+  if (typeof failure !== "object") {
+    return wire.call("failures.decide", { id: failure, decision });
   }
-
-  async dropRule(name: string): Promise<void> {
-    await this.wire.call("dropFailureRule", { name });
-  }
-}
-
-export class RemoteFailures extends RemoteFailureBoard implements Failures {
-  readonly #payloads: PayloadTypes;
-
-  constructor(wire: Wire, payloads: PayloadTypes) {
-    super(wire);
-    this.#payloads = payloads;
-  }
-
-  async decide<T>(failure: string | Work<T>, given: Decision): Promise<DecisionAnswer> {
-    const decision = await this.#checked(given);
-    if (typeof failure !== "object") {
-      return this.wire.call("decideFailure", { id: failure, decision });
-    }
-    const { id, handle } = failure;
-    const call = () => this.wire.call("decideFailure", { id, decision, handle });
-    if (!(failure instanceof RemoteWork)) return call();
-    // Who asks somebody else has not settled it, nor who came after somebody else.
-    return failure.settledBy(call, ({ kind }) => kind === "decided");
-  }
-
-  async #checked(decision: Decision): Promise<Decision> {
-    const changes = Object(decision).changes;
-    if (changes === undefined) return decision;
-    return { ...decision, changes: await withPayload(this.#payloads, changes) };
-  }
+  const { id, handle } = failure;
+  const call = () => wire.call<DecisionAnswer>("failures.decide", { id, decision, handle });
+  if (!(failure instanceof RemoteWork)) return call();
+  // A decision that another agent made earlier, or that asks a person, does not settle this work.
+  return failure.settledBy(call, ({ kind }) => kind === "decided");
 }

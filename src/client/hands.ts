@@ -5,7 +5,8 @@
  * hand, and the rest is put back. Only of sessions that were named here: others may be at work elsewhere
  * under the same name.
  */
-import type { Wire } from "./wire.ts";
+import type { Waiting } from "../delivery/watch/inbox-listing.ts";
+import type { Wire } from "./connection/wire.ts";
 
 export class Hands {
   readonly #session: string;
@@ -60,14 +61,14 @@ export class Hands {
   async #tidy(wire: Wire, known: number): Promise<void> {
     this.#isDoubtful = false;
     try {
-      const waiting = await wire.call("waiting", {});
+      const waiting = await wire.call<readonly Waiting[]>("deliveries.waiting", {});
       for (const { delivery } of waiting) {
         const { id, fence, instance, state } = delivery;
         const handle = `${id}#${fence}`;
         if (instance !== this.#session || this.#held.has(handle)) continue;
         if (this.#taking > known) return this.doubt(); // It may be the answer that is under way.
-        if (state === "accepted") await wire.call("release", { handle });
-        if (state === "claimed") await wire.call("releaseOffer", { handle });
+        if (state === "accepted") await wire.call("work.release", { handle });
+        if (state === "claimed") await wire.call("offer.release", { handle });
       }
     } catch {
       this.doubt(); // Looked at again with the next that is taken.

@@ -1,19 +1,17 @@
 /** An offer that a hub over HTTP has claimed for this receiver, to accept or to leave. */
 
 import { isBatonError } from "../base/errors.ts";
-import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import { TAKING, TakingSchema } from "../delivery/receive/accept.ts";
 import type { Receipt, ReceiptSource } from "../delivery/receive/receipt.ts";
+import { checkedReceipt } from "../delivery/receive/receive-options.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
-import type { DeliveryRow, OfferForm } from "../hub/forms.ts";
+import type { DeliveryRow, OfferForm, WorkForm } from "../hub/forms.ts";
 import type { Offer } from "../hub/offer.ts";
-import type { Settling, Work } from "../hub/work.ts";
+import type { Settled, Work } from "../hub/work.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
-import type { Station } from "./station.ts";
+import type { Station } from "./session.ts";
 import { RemoteWork } from "./work.ts";
 
 export class RemoteOffer<T = unknown> implements Offer<T> {
@@ -54,8 +52,7 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
   }
 
   get primer(): string {
-    const { id: agent, role } = this.#station.info;
-    return primerOf(this.#form.envelope, { agent, role }, this.#form);
+    return this.#form.primer;
   }
 
   get attempts(): readonly EarlierAttempt[] {
@@ -66,58 +63,58 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     return this.#form.progress;
   }
 
-  get redelivered(): boolean {
-    return this.#form.delivery.attempt > 1;
-  }
-
   async warnings(): Promise<readonly Warning[]> {
-    return this.#station.wire.call("deliveryWarnings", { id: this.id });
+    return this.#station.wire.call("deliveries.warnings", { id: this.id });
   }
 
   async conflicts(): Promise<readonly ReservationConflict[]> {
-    return this.#station.wire.call("offerConflicts", { handle: this.handle });
+    return this.#station.wire.call("offer.conflicts", { handle: this.handle });
   }
 
   async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
-    const { receipt } = parseOr(TakingSchema, options, TAKING);
-    if (receipt !== undefined || this.#form.envelope.receipt) await this.#refresh();
+    const receipt = checkedReceipt(options);
+    if (receipt !== undefined || this.#form.envelope.receipt) await this.refresh();
     for (;;) {
       const { id } = this.#form.envelope;
       try {
         return await this.#accepted(receiptIn(receipt, this.#form.envelope));
       } catch (error) {
         if (!isBatonError(error) || error.code !== "receipt_required") throw error;
-        await this.#refresh();
+        await this.refresh();
         // Made for an envelope that was added to meanwhile: made anew, it may fit.
         if (typeof receipt !== "function" || this.#form.envelope.id === id) throw error;
       }
     }
   }
 
-  async decline(reason: string): Promise<Settling<T>> {
+  async decline(reason: string): Promise<Settled> {
     const { handle, envelope } = this.#form;
     const said = { handle, envelope: envelope.id, reason };
-    const outcome = await this.#station.wire.call("declineOffer", said);
-    if (outcome.kind === "settled") {
+    try {
+      const settled = await this.#station.wire.call<Settled>("offer.decline", said);
       this.#station.hands?.letGo(handle);
-      return outcome;
+      return settled;
+    } catch (error) {
+      if (isBatonError(error) && error.code === "work_extended") await this.refresh();
+      throw error;
     }
-    this.#form = { ...this.#form, envelope: outcome.envelope as Envelope };
-    return { kind: "extended", envelope: this.envelope };
   }
 
   async release(): Promise<void> {
-    await this.#station.wire.call("releaseOffer", { handle: this.handle });
+    await this.#station.wire.call("offer.release", { handle: this.handle });
     this.#station.hands?.letGo(this.handle);
   }
 
   async #accepted(receipt: Receipt | undefined): Promise<Work<T>> {
     const said = { handle: this.handle, ...(receipt === undefined ? {} : { receipt }) };
-    return new RemoteWork<T>(this.#station, await this.#station.wire.call("acceptOffer", said));
+    return new RemoteWork<T>(
+      this.#station,
+      await this.#station.wire.call<WorkForm>("offer.accept", said),
+    );
   }
 
-  async #refresh(): Promise<void> {
-    this.#form = await this.#station.wire.call("refreshOffer", { handle: this.handle });
+  async refresh(): Promise<void> {
+    this.#form = await this.#station.wire.call("offer.refresh", { handle: this.handle });
   }
 }
 

@@ -1,25 +1,32 @@
-/** Opening a hub over HTTP: asks it once who it takes the caller for, so that a wrong address is told now. */
+/** Opens a hub over HTTP. Calls `agents.me` once, so that a wrong address or token fails here. */
 import { systemClock } from "../base/clock.ts";
 import { randomIds } from "../base/ids.ts";
 import { PayloadTypes } from "../envelope/payload.ts";
-import type { HubOptions } from "../hub/hub.ts";
-import { HEADERS } from "../wire/routes.ts";
-import { Connection } from "./connection.ts";
+import type { WhoAmI } from "../hub/groups/agents.ts";
+import type { HubOptions } from "../hub/options.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
+import { Connection } from "./connection/connection.ts";
+import { PATIENCE } from "./connection/patience.ts";
+import { Wire } from "./connection/wire.ts";
 import { RemoteHub } from "./hub.ts";
+import type { NodeModules } from "./needs-node.ts";
 import { baseOf, otherWorkspace, requireRemote } from "./options.ts";
-import { PATIENCE } from "./patience.ts";
 import { TraceTally } from "./traces.ts";
-import { Wire } from "./wire.ts";
 
-export async function openRemoteHub(address: string, options: HubOptions): Promise<RemoteHub> {
+/** `node`: the parts that need Node, undefined in other runtimes. */
+export async function openRemoteHub(
+  address: string,
+  options: HubOptions,
+  node: NodeModules | undefined,
+): Promise<RemoteHub> {
   const base = baseOf(address);
   requireRemote(options);
   const { token, workspace, fetch, patienceMs = PATIENCE.outageMs } = options;
-  const wire = new Wire(new Connection(base, { fetch, outageMs: patienceMs }), {
+  const wire = new Wire(new Connection(base, { fetch, outageMs: patienceMs, node }), {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(workspace === undefined ? {} : { [HEADERS.workspace]: encodeURIComponent(workspace) }),
   });
-  const who = await wire.call("whoAmI", {});
+  const who = await wire.call<WhoAmI>("agents.me", {});
   if (workspace !== undefined && who.workspace !== workspace) {
     throw otherWorkspace(workspace, who.workspace);
   }
@@ -28,6 +35,6 @@ export async function openRemoteHub(address: string, options: HubOptions): Promi
   const tally = new TraceTally();
   const payloads = new PayloadTypes();
   const { known, sessionMs } = options;
-  const kept = { wire, payloads, ids, bound, leaseMs, sessionMs, tally, known };
+  const kept = { wire, payloads, ids, bound, leaseMs, sessionMs, tally, known, node };
   return new RemoteHub(kept, { ...options, workspace: who.workspace });
 }

@@ -1,8 +1,9 @@
 /** What a hub over HTTP is opened with: its address and its options, checked before anything is sent. */
 
 import { BatonError } from "../base/errors.ts";
-import { filesFolder, type HubOptions, knownMode, silence, workspaceName } from "../hub/hub.ts";
-import { PATIENCE } from "./patience.ts";
+import { filesOption, knownMode, silence, workspaceName } from "../hub/option-checks.ts";
+import type { HubOptions } from "../hub/options.ts";
+import { PATIENCE } from "./connection/patience.ts";
 
 /** Told to the hub that is elsewhere, or of use at this end; everything else is decided there. */
 const HERE: readonly (keyof HubOptions)[] = [
@@ -46,7 +47,7 @@ export function requireRemote(options: HubOptions): void {
   }
   if (options.workspace !== undefined) workspaceName(options);
   silence(options);
-  filesFolder(options);
+  filesOption(options);
   knownMode(options);
   const { token, patienceMs = PATIENCE.outageMs } = options;
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {

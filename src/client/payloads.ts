@@ -2,7 +2,8 @@
  * Payloads and outputs are parsed by the types registered in this process, whose schemas are functions. What
  * is sent is what the schema returns; the hub then checks it against the workspace's own types.
  */
-import { checkResult, type Result, requireExpected } from "../delivery/send/result.ts";
+import { requireExpected } from "../delivery/send/expected-outputs.ts";
+import type { CheckedResult, Result } from "../delivery/send/result.ts";
 import type { PayloadTypes } from "../envelope/payload.ts";
 import type { Envelope } from "../envelope/schema.ts";
 
@@ -22,6 +23,16 @@ export async function checkOutputs(
   result: Result,
 ): Promise<void> {
   const isOurs = expects.some(({ format }) => format !== undefined && payloads.knows(format));
-  if (!isOurs) return;
-  await requireExpected((...output) => payloads.faults(...output), expects, checkResult(result));
+  if (!isOurs || !hasForm(result)) return; // What has another form is refused by the hub.
+  await requireExpected((...output) => payloads.faults(...output), expects, result);
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether the parts that are compared have the form of a result's. */
+function hasForm(result: Result): result is CheckedResult {
+  if (!isObject(result)) return false;
+  const { outputs = {}, criteria = {} } = result;
+  return isObject(outputs) && isObject(criteria) && Object.values(criteria).every(Array.isArray);
 }

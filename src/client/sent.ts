@@ -1,18 +1,18 @@
 /** What the sender has in hand after sending over HTTP. */
+import type { AcceptedAnswer, CompletedAnswer } from "../delivery/watch/answers.ts";
 import {
-  type AcceptedAnswer,
-  type CompletedAnswer,
   type CompletedOptions,
   checkedCompleted,
   checkedWait,
-  patienceWith,
+  defaultAcceptWait,
   type WaitOptions,
-} from "../delivery/watch/answers.ts";
+} from "../delivery/watch/wait-options.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { DeliveryRow, SentForm } from "../hub/forms.ts";
-import { type Sent, severalReceivers } from "../hub/sent.ts";
+import type { Sent } from "../hub/sent.ts";
+import { severalReceivers } from "../hub/several-receivers.ts";
+import type { Wire } from "./connection/wire.ts";
 import { changesOf, untilSettled } from "./waiting.ts";
-import type { Wire } from "./wire.ts";
 
 export class RemoteSent<T = unknown> implements Sent<T> {
   readonly kind = "sent";
@@ -87,7 +87,9 @@ export class RemoteSent<T = unknown> implements Sent<T> {
   }
 
   async status(): Promise<DeliveryRow> {
-    return (await this.#wire.call("awaitChange", { id: this.#single() })).delivery;
+    return (
+      await this.#wire.call<{ delivery: DeliveryRow }>("deliveries.watch", { id: this.#single() })
+    ).delivery;
   }
 
   async *changes(options: WaitOptions = {}): AsyncGenerator<DeliveryRow, void, undefined> {
@@ -95,18 +97,25 @@ export class RemoteSent<T = unknown> implements Sent<T> {
   }
 
   async accepted(options: WaitOptions = {}): Promise<AcceptedAnswer> {
-    const { timeoutMs = patienceWith(this.#form.envelope), signal } = checkedWait(options);
-    return untilSettled(this.#wire, "awaitAccepted", { id: this.#single() }, { timeoutMs, signal });
+    const { timeoutMs = defaultAcceptWait(this.#form.envelope), signal } = checkedWait(options);
+    return untilSettled(
+      this.#wire,
+      "deliveries.accepted",
+      { id: this.#single() },
+      { timeoutMs, signal },
+    );
   }
 
   async completed(options: CompletedOptions = {}): Promise<CompletedAnswer> {
     const { line, ...wait } = checkedCompleted(options);
-    return untilSettled(this.#wire, "awaitCompleted", { id: this.#single(), line }, wait);
+    return untilSettled(this.#wire, "deliveries.completed", { id: this.#single(), line }, wait);
   }
 
   async cancel(reason: string): Promise<boolean> {
     const ids = this.#form.deliveries.map(({ id }) => id);
-    const taken = ids.map((id) => this.#wire.call("cancelDelivery", { id, reason }));
+    const taken = ids.map((id) =>
+      this.#wire.call<DeliveryRow[]>("deliveries.cancel", { id, reason }),
+    );
     return (await Promise.all(taken)).flat().length > 0;
   }
 

@@ -2,29 +2,31 @@
  * The shared context over HTTP: the hub's door, which only looks, and an agent's, which remembers how far
  * it has read. That is kept at this end, by the same rules as in the hub's own process.
  */
+
 import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
 import type { ContextProposal, ProposeOptions } from "../coordination/shared-context/propose.ts";
+import type { SentForm } from "../hub/forms.ts";
 import type {
   ContextRetireOptions,
   ContextWriteOptions,
   DecisionInput,
-  HubContext,
   ProposalSent,
   SharedContext,
-} from "../hub/shared-context.ts";
+} from "../hub/groups/shared-context.ts";
 import type { Work } from "../hub/work.ts";
 import type {
   ContextChange,
   ContextChanges,
   ContextChangesQuery,
 } from "../shared-context/changes.ts";
-import { type ProjectItem, projectFromGit } from "../shared-context/git.ts";
+import type { ProjectItem } from "../shared-context/git.ts";
 import type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
 import type { ContextQuery, SharedContextText } from "../shared-context/read.ts";
-import { besides } from "./besides.ts";
-import { errorOf, type Problem } from "./problem.ts";
+import { besides } from "./connection/call-options.ts";
+import { errorOf, type Problem } from "./connection/problem.ts";
+import type { Wire } from "./connection/wire.ts";
+import { type NodeModules, requireNode } from "./needs-node.ts";
 import { RemoteSent } from "./sent.ts";
-import type { Wire } from "./wire.ts";
 import { RemoteWork } from "./work.ts";
 
 /** What everybody may do: look. */
@@ -35,39 +37,36 @@ class RemoteContext {
     this.wire = wire;
   }
 
-  read(query: ContextQuery = {}): Promise<SharedContextText> {
-    return this.wire.call("readContext", query);
+  text(query: ContextQuery = {}): Promise<SharedContextText> {
+    return this.wire.call("context.text", query);
   }
 
   async item(section: ContextSection, key: string): Promise<ContextItem | undefined> {
-    return (await this.wire.call("contextItem", { section, key })).item ?? undefined;
+    return (
+      (await this.wire.call<{ item?: ContextItem | null }>("context.item", { section, key }))
+        .item ?? undefined
+    );
   }
 
   changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
-    return this.wire.call("contextChanges", query);
+    return this.wire.call("context.changes", query);
   }
 
   history(section: ContextSection, key: string): Promise<readonly ContextChange[]> {
-    return this.wire.call("contextHistory", { section, key });
-  }
-}
-
-export class RemoteHubContext extends RemoteContext implements HubContext {
-  keepers(roles?: readonly string[]): Promise<readonly string[]> {
-    return roles === undefined
-      ? this.wire.call("keepers", {})
-      : this.wire.call("setKeepers", { roles });
+    return this.wire.call("context.history", { section, key });
   }
 }
 
 export class RemoteSharedContext extends RemoteContext implements SharedContext {
   readonly #role: string;
+  readonly #node: NodeModules | undefined;
   /** As far as this session has read. */
   #seen = 0;
 
-  constructor(wire: Wire, role: string) {
+  constructor(wire: Wire, role: string, node: NodeModules | undefined) {
     super(wire);
     this.#role = role;
+    this.#node = node;
   }
 
   get seen(): number {
@@ -78,8 +77,8 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
     this.#seen = Math.max(this.#seen, version);
   }
 
-  override async read(query: ContextQuery = {}): Promise<SharedContextText> {
-    const text = await super.read(query);
+  override async text(query: ContextQuery = {}): Promise<SharedContextText> {
+    const text = await super.text(query);
     // Some of it, or what matters to another role, leaves something to be told.
     const { sections, role = this.#role } = query;
     if (sections === undefined && role === this.#role) this.#seen = text.version;
@@ -93,7 +92,7 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
   }
 
   set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
-    return this.wire.call("setContext", besides(writing, { item }));
+    return this.wire.call("context.set", besides(writing, { item }));
   }
 
   decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
@@ -105,28 +104,37 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
     key: string,
     retiring: ContextRetireOptions,
   ): Promise<{ readonly version: number; readonly memory: string }> {
-    return this.wire.call("retireContext", besides(retiring, { section, key }));
+    return this.wire.call("context.retire", besides(retiring, { section, key }));
   }
 
   /** The project is where the caller is: git is asked at this end. */
   async project(from: string | readonly ProjectItem[] = "."): Promise<readonly ContextItem[]> {
-    const items = typeof from === "string" ? await projectFromGit(from) : from;
-    return this.wire.call("updateProject", { items });
+    const items = typeof from === "string" ? await this.#fromGit(from) : from;
+    return this.wire.call("context.project", { items });
+  }
+
+  async #fromGit(folder: string): Promise<readonly ProjectItem[]> {
+    const git = await requireNode(this.#node, "agent.context.project").git();
+    return git.projectFromGit(folder);
   }
 
   async propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposalSent> {
-    const { sent, ...rest } = await this.wire.call("proposeContext", besides(proposal, { change }));
+    const { sent, ...rest } = await this.wire.call<Omit<ProposalSent, "sent"> & { sent: SentForm }>(
+      "context.propose",
+      besides(proposal, { change }),
+    );
     return { ...rest, sent: new RemoteSent(this.wire, sent) };
   }
 
   async adopt(work: Work, adopting: AdoptOptions = {}): Promise<Adopted> {
     const { handle } = work;
     const call = () =>
-      this.wire.call("adoptContext", besides(adopting, { handle, envelope: work.envelope.id }));
+      this.wire.call<Adopted>(
+        "context.adopt",
+        besides(adopting, { handle, envelope: work.envelope.id }),
+      );
     if (!(work instanceof RemoteWork)) return revived(await call());
-    const adopted = await work.settledBy(call, ({ kind }) => kind !== "extended");
-    if (adopted.kind === "extended") work.goOnTo(adopted.envelope);
-    return revived(adopted);
+    return revived(await work.settledBy(call, () => true));
   }
 }
 

@@ -1,8 +1,8 @@
 /** SQL over HTTP: bytes travel as base64, and texts become vectors here where an embedder is given. */
 import type { Embed, SqlAnswer, SqlOptions } from "../memory/sql.ts";
-import { bytesRead, bytesWritten } from "../wire/bytes.ts";
-import { requireFields } from "./besides.ts";
-import type { Wire } from "./wire.ts";
+import { bytesRead, bytesWritten } from "../operations/wire/bytes.ts";
+import { requireFields } from "./connection/call-options.ts";
+import type { Wire } from "./connection/wire.ts";
 
 export async function runSql(wire: Wire, query: string, options: SqlOptions): Promise<SqlAnswer> {
   requireFields(options);
@@ -11,7 +11,7 @@ export async function runSql(wire: Wire, query: string, options: SqlOptions): Pr
   const said = Array.isArray(params)
     ? await Promise.all(params.map((param) => written(param, embed)))
     : params;
-  const answer = await wire.call("sql", { ...rest, query, params: said });
+  const answer = await wire.call<SqlAnswer>("memories.sql", { ...rest, query, params: said });
   const rows = answer.rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, bytesRead(cell)])),
   );

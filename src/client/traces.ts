@@ -7,8 +7,8 @@ import { DEFAULT_LIMITS } from "../base/limits.ts";
 import type { Memory } from "../memory/record.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
 import type { TraceCounts } from "../memory/traces/trace-log.ts";
-import type { Base } from "./station.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire } from "./connection/wire.ts";
+import type { Base } from "./session.ts";
 import { withId } from "./with-id.ts";
 
 /** What came of all that was traced through this hub. */
@@ -97,7 +97,7 @@ export class RemoteTraces {
 
   async #send({ steps, resolve, reject }: Waiting): Promise<void> {
     try {
-      const memories = await this.#wire.call("trace", { steps });
+      const memories = await this.#wire.call<Memory[]>("trace", { steps });
       this.#tally.stored += steps.length;
       resolve(memories);
     } catch (error) {

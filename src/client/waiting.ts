@@ -1,9 +1,8 @@
 /** Waiting over HTTP: the hub holds its answer back for a while, and is asked again until time is up. */
+import { isOpen } from "../base/delivery-states.ts";
 import type { DeliveryRow } from "../hub/forms.ts";
-import { isOpen } from "../hub/forms.ts";
-import type { CallName, InputOf, OutputOf } from "../wire/calls.ts";
-import { PATIENCE } from "./patience.ts";
-import type { Wire } from "./wire.ts";
+import { PATIENCE } from "./connection/patience.ts";
+import type { Wire } from "./connection/wire.ts";
 
 export interface Wait {
   /** Ends the wait. */
@@ -19,12 +18,12 @@ const endOf = ({ timeoutMs = Number.POSITIVE_INFINITY }: Wait): number =>
   performance.now() + timeoutMs;
 
 /** A call that is held back; undefined when the signal ended it. */
-async function held<Name extends CallName>(
+async function held<Output>(
   wire: Wire,
-  name: Name,
-  input: InputOf<Name> & { readonly waitMs: number },
+  name: string,
+  input: { readonly waitMs: number },
   signal: AbortSignal | undefined,
-): Promise<OutputOf<Name> | undefined> {
+): Promise<Output | undefined> {
   const { waitMs } = input;
   try {
     return await wire.call(name, input, { signal, waitMs, waits: true });
@@ -35,22 +34,29 @@ async function held<Name extends CallName>(
 }
 
 /** Asks until something has come of it, time is up, or the signal ends it. */
-export async function untilSettled<Name extends "awaitAccepted" | "awaitCompleted">(
+export async function untilSettled<Answer extends { readonly kind: string }>(
   wire: Wire,
-  name: Name,
-  input: InputOf<Name>,
+  name: "deliveries.accepted" | "deliveries.completed",
+  input: object,
   wait: Wait,
-): Promise<OutputOf<Name>> {
+): Promise<Answer> {
   const until = endOf(wait);
-  for (let last: OutputOf<Name> | undefined; ; ) {
+  for (let last: Answer | undefined; ; ) {
     const isOver = wait.signal?.aborted === true;
     // Asked once at least: also who waits no longer is told where it stands.
     const waitMs = isOver ? 0 : heldBack(until);
-    const answer = await held(wire, name, { ...input, waitMs }, isOver ? undefined : wait.signal);
+    const signal = isOver ? undefined : wait.signal;
+    const answer = await held<Answer>(wire, name, { ...input, waitMs }, signal);
     if (answer !== undefined && answer.kind !== "timeout") return answer;
     last = answer ?? last;
     if (last !== undefined && (isOver || until <= performance.now())) return last;
   }
+}
+
+/** A delivery, and a digest of it to be passed back as `seen`. */
+interface Changed {
+  readonly delivery: DeliveryRow;
+  readonly digest: string;
 }
 
 /** A delivery each time it has changed, first as it is now, until it is settled. */
@@ -64,7 +70,8 @@ export async function* changesOf(
   for (let seen: string | undefined; ; ) {
     const isFirst = seen === undefined;
     const input = isFirst ? { id, waitMs: 0 } : { id, seen, waitMs: heldBack(until) };
-    const changed = await held(wire, "awaitChange", input, isFirst ? undefined : signal);
+    const listening = isFirst ? undefined : signal;
+    const changed = await held<Changed>(wire, "deliveries.watch", input, listening);
     if (changed !== undefined && changed.digest !== seen) {
       seen = changed.digest;
       yield changed.delivery;

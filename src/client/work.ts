@@ -4,17 +4,19 @@
  * signal; what was not settled at the end of its block is given back. Who wants to be told of what others
  * do has one call waiting at the hub.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { canonicalJson } from "../base/canonical.ts";
-import type { BatonError } from "../base/errors.ts";
+
+import { asyncDispose } from "../base/async-dispose.ts";
+import { canonicalJson } from "../base/canonical-json.ts";
+import { type BatonError, isBatonError } from "../base/errors.ts";
 import type { CheckedContext } from "../context/view/gaps.ts";
-import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import type { Reserved, ReserveOptions } from "../coordination/reservations/reserve.ts";
+import type { Reserved } from "../coordination/reservations/reserve.ts";
 import type { Result } from "../delivery/send/result.ts";
 import type { Failure } from "../delivery/settle/settle.ts";
+import type { Shown } from "../delivery/watch/show.ts";
+import { effectOf } from "../delivery/work/effect.ts";
 import type { Noted } from "../delivery/work/note.ts";
-import { effectOf, type Once } from "../delivery/work/once.ts";
+import type { Once } from "../delivery/work/once.ts";
 import type { ReadMemory } from "../delivery/work/read-record.ts";
 import type { ShownView, WorkViewOptions } from "../delivery/work/views.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
@@ -23,30 +25,29 @@ import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import { leaseLost } from "../history/lease-lost.ts";
 import type { DeliveryRow, SentForm, WorkForm } from "../hub/forms.ts";
 import type { Sent } from "../hub/sent.ts";
+import type { Settled, Work, WorkEvents, WorkListeners, WorkReservations } from "../hub/work.ts";
 import {
   alreadySettled,
   BEATS_PER_LEASE,
   isLoss,
   LONGEST_TIMER_MS,
-  type Settling,
-  type Work,
-} from "../hub/work.ts";
+  report,
+  warnUnsettled,
+} from "../hub/work-rules.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
-import type { CallName, InputOf, OutputOf, WorkNews } from "../wire/calls.ts";
-import { besides, requireFields } from "./besides.ts";
+import type { WorkNews } from "../operations/work-news.ts";
+import { besides, requireFields } from "./connection/call-options.ts";
+import { PATIENCE } from "./connection/patience.ts";
+import { pause, unref } from "./connection/pause.ts";
+import { errorOf, isProblem } from "./connection/problem.ts";
+import type { CallOptions } from "./connection/wire.ts";
 import { recordedOnce } from "./once.ts";
-import { PATIENCE } from "./patience.ts";
 import { checkOutputs, withPayload } from "./payloads.ts";
-import { errorOf, isProblem } from "./problem.ts";
 import { RemoteSent } from "./sent.ts";
-import type { Station } from "./station.ts";
-import type { CallOptions } from "./wire.ts";
+import type { Station } from "./session.ts";
 import { withId } from "./with-id.ts";
-
-/** What names the work, and is said with every call. */
-type Naming = "handle" | "envelope";
 
 /** How long somebody who listens pauses when the hub stays out of reach. */
 const OUTAGE_PAUSE_MS = 2_000;
@@ -58,14 +59,13 @@ export class RemoteWork<T = unknown> implements Work<T> {
   #form: WorkForm;
   #leaseUntil: number;
   readonly #heartbeat: NodeJS.Timeout | undefined;
-  #onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
-  #onWarned: ((warnings: readonly Warning[]) => void) | undefined;
+  readonly #listeners: WorkListeners<T> = { extended: new Set(), warned: new Set() };
   /** Aborted when there is nothing more to listen for; undefined while nobody listens. */
   #listening: AbortController | undefined;
   /** The newest envelope there is, told to the holder or not. */
   #newest: string;
   /** What this holder was warned of: by memory, the record that says so. */
-  readonly #warned = new Map<string, string>();
+  readonly #warned = new Map<string, Warning>();
   #abort: AbortController | undefined;
   #lost: BatonError | undefined;
   #settled = false;
@@ -87,7 +87,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     station.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
     if (station.lease === "session") return;
     const beat = Math.min(station.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
-    this.#heartbeat = setInterval(() => void this.#beat(), beat).unref();
+    this.#heartbeat = unref(setInterval(() => void this.#beat(), beat));
   }
 
   get id(): string {
@@ -106,24 +106,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#form.envelope as EnvelopeOf<T>;
   }
 
-  get task(): string {
-    return this.#form.envelope.task;
-  }
-
-  get attempt(): number {
-    return this.#form.delivery.attempt;
-  }
-
-  get leaseUntil(): number {
-    return this.#leaseUntil;
-  }
-
-  get acceptedBy(): string {
-    return this.#form.delivery.acceptedBy;
-  }
-
-  get redelivered(): boolean {
-    return this.#form.delivery.attempt > 1;
+  get delivery(): DeliveryRow {
+    return { ...this.#form.delivery, leaseUntil: this.#leaseUntil };
   }
 
   get signal(): AbortSignal {
@@ -133,31 +117,25 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#abort.signal;
   }
 
-  set onExtended(tell: ((envelope: EnvelopeOf<T>) => void) | undefined) {
-    this.#onExtended = tell;
+  on<Event extends keyof WorkEvents<T>>(
+    event: Event,
+    listener: (value: WorkEvents<T>[Event]) => void,
+  ): () => void {
+    const listeners = this.#listeners[event] as Set<typeof listener>;
+    listeners.add(listener);
+    if (event === "warned" && this.#warned.size > 0) {
+      report(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
+    }
     this.#listenAnew();
-  }
-
-  get onExtended(): ((envelope: EnvelopeOf<T>) => void) | undefined {
-    return this.#onExtended;
-  }
-
-  set onWarned(tell: ((warnings: readonly Warning[]) => void) | undefined) {
-    this.#onWarned = tell;
-    this.#listenAnew();
-  }
-
-  get onWarned(): ((warnings: readonly Warning[]) => void) | undefined {
-    return this.#onWarned;
+    return () => listeners.delete(listener);
   }
 
   async warnings(): Promise<readonly Warning[]> {
-    return this.#station.wire.call("deliveryWarnings", { id: this.id });
+    return this.#station.wire.call("deliveries.warnings", { id: this.id });
   }
 
   get primer(): string {
-    const { id: agent, role } = this.#station.info;
-    return primerOf(this.#form.envelope, { agent, role }, this.#form);
+    return this.#form.primer;
   }
 
   get attempts(): readonly EarlierAttempt[] {
@@ -173,49 +151,45 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const key = canonicalJson([this.#form.envelope.id, options], "invalid_input");
     const before = options.anew ? undefined : this.#views.get(key);
     if (before !== undefined) return before;
-    const composing = this.#call("view", options);
+    const composing = this.#call<ShownView>("work.view", options);
     this.#views.set(key, composing);
     composing.catch(() => this.#views.delete(key));
     return composing;
   }
 
-  async views(): Promise<readonly ShownView[]> {
-    return this.#station.wire.call("views", { id: this.id });
-  }
-
   async freshness(): Promise<CheckedContext> {
-    return this.#call("freshness", {});
+    return this.#call("work.freshness", {});
   }
 
   async read(id: string, level?: Level): Promise<ReadMemory> {
-    if (!this.#settled) return this.#call("readForWork", { id, level });
+    if (!this.#settled) return this.#call("work.read", { id, level });
     if (this.#lost !== undefined) throw this.#lost;
     const { wire } = this.#station; // Over, and still of use to whoever had it.
-    return wire.call("readMemory", { id, freshest: true, of: this.id, level });
+    return wire.call("memories.read", { id, freshest: true, of: this.id, level });
   }
 
-  async reserve(
-    globs?: string | readonly string[],
-    options: ReserveOptions = {},
-  ): Promise<Reserved> {
-    this.#refuseSettled();
-    const reserved = await this.#call("reserve", besides(options, { globs }));
-    this.#conflicts = reserved.conflicts;
-    return reserved;
-  }
-
-  async unreserve(): Promise<void> {
-    if (!this.#settled) await this.#call("unreserve", {});
-    this.#conflicts = [];
-  }
-
-  get conflicts(): readonly ReservationConflict[] {
-    return this.#conflicts;
+  get reservations(): WorkReservations {
+    return {
+      set: async (globs, options = {}) => {
+        this.#refuseSettled();
+        const said = besides(options, { globs });
+        const reserved = await this.#call<Reserved>("work.reservations.set", said);
+        this.#conflicts = reserved.conflicts;
+        return reserved;
+      },
+      clear: async () => {
+        if (!this.#settled) await this.#call("work.reservations.clear", {});
+        this.#conflicts = [];
+      },
+      conflicts: this.#conflicts,
+    };
   }
 
   async note(input: MemoryInput | string): Promise<Noted> {
     const described = typeof input === "string" ? { content: input } : input;
-    const noted = await this.#call("note", { note: withId(this.#station.ids, described) });
+    const noted = await this.#call<Noted>("deliveries.note", {
+      note: withId(this.#station.ids, described),
+    });
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
     else await this.#heardOf(noted.envelope);
     return noted;
@@ -231,37 +205,37 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return traced;
   }
 
-  async complete(result: Result = {}): Promise<Settling<T>> {
+  async complete(result: Result = {}): Promise<Settled> {
     return this.#settle(async () => {
       await checkOutputs(this.#station.payloads, this.#form.envelope, result);
-      return this.#settleOnce("complete", { result }, "completed");
+      return this.#settleOnce("work.complete", { result }, "completed");
     });
   }
 
-  async clarify(question: string): Promise<Settling<T>> {
-    return this.#settle(() => this.#call("clarify", { question }));
+  async clarify(question: string): Promise<Settled> {
+    return this.#settle(() => this.#call("work.clarify", { question }));
   }
 
   async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
     const own = effectOf(key, effect);
     this.#refuseSettled();
     return recordedOnce(own.effect, {
-      begin: () => this.#call("beginOnce", { key: own.key }),
-      record: (result) => this.#call("recordOnce", { key: own.key, result }),
+      begin: () => this.#call("effects.begin", { key: own.key }),
+      record: (result) => this.#call("effects.record", { key: own.key, result }),
     });
   }
 
-  async fail(failure: Failure): Promise<Settling<T>> {
-    return this.#settle(() => this.#call("fail", { failure }));
+  async fail(failure: Failure): Promise<Settled> {
+    return this.#settle(() => this.#call("work.fail", { failure }));
   }
 
-  async decline(reason: string): Promise<Settling<T>> {
-    return this.#settle(() => this.#settleOnce("decline", { reason }, "declined"));
+  async decline(reason: string): Promise<Settled> {
+    return this.#settle(() => this.#settleOnce("work.decline", { reason }, "declined"));
   }
 
   async release(): Promise<DeliveryRow> {
     this.#refuseSettled();
-    const delivery = await this.#ending(this.#call("release", {}));
+    const delivery = await this.#ending(this.#call<DeliveryRow>("work.release", {}));
     this.#end();
     return delivery;
   }
@@ -269,16 +243,15 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async handoff<Next extends object = object>(
     draft: Parameters<HandOn>[0],
     sending: Parameters<HandOn>[1] = {},
-  ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
+  ): Promise<Sent<Next>> {
     this.#refuseSettled();
-    const handing = async (): Promise<OutputOf<"handOn">> => {
+    const handing = async (): Promise<SentForm> => {
       const checked = await withPayload(this.#station.payloads, draft);
-      return this.#call("handOn", besides(sending, { draft: checked as Partial<Draft> }));
+      return this.#call("work.handoff", besides(sending, { draft: checked as Partial<Draft> }));
     };
-    const outcome = await this.#ending(handing());
-    if (outcome.kind === "extended") return this.#extend(outcome.envelope as Envelope);
+    const sent = await this.#ending(handing());
     this.#end();
-    return new RemoteSent<Next>(this.#station.wire, outcome as SentForm);
+    return new RemoteSent<Next>(this.#station.wire, sent);
   }
 
   async renew(): Promise<void> {
@@ -298,7 +271,11 @@ export class RemoteWork<T = unknown> implements Work<T> {
     if (this.#settled) return;
     this.#renewedAt = performance.now();
     try {
-      const { leaseUntil, envelope } = await this.#say("renewWork", {}, how);
+      const { leaseUntil, envelope } = await this.#say<{ leaseUntil: number; envelope: string }>(
+        "work.renew",
+        {},
+        how,
+      );
       this.#leaseUntil = leaseUntil;
       await this.#heardOf(envelope);
     } catch (error) {
@@ -316,21 +293,19 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return answer;
   }
 
-  /** Told of an addition by another call of its holder's. */
-  goOnTo(envelope: Envelope): void {
-    this.#extend(envelope);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  async [asyncDispose](): Promise<void> {
     await this.#pending?.catch(() => {}); // Told to whoever settled it.
     if (this.#settled) return;
-    await this.release().catch((error: unknown) => {
-      if (this.#lost === undefined) throw error;
-    });
+    try {
+      await this.release();
+      warnUnsettled(this.id);
+    } catch (error) {
+      if (this.#lost === undefined) throw error; // Lost: another holder has it, and this one was told.
+    }
   }
 
   async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
-    const own = steps.map((step) => ({ task: this.task, ...step }));
+    const own = steps.map((step) => ({ task: this.#form.envelope.task, ...step }));
     const traced = this.#station.traces.add(own);
     if (performance.now() - this.#renewedAt >= this.#station.leaseMs / BEATS_PER_LEASE) {
       await this.renew().catch(() => {}); // A loss is told by the signal.
@@ -339,11 +314,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   /** A call on this work. What says that it was lost ends it. */
-  async #call<Name extends CallName>(
-    name: Name,
-    input: Omit<InputOf<Name>, Naming>,
-    options?: CallOptions,
-  ): Promise<OutputOf<Name>> {
+  async #call<Output>(name: string, input: object, options?: CallOptions): Promise<Output> {
     try {
       return await this.#say(name, input, options);
     } catch (error) {
@@ -352,20 +323,15 @@ export class RemoteWork<T = unknown> implements Work<T> {
     }
   }
 
-  #say<Name extends CallName>(
-    name: Name,
-    input: Omit<InputOf<Name>, Naming>,
-    options?: CallOptions,
-  ): Promise<OutputOf<Name>> {
+  #say<Output>(name: string, input: object, options?: CallOptions): Promise<Output> {
     const { handle, envelope } = this.#form;
-    const said = { envelope: envelope.id, ...input, handle } as InputOf<Name>;
+    const said = { envelope: envelope.id, ...input, handle };
     return this.#station.wire.call(name, said, options);
   }
 
-  async #settle(settling: () => Promise<Settling<unknown>>): Promise<Settling<T>> {
+  async #settle(settling: () => Promise<Settled>): Promise<Settled> {
     this.#refuseSettled();
     const outcome = await this.#ending(settling());
-    if (outcome.kind === "extended") return this.#extend(outcome.envelope as Envelope);
     this.#end();
     return outcome;
   }
@@ -374,11 +340,11 @@ export class RemoteWork<T = unknown> implements Work<T> {
    * Tried again after its answer got lost together with the hub, it is told that the work is settled: by
    * an earlier try of this very call, where all that is known of it says so.
    */
-  async #settleOnce<Name extends "complete" | "decline">(
-    name: Name,
-    input: Omit<InputOf<Name>, Naming>,
+  async #settleOnce(
+    name: "work.complete" | "work.decline",
+    input: object,
     state: DeliveryRow["state"],
-  ): Promise<Settling<unknown>> {
+  ): Promise<Settled> {
     let again = false;
     const onAgain = () => {
       again = true;
@@ -389,9 +355,10 @@ export class RemoteWork<T = unknown> implements Work<T> {
       if (!isLoss(error)) throw error;
       const { details } = error;
       const isOwn = details["holder"] === this.#station.info.id;
-      const isSame = details["state"] === state && details["attempt"] === this.attempt;
+      const isSame =
+        details["state"] === state && details["attempt"] === this.#form.delivery.attempt;
       if (!again || !isOwn || !isSame) throw this.#lose(error);
-      const { delivery } = await this.#station.wire.call("showDelivery", { id: this.id });
+      const { delivery } = await this.#station.wire.call<Shown>("deliveries.get", { id: this.id });
       return { kind: "settled", delivery };
     }
   }
@@ -400,15 +367,23 @@ export class RemoteWork<T = unknown> implements Work<T> {
     this.#pending = outcome;
     try {
       return await outcome;
+    } catch (error) {
+      if (isBatonError(error) && error.code === "work_extended") await this.#loadExtension();
+      throw error;
     } finally {
       this.#pending = undefined;
     }
   }
 
-  #extend(envelope: Envelope): { kind: "extended"; envelope: EnvelopeOf<T> } {
-    this.#form = { ...this.#form, envelope };
+  #extend({ envelope, primer }: Pick<WorkForm, "envelope" | "primer">): void {
+    this.#form = { ...this.#form, envelope, primer };
     this.#newest = envelope.id;
-    return { kind: "extended", envelope: this.envelope };
+  }
+
+  /** The sender extended the work: from now on the holder knows the new envelope. */
+  async #loadExtension(): Promise<void> {
+    const { handle } = this.#form;
+    this.#extend(await this.#station.wire.call<WorkForm>("resume", { handle }));
   }
 
   // Being told ----------------------------------------------------------------------------------
@@ -432,35 +407,35 @@ export class RemoteWork<T = unknown> implements Work<T> {
       const asked = { envelope: this.#newest, warned, waitMs };
       try {
         const how = { signal, waitMs, waits: true, quiet: true } as const;
-        const news = await this.#say("awaitWork", asked, how);
+        const news = await this.#say<WorkNews>("work.on", asked, how);
         warned = news.warned;
         await this.#hear(news);
       } catch (error) {
         if (isLoss(error)) return void (this.#pending ?? this.#lose(error));
-        if (!signal.aborted) await sleep(OUTAGE_PAUSE_MS, undefined, { signal, ref: false });
+        if (!signal.aborted) await pause(OUTAGE_PAUSE_MS, { signals: [signal], quiet: true });
       }
     }
   }
 
   #lookAgain(): void {
-    const looking = this.#say("awaitWork", { waitMs: 0 }).then((news) => this.#hear(news));
+    const looking = this.#say<WorkNews>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
     looking.catch(() => {}); // As above.
   }
 
-  async #hear({ lost, extended, warnings }: WorkNews): Promise<void> {
+  async #hear({ lost, extended, primer, warnings }: WorkNews): Promise<void> {
     if (this.#settled || this.#pending !== undefined) return;
     if (isProblem(lost)) return void this.#lose(errorOf(lost));
     if (extended !== undefined) {
       this.#newest = extended.id;
-      this.#tellExtension(extended);
+      this.#tellExtension(extended, primer ?? this.#form.primer);
     }
     this.#tellWarnings(warnings);
   }
 
   /** A call has told which envelope counts now. What it did is done, whatever comes of asking for that. */
   async #heardOf(newest: string): Promise<void> {
-    if (newest === this.#form.envelope.id || this.#onExtended === undefined) return;
-    const asked = this.#say("awaitWork", { waitMs: 0 }).then((news) => this.#hear(news));
+    if (newest === this.#form.envelope.id || this.#listeners.extended.size === 0) return;
+    const asked = this.#say<WorkNews>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
     await asked.catch(() => {}); // A hint only, as above.
   }
 
@@ -468,20 +443,27 @@ export class RemoteWork<T = unknown> implements Work<T> {
    * Goes on to a newer envelope only where the holder is told of it: what nobody has seen does not
    * count as looked at.
    */
-  #tellExtension(newer: Envelope): void {
-    const tell = this.#onExtended;
-    if (this.#settled || tell === undefined || newer.id === this.#form.envelope.id) return;
-    const { envelope } = this.#extend(newer);
-    queueMicrotask(() => tell(envelope)); // What it throws is its own.
+  #tellExtension(newer: Envelope, primer: string): void {
+    const { extended } = this.#listeners;
+    if (this.#settled || extended.size === 0 || newer.id === this.#form.envelope.id) return;
+    this.#extend({ envelope: newer, primer });
+    report(extended, this.envelope);
+  }
+
+  #forgetLifted(all: readonly Warning[]): void {
+    const current = new Set(all.map(({ memory }) => memory));
+    for (const memory of this.#warned.keys()) if (!current.has(memory)) this.#warned.delete(memory);
   }
 
   /** Each warning once; one that was lifted and comes back is another. */
   #tellWarnings(warnings: readonly Warning[]): void {
-    const tell = this.#onWarned;
-    if (this.#settled || tell === undefined) return;
-    const news = warnings.filter(({ memory, record }) => this.#warned.get(memory) !== record);
-    for (const { memory, record } of news) this.#warned.set(memory, record);
-    if (news.length > 0) queueMicrotask(() => tell(news));
+    const { warned } = this.#listeners;
+    if (this.#settled || warned.size === 0) return;
+    const news = warnings.filter(
+      ({ memory, record }) => this.#warned.get(memory)?.record !== record,
+    );
+    for (const warning of news) this.#warned.set(warning.memory, warning);
+    if (news.length > 0) report(warned, news);
   }
 
   // The end -------------------------------------------------------------------------------------

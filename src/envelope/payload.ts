@@ -75,7 +75,7 @@ function notStandard(): BatonError {
   return new BatonError("invalid_input", {
     message: "schema: is not a Standard Schema (Zod, Valibot, ArkType …).",
     path: "schema",
-    hint: "Register a JSON Schema for every process with hub.payloadType(name, schema).",
+    hint: "Register a JSON Schema for every process with hub.payloadTypes.set(name, schema).",
   });
 }
 

@@ -4,7 +4,6 @@
  * in the specification; references outside of the schema are refused.
  */
 import type { ErrorObject } from "ajv";
-import { canonicalJson } from "../base/canonical.ts";
 import { BatonError, isBatonError, type Violation } from "../base/errors.ts";
 import { withinTime } from "../base/time-limit.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -36,28 +35,6 @@ const OPTIONS = {
   strictTypes: false,
   validateFormats: false,
 } as const;
-
-/** Returns the canonical text of a schema; throws where it is not plain JSON. */
-export function schemaText(schema: JsonSchema): string {
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
-    throw new BatonError("invalid_input", {
-      message: "schema: must be a JSON Schema, as an object.",
-      path: "schema",
-      hint: 'For instance { "type": "object", "required": ["files"] }.',
-    });
-  }
-  try {
-    return canonicalJson(schema, "invalid_input", "schema");
-  } catch (error) {
-    if (!isBatonError(error) || !("~standard" in schema)) throw error;
-    throw new BatonError("invalid_input", {
-      message: "schema: is a Standard Schema, which is a function and cannot be stored.",
-      path: "schema",
-      hint: "Convert it (Zod: z.toJSONSchema(schema)), or keep it in this process with hub.payload().",
-      cause: error,
-    });
-  }
-}
 
 /** Compiles a schema; throws with every place where it is not a valid one. */
 export async function compileSchema(name: string, text: string): Promise<SchemaCheck> {

@@ -8,6 +8,7 @@
 import * as z from "zod";
 import { idPattern } from "../base/ids.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
+import { NAME_PATTERN, NAME_RULE } from "../base/names.ts";
 import { lazilyCompiled } from "./compiled.ts";
 import { tolerant } from "./tolerant.ts";
 
@@ -20,14 +21,11 @@ const Version = z.string().regex(new RegExp(`^${ENVELOPE_MAJOR}\\.(0|[1-9][0-9]*
   error: `must be a version ${ENVELOPE_MAJOR}.x`,
 });
 
-/** Names people give: agents, roles, tasks, runs, channels, workspaces, payload types. */
-export const NamePattern = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._/@#+-]*[\p{L}\p{N}._/@#+-])?$/u;
-
 export const Name = z
   .string()
   .min(1)
   .max(FORMAT_LIMITS.nameLength)
-  .regex(NamePattern, { error: "must be a name: letters, digits, spaces and . _ / @ # + -" })
+  .regex(NAME_PATTERN, { error: NAME_RULE })
   .meta({ description: "A name: letters, digits, spaces and . _ / @ # + -" });
 
 /** An agent's canonical id or alias: a name without spaces. */
@@ -44,6 +42,14 @@ const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 const Lines = z.array(Line).max(FORMAT_LIMITS.listItems);
 const Digest = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be a SHA-256 digest in hex" });
 const Instant = z.int().min(0).meta({ description: "Milliseconds since 1970-01-01T00:00:00Z" });
+
+/** A time as people write it. */
+export const Moment = z.union([Instant, z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: "must be milliseconds since 1970, or an ISO 8601 time with its offset",
+});
+
+export const instantOf = (moment: z.input<typeof Moment>): number =>
+  typeof moment === "number" ? moment : Date.parse(moment);
 const Fraction = z.number().min(0).max(1);
 export const Slug = z
   .string()
@@ -231,7 +237,13 @@ const Policy = z
 
 /** A policy as people write it: with a deadline from now, or in one word. */
 export const PolicyDraft = z.union(
-  [z.literal("direct"), Policy.extend({ deadlineMs: Milliseconds.optional() })],
+  [
+    z.literal("direct"),
+    Policy.extend({
+      deadline: Moment.optional().meta({ description: "By then it must be settled" }),
+      deadlineMs: Milliseconds.optional(),
+    }),
+  ],
   { error: 'must be "direct", or { acceptMs, attempts, fallback, deadlineMs, … }' },
 );
 
@@ -433,8 +445,6 @@ export type EnvelopeOf<T> = Omit<Envelope, "payload"> & {
  */
 export const DraftSchema = z.strictObject({
   ...EnvelopeSchema.pick({
-    artifacts: true,
-    blocked: true,
     branch: true,
     budget: true,
     doNotRedo: true,
@@ -453,6 +463,11 @@ export const DraftSchema = z.strictObject({
     touches: true,
   }).shape,
   action: EnvelopeSchema.shape.action.default("delegated"),
+  /** A path or a URL is short for an artifact of kind "file" or "url". */
+  artifacts: list(
+    z.union([Line, Artifact], { error: "must be a path or URL, or { kind, path, … }" }),
+  ),
+  blocked: list(z.union([Line, Blocked], { error: "must be what waits, or { what, on }" })),
   /** Not before so many milliseconds from now. */
   delayMs: Milliseconds.optional(),
   /** The same key again is the same handoff: sent once, however often it is tried. */

@@ -54,7 +54,7 @@ export interface SealContext extends Sealing {
 }
 
 export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope {
-  const { constraints, decisions, metadata, ...rest } = draft;
+  const { artifacts, blocked, constraints, decisions, metadata, ...rest } = draft;
   const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...said } = rest;
   const { releases: _releases, ...body } = said;
   return sealed(
@@ -63,6 +63,8 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
       ...body,
       ...context.carried,
       ...context.coordinated,
+      artifacts: artifacts.map(artifactOf),
+      blocked: blocked.map(blockedOf),
       constraints: constraints.map(constraintOf),
       decisions: decisions.map(decisionOf),
       from: context.from,
@@ -121,6 +123,16 @@ function orderedText(envelope: Envelope): string {
   const free = [envelope.metadata, envelope.payload?.data ?? null, ...outputs];
   return canonicalJson(envelope, "invalid_envelope", "", free);
 }
+
+export function artifactOf(
+  artifact: CheckedDraft["artifacts"][number],
+): Envelope["artifacts"][number] {
+  if (typeof artifact !== "string") return artifact;
+  return { kind: /^https?:\/\//.test(artifact) ? "url" : "file", path: artifact };
+}
+
+export const blockedOf = (blocked: CheckedDraft["blocked"][number]): Envelope["blocked"][number] =>
+  typeof blocked === "string" ? { what: blocked } : blocked;
 
 /** An id made from the rule itself: the same rule keeps its id on every hop. */
 export function constraintOf(

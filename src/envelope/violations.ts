@@ -3,7 +3,7 @@
  * path, a stable rule word and a hint that says what to write instead.
  */
 import type * as z from "zod";
-import { canonicalFaults } from "../base/canonical.ts";
+import { canonicalFaults } from "../base/canonical-json.ts";
 import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
 
 type Issue = z.core.$ZodIssue;

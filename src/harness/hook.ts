@@ -104,7 +104,7 @@ async function sessionOf(hub: Hub, { as, input }: Hook): Promise<Agent> {
   }
 }
 
-const waitingFor = (agent: Agent) => agent.waiting({ limit: LOOKED_AT });
+const waitingFor = (agent: Agent) => agent.deliveries.waiting({ limit: LOOKED_AT });
 
 /** Ready to be taken, and not told of in this session in this form. */
 const newsOf = (

@@ -73,7 +73,7 @@ function whole(lines: readonly string[], most: number, count: (text: string) => 
 /** What every task that waits here must keep to. */
 async function ledgerLines(agent: Agent, waiting: readonly Waiting[]): Promise<string[]> {
   const tasks = [...new Set(waiting.map(({ delivery }) => delivery.task))].slice(0, TASKS);
-  const ledgers = await Promise.all(tasks.map((task) => agent.ledger(task)));
+  const ledgers = await Promise.all(tasks.map((task) => agent.tasks.ledger(task)));
   const lines = ledgers.flatMap((ledger) =>
     (ledger?.constraints ?? []).map(
       ({ rule }) => `- ${quoted(ledger?.task ?? "")}: ${quoted(rule)}`,

@@ -51,7 +51,7 @@ export async function taskOf(hub: Hub, agent: Agent): Promise<string | undefined
 /** What has the form of an id need not be one. */
 export async function deliveryOf(hub: Hub, id: string): Promise<Waiting["delivery"] | undefined> {
   try {
-    return (await hub.delivery(id)).delivery;
+    return (await hub.deliveries.get(id)).delivery;
   } catch (error) {
     if (isBatonError(error) && error.code === "unknown_delivery") return undefined;
     throw error;
@@ -62,7 +62,7 @@ const inputOf = ({ data }: Memory): unknown => (data as unknown as TraceData).in
 
 async function stepsWith(agent: Agent, tag: string, limit: number): Promise<readonly Memory[]> {
   try {
-    return await agent.traces({ session: agent.instance, tag, limit });
+    return await agent.traces.list({ session: agent.instance, tag, limit });
   } catch (error) {
     // The first hook of a session: it has no trace yet.
     if (isBatonError(error) && error.code === "unknown_session") return [];

@@ -13,10 +13,10 @@ import { VIEW } from "../store/search.ts";
 import { everybodyOn } from "../store/sight.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { reasonOf } from "./attempt.ts";
 import { acceptancesOf, STALE_HOLDER } from "./delivery-records.ts";
 import { failureOf } from "./failure.ts";
 import { decisionsOn, type KeptDecision } from "./failure-decisions.ts";
-import { reasonOf } from "./outcome.ts";
 
 export interface AttemptNote {
   /** The record. */

@@ -1,6 +1,7 @@
 /** What a caller is told that no longer holds the work it wants to act on. */
+import { isHeld, isOpen } from "../base/delivery-states.ts";
 import { BatonError } from "../base/errors.ts";
-import { type DeliveryRow, isHeld, isOpen } from "../store/rows.ts";
+import type { DeliveryRow } from "../store/rows.ts";
 
 export function leaseLost(id: string, now: DeliveryRow | undefined): BatonError {
   const cancelled = now?.state === "cancelled";

@@ -10,6 +10,7 @@ import {
   parseText,
 } from "../store/rows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { type Attempt, attemptOf } from "./attempt.ts";
 import { failureOf, type TriedFailure } from "./failure.ts";
 import { decisionOn, type KeptDecision } from "./failure-decisions.ts";
 import { handedOnAs } from "./line-end.ts";
@@ -43,12 +44,12 @@ export type Ended =
       readonly delivery: DeliveryRow;
       readonly reason: string;
     })
-  /** The receiver asks back: `agent.answer(delivery.id, …)`. */
+  /** The receiver asks back: `agent.questions.answer(delivery.id, …)`. */
   | { readonly kind: "asked"; readonly delivery: DeliveryRow; readonly question: string }
   | (Failed & {
       readonly kind: "dead";
       readonly delivery: DeliveryRow;
-      readonly attempts: readonly AttemptRow[];
+      readonly attempts: readonly Attempt[];
     })
   | { readonly kind: "cancelled"; readonly delivery: DeliveryRow; readonly reason: string }
   /** Its deadline passed. */
@@ -80,7 +81,7 @@ export async function endedAs(workspace: Workspace, delivery: DeliveryRow): Prom
       return {
         kind: "dead",
         delivery,
-        attempts,
+        attempts: attempts.map(attemptOf),
         ...(await failedAs(workspace, delivery, attempts)),
       };
     }
@@ -134,10 +135,4 @@ export async function resultOf(
     memory: delivery.settledBy,
     ...(handedOn === undefined ? {} : { handedOn }),
   };
-}
-
-/** Why a try ended, as it was written down. */
-export function reasonOf(attempt: AttemptRow): Readonly<Record<string, unknown>> {
-  if (attempt.reason === "") return {};
-  return parseText({ id: `attempt ${attempt.attempt}`, text: attempt.reason });
 }

@@ -6,15 +6,16 @@
 import { Hono } from "hono";
 import { requireAccess } from "../access/refusals.ts";
 import { BatonError } from "../base/errors.ts";
-import { type LocalHub, silence } from "../hub/hub.ts";
-import type { CallName } from "../wire/calls.ts";
-import { HEADERS, type Method, ROUTES } from "../wire/routes.ts";
+import type { LocalHub } from "../hub/hub.ts";
+import { silence } from "../hub/option-checks.ts";
+import { OPERATIONS, routeOf } from "../operations/index.ts";
+import type { Acting, Operation } from "../operations/operation.ts";
+import { runOperation } from "../operations/run.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
 import { type Caller, callerOf, header, type Open } from "./caller.ts";
 import { decode } from "./decode.ts";
 import { checkCaller, type Guard, preflight, SAFE_HEADERS, sharingHeaders } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
-import type { Acting, Operation } from "./operation.ts";
-import { OPERATIONS } from "./operations.ts";
 import { pagesOf } from "./pages.ts";
 import { problemOf, problemReply, told } from "./problem.ts";
 import { type Rate, RateLimiter } from "./rate.ts";
@@ -65,7 +66,7 @@ export interface App {
   /** Told of what can only be a bug of ours. */
   readonly report: (bug: unknown) => void;
   /** Steps that are the same for all: who is it, may it do this, how often. */
-  admit(request: Request, needs: Operation<CallName>["access"]): Promise<Caller>;
+  admit(request: Request, needs: Operation["access"]): Promise<Caller>;
   /** Who it is, of a request that was admitted before. */
   identify(request: Request): Promise<Caller>;
   actingFor(
@@ -167,13 +168,12 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     },
   };
 
-  const call = async <Name extends CallName>(
-    name: Name,
+  const call = async (
+    operation: Operation,
     request: Request,
     params: Readonly<Record<string, string>>,
     about: About,
   ): Promise<Response> => {
-    const operation = OPERATIONS[name] as Operation<CallName>;
     about.caller = await app.admit(request, operation.access);
     about.waits = operation.waits;
     const { caller } = about;
@@ -181,13 +181,13 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     const input = await decode(operation, { request, params, bodyBytes });
     const key = keyOf(request);
     if (operation.progress && wantsLines(request)) {
-      return lines(app, request, caller, (acting) => operation.run(acting, input as never));
+      return lines(app, request, caller, (acting) => runOperation(operation, acting, input));
     }
     const run = async (): Promise<Reply> => {
       try {
         const acting = app.actingFor(request, caller, { key });
-        const output = await operation.run(acting, input as never);
-        if (name in CHANGES_AGENTS) sessions.forget();
+        const output = await runOperation(operation, acting, input);
+        if (CHANGES_AGENTS.has(operation.name)) sessions.forget();
         return { status: 200, headers: JSON_TYPE, body: JSON.stringify(output ?? null) };
       } catch (error) {
         return problemReply(told(error, report));
@@ -197,15 +197,16 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     const who = JSON.stringify([caller.workspace, caller.id, caller.agent]);
     // Who asks again need not wait as long.
     const meant = { ...(input as object), waitMs: undefined };
-    const asked = [name, meant, request.headers.get(HEADERS.branch)];
+    const asked = [operation.name, meant, request.headers.get(HEADERS.branch)];
     const same = { caller: who, key, request: JSON.stringify(asked) };
     return respond(await replies.once(same, run));
   };
 
-  for (const name of Object.keys(ROUTES) as CallName[]) {
-    const [method, path] = ROUTES[name].split(" ") as [Method, string];
-    app.hono.on(method, path, (c) =>
-      app.answered(name, c.req.raw, (about) => call(name, c.req.raw, c.req.param(), about)),
+  for (const operation of OPERATIONS) {
+    app.hono.on(...routeOf(operation), (c) =>
+      app.answered(operation.name, c.req.raw, (about) =>
+        call(operation, c.req.raw, c.req.param(), about),
+      ),
     );
   }
   streamRoutes(app);
@@ -235,11 +236,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
 const JSON_TYPE = { "content-type": "application/json" } as const;
 
 /** After these, what a session knows of its agent may be out of date. */
-const CHANGES_AGENTS: Partial<Record<CallName, true>> = {
-  registerAgent: true,
-  pauseAgent: true,
-  resumeAgent: true,
-};
+const CHANGES_AGENTS: ReadonlySet<string> = new Set(["agent", "agents.pause", "agents.unpause"]);
 
 function silenceIn(request: Request): number | undefined {
   const said = request.headers.get(HEADERS.silence);
@@ -317,7 +314,7 @@ function lines(
 /** Whether it is called in another way, or not at all. */
 function unknownCall(hono: Hono, request: Request): BatonError {
   const { pathname } = new URL(request.url);
-  const methods = (["GET", "POST", "PUT", "DELETE"] as const).filter(
+  const methods = (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).filter(
     (method) => hono.router.match(method, pathname)[0].length > 0,
   );
   if (methods.length > 0) {

@@ -9,7 +9,7 @@ import { unauthenticated } from "../access/refusals.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { LocalHub } from "../hub/hub.ts";
-import { HEADERS } from "../wire/routes.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
 
 export interface Caller {
   /** By what its calls are counted and its answers kept: a token's id, or "open". */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { clip } from "../base/clip.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest.ts";
-import { jsonIn } from "../wire/address.ts";
+import { jsonIn } from "../operations/wire/address.ts";
 
 type Input = Record<string, unknown>;
 

@@ -58,7 +58,11 @@ const isOwn = (origin: string, request: Request): boolean => {
 export function sharingHeaders(request: Request, { origins }: Guard): Record<string, string> {
   const origin = request.headers.get("origin");
   if (origin === null || !origins.includes(origin)) return {};
-  return { "access-control-allow-origin": origin, vary: "origin" };
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "retry-after",
+    vary: "origin",
+  };
 }
 
 /** The answer to a browser that asks first. */
@@ -68,7 +72,7 @@ export function preflight(request: Request, guard: Guard): Response {
   const headers = allowed
     ? {
         ...sharing,
-        "access-control-allow-methods": "GET, POST, PUT, DELETE",
+        "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
         "access-control-allow-headers":
           request.headers.get("access-control-request-headers") ?? "content-type",
         "access-control-max-age": "600",

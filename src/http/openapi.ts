@@ -1,14 +1,12 @@
 /** The OpenAPI 3.1 description of the hub, made from the table of operations. */
 import * as z from "zod";
-import { KeepingQuerySchema } from "../archive/query.ts";
 import { ERROR_CODES } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
-import type { CallName } from "../wire/calls.ts";
-import { HEADERS, type Method, ROUTES, STREAMS } from "../wire/routes.ts";
-import type { Operation } from "./operation.ts";
-import { OPERATIONS } from "./operations.ts";
-import { STREAM_ACCESS } from "./stream-routes.ts";
-import { TAGS, tagOf } from "./tags.ts";
+import { CHAPTERS, chapterOf, OPERATIONS, routeOf } from "../operations/index.ts";
+import type { Method, Operation } from "../operations/operation.ts";
+import { STREAMS, type Stream } from "../operations/streams.ts";
+import { hasBody } from "../operations/wire/address.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
 
 type Json = Record<string, unknown>;
 
@@ -22,15 +20,16 @@ export function openApi(): Json {
 function describe(): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
-  for (const name of Object.keys(ROUTES) as CallName[]) {
-    const [method, pattern] = ROUTES[name].split(" ") as [Method, string];
+  for (const operation of OPERATIONS) {
+    const [method, pattern] = routeOf(operation);
     const path = pattern.replace(/:(\w+)/g, "{$1}");
-    const operation = operationOf(name, { method, path }, components);
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
+    const described = describeOperation(operation, { method, path }, components);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described };
   }
-  for (const [name, [path, described]] of Object.entries(streamsOf(components))) {
-    const operation = { operationId: name, ...described.about };
-    paths[path] = { ...paths[path], [described.method]: operation };
+  for (const [name, stream] of Object.entries(STREAMS)) {
+    const [method, path] = routeOf(stream);
+    const described = describeStream(name, stream, components);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described };
   }
   return {
     openapi: "3.1.0",
@@ -135,12 +134,11 @@ function spelledOut(part: Json): Json {
   return { ...rest, properties, required, additionalProperties: false };
 }
 
-function operationOf(
-  name: CallName,
+function describeOperation(
+  operation: Operation,
   { method, path }: { readonly method: Method; readonly path: string },
   components: Components,
 ): Json {
-  const operation = OPERATIONS[name] as Operation<CallName>;
   const input = components.take(operation.input, "input") as { properties?: Record<string, Json> };
   const { properties = {}, ...whole } = input as Json & { properties?: Record<string, Json> };
   const required = (whole["required"] ?? []) as string[];
@@ -148,12 +146,12 @@ function operationOf(
   const rest = Object.fromEntries(
     Object.entries(properties).filter(([field]) => !inPath.includes(field)),
   );
-  const hasBody = method === "POST" || method === "PUT";
+  const isInBody = hasBody(method);
   return {
-    operationId: name,
+    operationId: operation.name,
     summary: operation.summary,
-    description: `Takes access "${operation.access}".`,
-    tags: [tagOf(path)],
+    description: `Requires access "${operation.access}".`,
+    tags: [chapterOf(operation.name)],
     parameters: [
       ...inPath.map((field) => ({
         name: field,
@@ -161,7 +159,7 @@ function operationOf(
         required: true,
         schema: properties[field] ?? { type: "string" },
       })),
-      ...(hasBody
+      ...(isInBody
         ? []
         : Object.entries(rest).map(([field, schema]) => queryParameter(field, schema, required))),
       { $ref: "#/components/parameters/Agent" },
@@ -169,7 +167,7 @@ function operationOf(
       { $ref: "#/components/parameters/Branch" },
       ...(method === "GET" ? [] : [{ $ref: "#/components/parameters/Key" }]),
     ],
-    ...(hasBody
+    ...(isInBody
       ? {
           requestBody: {
             required: required.some((field) => !inPath.includes(field)),
@@ -208,13 +206,13 @@ function queryParameter(name: string, schema: Json, required: readonly string[])
 }
 
 const tagsOf = (): Json[] =>
-  Object.entries(TAGS).map(([name, { description }]) => ({ name, description }));
+  Object.entries(CHAPTERS).map(([name, { description }]) => ({ name, description }));
 
-/** What may be said when a stream is opened, besides who opens it. */
-function streamParameters(name: keyof typeof STREAMS, components: Components): Json[] {
-  if (name === "events") {
+/** What may be given when a stream is opened, besides the caller. */
+function streamParameters(name: string, stream: Stream, components: Components): Json[] {
+  if (name === "events.stream") {
     const schema = { type: "integer", minimum: 0 };
-    const description = "The number of the last event the reader has; 0 unless told.";
+    const description = "The number of the last event the reader has. Default: 0.";
     return ["query", "header"].map((where) => ({
       name: where === "query" ? "after" : "Last-Event-ID",
       in: where,
@@ -223,54 +221,39 @@ function streamParameters(name: keyof typeof STREAMS, components: Components): J
       schema,
     }));
   }
-  if (name !== "memories") return [];
-  const { properties = {} } = components.take(KeepingQuerySchema, "input") as {
+  if (stream.query === undefined) return [];
+  const { properties = {} } = components.take(stream.query, "input") as {
     properties?: Record<string, Json>;
   };
   return Object.entries(properties).map(([field, schema]) => queryParameter(field, schema, []));
 }
 
-function streamsOf(
-  components: Components,
-): Record<string, [path: string, { method: string; about: Json }]> {
-  const said: Record<keyof typeof STREAMS, [summary: string, type: string]> = {
-    events: [
-      "What happens in the workspace, as it happens; resumed by Last-Event-ID.",
-      "text/event-stream",
+function describeStream(name: string, stream: Stream, components: Components): Json {
+  const [method] = routeOf(stream);
+  return {
+    operationId: name,
+    summary: stream.summary,
+    description: `Requires access "${stream.access}".`,
+    tags: [stream.chapter],
+    parameters: [
+      ...streamParameters(name, stream, components),
+      { $ref: "#/components/parameters/Agent" },
+      { $ref: "#/components/parameters/Session" },
+      { $ref: "#/components/parameters/Branch" },
     ],
-    inbox: ["What waits for an agent, as it arrives. Looking claims nothing.", "text/event-stream"],
-    export: ["Everything the workspace holds, as lines.", "application/x-ndjson"],
-    import: ["An export becomes this workspace: all of it, or nothing.", "application/json"],
-    memories: ["The memories a reader may see, as lines.", "application/x-ndjson"],
+    ...(hasBody(method)
+      ? {
+          requestBody: {
+            required: true,
+            content: { "application/x-ndjson": { schema: { type: "string" } } },
+          },
+        }
+      : {}),
+    responses: {
+      "200": { description: "Done.", content: { [stream.type]: { schema: {} } } },
+      ...REFUSALS,
+    },
   };
-  return Object.fromEntries(
-    (Object.keys(STREAMS) as (keyof typeof STREAMS)[]).map((name) => {
-      const [method, path] = STREAMS[name].split(" ") as [Method, string];
-      const [summary, type] = said[name];
-      const about: Json = {
-        summary,
-        description: `Takes access "${STREAM_ACCESS[name]}".`,
-        tags: [tagOf(path)],
-        parameters: [
-          ...streamParameters(name, components),
-          { $ref: "#/components/parameters/Agent" },
-          { $ref: "#/components/parameters/Session" },
-          { $ref: "#/components/parameters/Branch" },
-        ],
-        responses: {
-          "200": { description: "Done.", content: { [type]: { schema: {} } } },
-          ...REFUSALS,
-        },
-      };
-      if (name === "import") {
-        about["requestBody"] = {
-          required: true,
-          content: { "application/x-ndjson": { schema: { type: "string" } } },
-        };
-      }
-      return [name, [path, { method: method.toLowerCase(), about }]];
-    }),
-  );
 }
 
 const headerParameter = (name: string, description: string): Json => ({

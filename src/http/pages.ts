@@ -3,7 +3,7 @@ import { type Access, reaches } from "../access/levels.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { mcpFetch } from "../mcp/http.ts";
-import { HEADERS } from "../wire/routes.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
 import type { App } from "./app.ts";
 import type { Caller } from "./caller.ts";
 import { bodyIn } from "./decode.ts";
@@ -50,7 +50,7 @@ export function pagesOf(app: App): void {
   page("/", async (request) => html(frontPage(new URL(request.url).origin)));
   page("/healthz", async () => Response.json({ status: "ok", version: batonVersion() }));
   page("/readyz", async () => {
-    await app.hub.retention(); // Reads one row of the store: throws when it cannot.
+    await app.hub.settings.get(); // Reads one row of the store: throws when it cannot.
     if (app.closing.aborted) throw closing();
     return Response.json({ status: "ready" });
   });

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { BatonError } from "../base/errors.ts";
-import { HEADERS } from "../wire/routes.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
 
 const KEPT_MS = 600_000;
 const MOST_REPLIES = 10_000;

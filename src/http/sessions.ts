@@ -7,8 +7,8 @@ import { requireActing } from "../access/refusals.ts";
 import { BatonError } from "../base/errors.ts";
 import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
-import { ownSession } from "../wire/own-session.ts";
-import { HEADERS } from "../wire/routes.ts";
+import { HEADERS } from "../operations/wire/headers.ts";
+import { ownSession } from "../operations/wire/own-session.ts";
 import type { Caller } from "./caller.ts";
 
 const KEPT_MS = 2_000;

@@ -1,24 +1,15 @@
 /** The routes of what streams. */
 import * as z from "zod";
-import type { Access } from "../access/levels.ts";
 import { type KeepingQuery, KeepingQuerySchema } from "../archive/query.ts";
 import { isBatonError } from "../base/errors.ts";
 import { parseOr } from "../envelope/violations.ts";
-import { STREAMS } from "../wire/routes.ts";
+import { routeOf } from "../operations/index.ts";
+import type { Acting } from "../operations/operation.ts";
+import { STREAMS, type Stream } from "../operations/streams.ts";
 import type { App } from "./app.ts";
 import { piecesOf, queryIn } from "./decode.ts";
-import type { Acting } from "./operation.ts";
 import { told } from "./problem.ts";
 import { asEvents, bodyOf, eventsAfter, inboxOf, whileAdmitted } from "./streams.ts";
-
-/** The least access each takes. */
-export const STREAM_ACCESS: Readonly<Record<keyof typeof STREAMS, Access>> = {
-  events: "reader",
-  inbox: "agent",
-  export: "admin",
-  import: "admin",
-  memories: "reader",
-};
 
 const EVENTS = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
 const LINES = { "content-type": "application/x-ndjson" };
@@ -26,36 +17,38 @@ const LINES = { "content-type": "application/x-ndjson" };
 const EventNumber = z.coerce.number().pipe(z.int().min(0));
 
 export function streamRoutes(app: App): void {
-  add(app, "events", async (request, { hub, signal }) => {
+  add(app, "events.stream", async (request, { hub, signal }) => {
     const after = lastSeen(request);
-    await hub.events(after, 1); // Refused now rather than in the middle of the stream.
-    return live(app, request, "events", eventsAfter(hub, after, signal));
+    await hub.events.list({ after, limit: 1 }); // Refused now rather than in the middle of the stream.
+    return live(app, request, "events.stream", eventsAfter(hub, after, signal));
   });
-  add(app, "inbox", async (request, call) => {
+  add(app, "inbox.stream", async (request, call) => {
     const agent = await call.agent();
-    return live(app, request, "inbox", inboxOf(agent, call.signal));
+    return live(app, request, "inbox.stream", inboxOf(agent, call.signal));
   });
-  add(app, "export", async (_, { hub }) => stream(app, await begun(hub.export()), LINES));
-  add(app, "memories", async (request, call) => {
+  add(app, "archive.export", async (_, { hub }) =>
+    stream(app, await begun(hub.archive.export()), LINES),
+  );
+  add(app, "memories.export", async (request, call) => {
     const reader = await call.reader();
     const query = queryIn(KeepingQuerySchema, new URL(request.url).searchParams);
-    return stream(app, await begun(reader.exportMemories(query as KeepingQuery)), LINES);
+    return stream(app, await begun(reader.memories.export(query as KeepingQuery)), LINES);
   });
-  add(app, "import", async (request, { hub }) =>
-    Response.json(await hub.import(piecesOf(request))),
+  add(app, "archive.import", async (request, { hub }) =>
+    Response.json(await hub.archive.import(piecesOf(request))),
   );
 }
 
 function add(
   app: App,
-  name: keyof typeof STREAMS,
+  name: string,
   run: (request: Request, acting: Acting) => Promise<Response>,
 ): void {
-  const [method, path] = STREAMS[name].split(" ") as [string, string];
-  app.hono.on(method, path, (c) =>
+  const { access, route } = STREAMS[name] as Stream;
+  app.hono.on(...routeOf({ route }), (c) =>
     app.answered(name, c.req.raw, async (about) => {
       about.waits = true;
-      about.caller = await app.admit(c.req.raw, STREAM_ACCESS[name]);
+      about.caller = await app.admit(c.req.raw, access);
       return run(c.req.raw, app.actingFor(c.req.raw, about.caller));
     }),
   );
@@ -65,11 +58,11 @@ function add(
 function live(
   app: App,
   request: Request,
-  name: keyof typeof STREAMS,
+  name: string,
   messages: ReturnType<typeof eventsAfter>,
 ): Response {
   const isAdmitted = () =>
-    app.admit(request, STREAM_ACCESS[name]).then(
+    app.admit(request, (STREAMS[name] as Stream).access).then(
       () => true,
       (error: unknown) => !isShutOut(error),
     );

@@ -1,4 +1,5 @@
 /** What a sender, a receiver and a holder have in hand, as it travels. */
+
 import type { Finding, Repeat } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { SentHandoff } from "../delivery/send/key.ts";
@@ -13,7 +14,6 @@ export {
   type AttemptRow,
   DELIVERY_STATES,
   type DeliveryRow,
-  isOpen,
 } from "../store/rows.ts";
 
 /** After sending: everything `Sent` tells without asking again. */
@@ -41,6 +41,8 @@ export interface OfferForm extends Background {
   readonly handle: string;
   readonly delivery: DeliveryRow;
   readonly envelope: Envelope;
+  /** What to know before the first step, in less than 2 KB. */
+  readonly primer: string;
 }
 
 /** Accepted work. */
@@ -48,5 +50,7 @@ export interface WorkForm extends Background {
   readonly handle: string;
   readonly delivery: DeliveryRow;
   readonly envelope: Envelope;
+  /** What to know before the first step, in less than 2 KB. */
+  readonly primer: string;
   readonly conflicts: readonly ReservationConflict[];
 }

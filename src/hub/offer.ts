@@ -3,14 +3,15 @@
 import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import { conflictsAhead } from "../coordination/reservations/reserve.ts";
-import { acceptOffer, TAKING, TakingSchema } from "../delivery/receive/accept.ts";
+import { acceptOffer } from "../delivery/receive/accept.ts";
 import type { ReceiptSource } from "../delivery/receive/receipt.ts";
+import { checkedReceipt } from "../delivery/receive/receive-options.ts";
 import type { Worker } from "../delivery/receive/worker.ts";
 import { decline, releaseNewest } from "../delivery/settle/settle.ts";
 import { handleOf } from "../delivery/work/resume.ts";
+import { workExtended } from "../delivery/work/unseen-envelope.ts";
 import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
 import { type Background, backgroundOf } from "../history/background.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
@@ -19,13 +20,41 @@ import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { OfferForm } from "./forms.ts";
-import type { Public } from "./public.ts";
-import { LocalWork, type Settling, type Work } from "./work.ts";
+import { LocalWork, type Settled, type Work } from "./work.ts";
 
-/** What the inbox has for a receiver, to accept or to leave. */
-export type Offer<T = unknown> = Public<LocalOffer<T>>;
+/** A handoff claimed for this session: accept, decline or release it. */
+export interface Offer<T = unknown> {
+  /** The delivery's id. */
+  readonly id: string;
+  readonly task: string;
+  /** The sender's id. */
+  readonly from: string;
+  readonly delivery: DeliveryRow;
+  readonly handle: string;
+  readonly envelope: EnvelopeOf<T>;
+  /** What to know before the first step, in less than 2 KB. */
+  readonly primer: string;
+  /** Earlier attempts, oldest first. */
+  readonly attempts: readonly EarlierAttempt[];
+  /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
+  readonly progress: readonly LedgerProgress[];
+  /** Everything above, as plain data. */
+  toJSON(): OfferForm;
+  /** Returns what it carries that is quarantined. */
+  warnings(): Promise<readonly Warning[]>;
+  /** Returns which agents work on what this handoff says its work will touch. */
+  conflicts(): Promise<readonly ReservationConflict[]>;
+  /** Accepts it. If the handoff requires a receipt, only with a matching one. */
+  accept(options?: { readonly receipt?: ReceiptSource }): Promise<Work<T>>;
+  /** Declines it for good. Throws `work_extended` if the sender extended it: read the envelope first. */
+  decline(reason: string): Promise<Settled>;
+  /** Returns it to the inbox. Having claimed it does not count as an attempt. */
+  release(): Promise<void>;
+  /** Loads what the sender has added since it was claimed. */
+  refresh(): Promise<void>;
+}
 
-export class LocalOffer<T = unknown> {
+export class LocalOffer<T = unknown> implements Offer<T> {
   readonly #workspace: Workspace;
   readonly #receiver: Worker;
   #claimed: Claimed;
@@ -76,8 +105,8 @@ export class LocalOffer<T = unknown> {
 
   /** As it travels. */
   toJSON(): OfferForm {
-    const { handle, delivery } = this;
-    return { handle, delivery, envelope: this.envelope as Envelope, ...this.#background };
+    const { handle, delivery, primer } = this;
+    return { handle, delivery, envelope: this.envelope as Envelope, primer, ...this.#background };
   }
 
   /** Parsed when it is first looked at. */
@@ -101,45 +130,35 @@ export class LocalOffer<T = unknown> {
     return this.#background.progress;
   }
 
-  /** Tried before: whoever had it may have done part of it. */
-  get redelivered(): boolean {
-    return this.#claimed.delivery.attempt > 1;
-  }
-
-  /** What it carries that is quarantined: not to be built on. */
   warnings(): Promise<readonly Warning[]> {
     return warningsOf(this.#workspace, this.#claimed);
   }
 
-  /** Who works on what this handoff says its work will touch. */
   conflicts(): Promise<readonly ReservationConflict[]> {
     return conflictsAhead(this.#workspace, this.#claimed, this.#receiver);
   }
 
-  /** Takes it. Where the handoff requires a receipt, only with one that fits. */
-  async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
-    const { receipt } = parseOr(TakingSchema, options, TAKING);
+  async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<LocalWork<T>> {
+    const receipt = checkedReceipt(options);
     const { envelope } = this.#claimed;
-    if (receipt !== undefined || needsReceipt(this.#workspace, envelope)) await this.#refresh();
+    if (receipt !== undefined || needsReceipt(this.#workspace, envelope)) await this.refresh();
     const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
     return LocalWork.begin<T>(this.#workspace, this.#receiver, accepted, this.#background);
   }
 
-  /** Refuses it for good. Told of an addition by the sender, look at that first. */
-  async decline(reason: string): Promise<Settling<T>> {
+  async decline(reason: string): Promise<Settled> {
     const outcome = await decline(this.#workspace, this.#receiver, this.#claimed, reason);
     if (outcome.kind === "settled") return outcome;
     this.#goOnTo(outcome.envelope);
-    return { kind: "extended", envelope: this.envelope };
+    throw workExtended(this.id, outcome.envelope.id);
   }
 
-  /** Puts it back for another session of this agent. Having looked at it does not count as a try. */
   async release(): Promise<void> {
     await releaseNewest(this.#workspace, this.#receiver, this.#claimed);
   }
 
   /** A receipt is for the newest envelope, and who is told that it does not fit can look at that. */
-  async #refresh(): Promise<void> {
+  async refresh(): Promise<void> {
     const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (found !== undefined) this.#goOnTo(found.envelope);
   }

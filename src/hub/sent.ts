@@ -1,6 +1,5 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
 
-import { BatonError } from "../base/errors.ts";
 import type { Finding, Repeat } from "../context/lint/rule.ts";
 import type { SentHandoff } from "../delivery/send/key.ts";
 import type { Sender } from "../delivery/send/plan.ts";
@@ -10,11 +9,13 @@ import {
   awaitAccepted,
   awaitCompleted,
   type CompletedAnswer,
+} from "../delivery/watch/answers.ts";
+import {
   type CompletedOptions,
   checkedWait,
-  patienceWith,
+  defaultAcceptWait,
   type WaitOptions,
-} from "../delivery/watch/answers.ts";
+} from "../delivery/watch/wait-options.ts";
 import { changesOf } from "../delivery/watch/watch.ts";
 import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
@@ -24,12 +25,51 @@ import { hear } from "../memory/redaction/secret-policy.ts";
 import { type DeliveryRow, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { SentForm } from "./forms.ts";
-import type { Public } from "./public.ts";
+import { severalReceivers } from "./several-receivers.ts";
 
-/** What a sender has in hand. */
-export type Sent<T = unknown> = Public<LocalSent<T>>;
+/** A handoff that was sent: once it is returned, everything it wrote is on disk. */
+export interface Sent<T = unknown> {
+  readonly kind: "sent";
+  /** The delivery's id; of a publication, that of the first. */
+  readonly id: string;
+  readonly task: string;
+  readonly envelope: EnvelopeOf<T>;
+  readonly digest: string;
+  /** The id of the handoff record on the chain. */
+  readonly memory: string;
+  /** New work, how it joined open work, or the same key again. */
+  readonly joined: SentHandoff<T>["joined"];
+  /** The handoffs since the task was here before with the same payload; empty: no cycle. */
+  readonly cycle: NonNullable<Envelope["path"]>;
+  /** The task has more hops than allowed: the delivery is a dead letter. */
+  readonly stopped: boolean;
+  /** Secrets that were removed from the input, by kind and path. */
+  readonly secrets: readonly SecretAt[];
+  /** What the lint finds, each with a hint; without the rules that query the store. */
+  readonly findings: readonly Finding[];
+  /** Open or completed handoffs that this one repeats, newest first. */
+  readonly repeats: readonly Repeat[];
+  /** Deprecated fields it uses, and what to use instead. */
+  readonly deprecated: readonly Deprecated[];
+  /** One for each receiver. */
+  readonly each: readonly Sent<T>[];
+  /** The inboxes it went to. */
+  readonly receivers: readonly string[];
+  /** Everything above, as plain data. */
+  toJSON(): SentForm;
+  /** Returns the delivery as it is now. */
+  status(): Promise<DeliveryRow>;
+  /** Yields the delivery now and after every change, until it is settled. */
+  changes(options?: WaitOptions): AsyncGenerator<DeliveryRow, void, undefined>;
+  /** Waits until it is accepted or can no longer be. Default: 15 s, or as long as its policy allows. */
+  accepted(options?: WaitOptions): Promise<AcceptedAnswer>;
+  /** Waits until it is settled, or the receiver asks a question; returns the result or the reason. */
+  completed(options?: CompletedOptions): Promise<CompletedAnswer>;
+  /** Cancels it; its holder is notified. Returns false if it was settled already. */
+  cancel(reason: string): Promise<boolean>;
+}
 
-export class LocalSent<T = unknown> {
+export class LocalSent<T = unknown> implements Sent<T> {
   readonly kind = "sent";
   readonly #workspace: Workspace;
   readonly #sender: Sender;
@@ -161,7 +201,7 @@ export class LocalSent<T = unknown> {
    * long each try may take, until that has come to an end.
    */
   async accepted(options: WaitOptions = {}): Promise<AcceptedAnswer> {
-    const { timeoutMs = patienceWith(this.#sent.envelope), signal } = checkedWait(options);
+    const { timeoutMs = defaultAcceptWait(this.#sent.envelope), signal } = checkedWait(options);
     return awaitAccepted(this.#workspace, this.#single(), { timeoutMs, signal });
   }
 
@@ -184,10 +224,3 @@ export class LocalSent<T = unknown> {
     throw severalReceivers(this.#sent.deliveries.length);
   }
 }
-
-export const severalReceivers = (count: number): BatonError =>
-  new BatonError("invalid_input", {
-    message: `This went to ${count} receivers, each in its own state.`,
-    path: "sent",
-    hint: "Ask each of them: for (const one of sent.each) await one.completed().",
-  });

@@ -6,7 +6,7 @@
  */
 
 import { canonicalJson } from "../base/canonical.ts";
-import { BatonError, type ErrorCode, isBatonError } from "../base/errors.ts";
+import { type BatonError, isBatonError } from "../base/errors.ts";
 import { type CheckedContext, checkContext } from "../context/view/gaps.ts";
 import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
@@ -29,19 +29,20 @@ import {
   fail,
   releaseNewest,
   resultFor,
-  type Settled,
+  type Settled as SettleOutcome,
 } from "../delivery/settle/settle.ts";
+import { effectOf } from "../delivery/work/effect.ts";
 import { type Noted, note } from "../delivery/work/note.ts";
-import { effectOf, keyWithin, type Once, once } from "../delivery/work/once.ts";
+import { keyWithin, type Once, once } from "../delivery/work/once.ts";
 import { type ReadMemory, readAsked } from "../delivery/work/read-record.ts";
 import { handleOf } from "../delivery/work/resume.ts";
+import { workExtended } from "../delivery/work/unseen-envelope.ts";
 import {
   type Asked,
   askedFor,
   type ShownView,
   shownTo,
   viewFor,
-  viewsOf,
   type WorkViewOptions,
 } from "../delivery/work/views.ts";
 import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
@@ -63,39 +64,127 @@ import type { Claimed, Lease } from "../store/store.ts";
 import { followUp } from "../workspace/follow-up.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { WorkForm } from "./forms.ts";
-import type { Public } from "./public.ts";
 import { LocalSent, type Sent } from "./sent.ts";
+import {
+  alreadySettled,
+  BEATS_PER_LEASE,
+  isLoss,
+  LONGEST_TIMER_MS,
+  report,
+  warnUnsettled,
+} from "./work-rules.ts";
 
-/** What a timer can count to; longer ones would go off at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** Errors that say that the work is not this holder's any more. */
-const LOST: readonly ErrorCode[] = ["lease_lost", "cancelled"];
-export const isLoss = (error: unknown): error is BatonError =>
-  isBatonError(error) && LOST.includes(error.code);
+export interface WorkListeners<T> {
+  readonly extended: Set<(envelope: EnvelopeOf<T>) => void>;
+  readonly warned: Set<(warnings: readonly Warning[]) => void>;
+}
 
 /** How often whoever wants to be told looks although nobody called: a wake-up is only a hint. */
 const SAFETY_LOOK_MS = 2_000;
 
-/** Renewals per lease: two may fail before the third is late. */
-export const BEATS_PER_LEASE = 3;
+/** What settling returns. */
+export interface Settled {
+  readonly kind: "settled";
+  readonly delivery: DeliveryRow;
+  /** What came of merging the work's branch, when completing it was to do that. */
+  readonly merge?: WorkMerge;
+  /** Secrets that were removed from the input, by kind and path. */
+  readonly secrets?: readonly SecretAt[];
+}
 
-/** The answer to settling: done, or told of an addition that has to be looked at first. */
-export type Settling<T> =
-  | {
-      readonly kind: "settled";
-      readonly delivery: DeliveryRow;
-      /** What came of merging its branch, when completing it was to do that. */
-      readonly merge?: WorkMerge;
-      /** Which secrets were taken out of what was said, where there were any. */
-      readonly secrets?: readonly SecretAt[];
-    }
-  | { readonly kind: "extended"; readonly envelope: EnvelopeOf<T> };
+/** What `work.on` reports. */
+export interface WorkEvents<T = unknown> {
+  /** The sender extended the handoff; `work.envelope` is the new envelope. */
+  readonly extended: EnvelopeOf<T>;
+  /** Something the work carries was quarantined, also before the listener was added. */
+  readonly warned: readonly Warning[];
+}
 
-/** What a receiver has after accepting. */
-export type Work<T = unknown> = Public<Omit<LocalWork<T>, "unwatch">>;
+export interface WorkReservations {
+  /**
+   * Reserves files or resources by glob in place of what the work had reserved, and returns who else works
+   * there; without globs, what the handoff says it will touch. Lasts while the work is held. Advisory.
+   */
+  set(globs?: string | readonly string[], options?: ReserveOptions): Promise<Reserved>;
+  clear(): Promise<void>;
+  /** Agents that worked on the same when this work last reserved. */
+  readonly conflicts: readonly ReservationConflict[];
+}
 
-export class LocalWork<T = unknown> implements AsyncDisposable {
+type NextDraft<Next> = Omit<DraftOf<Next>, "task" | "intent"> &
+  Partial<Pick<DraftOf<Next>, "task" | "intent">>;
+
+/**
+ * Accepted work, held under a lease that every call renews. Settle it once: complete, fail, decline, clarify,
+ * release or hand it on. If the sender extended it meanwhile, settling throws `work_extended` and keeps the
+ * lease: read `work.envelope`, which is the new one then, and settle again.
+ *
+ * Leaving an `await using` block without settling releases the work as a counted attempt, with a warning.
+ */
+export interface Work<T = unknown> extends AsyncDisposable {
+  /** The delivery's id. */
+  readonly id: string;
+  /** What `agent.resume()` takes, also in another process. Valid while the work is held. */
+  readonly handle: string;
+  /** The newest envelope this holder knows of. */
+  readonly envelope: EnvelopeOf<T>;
+  /** The delivery as accepted, with the time until which it is held now. */
+  readonly delivery: DeliveryRow;
+  /** What to know before the first step, in less than 2 KB. */
+  readonly primer: string;
+  /** Earlier attempts, oldest first: what was tried, why it ended, questions and answers. */
+  readonly attempts: readonly EarlierAttempt[];
+  readonly progress: readonly LedgerProgress[];
+  /** Aborted when the work is cancelled or its lease is lost. */
+  readonly signal: AbortSignal;
+  /** Adds a listener; returns how to remove it. */
+  on<Event extends keyof WorkEvents<T>>(
+    event: Event,
+    listener: (value: WorkEvents<T>[Event]) => void,
+  ): () => void;
+  /** Returns what this work carries that is quarantined. */
+  warnings(): Promise<readonly Warning[]>;
+  /**
+   * Returns the view: what this receiver gets of the handoff within its budget, with what was left out, went
+   * stale or is missing. Stored before it is returned; the same options return the same view, also in another
+   * process. With `anew`: composed from what is there now.
+   */
+  view(options?: WorkViewOptions): Promise<ShownView>;
+  /** Returns every reference and file of the handoff: fresh, stale or gone. */
+  freshness(): Promise<CheckedContext>;
+  /** Returns a record by id, or by its short id in a view: the freshest version. */
+  read(id: string, level?: Level): Promise<ReadMemory>;
+  readonly reservations: WorkReservations;
+  /** Writes a note: a step, a finding, a question. Kept and marked if the lease was lost. */
+  note(input: MemoryInput | string): Promise<Noted>;
+  /** Records steps of this task on the session's trace. */
+  trace(step: TraceStep): Promise<Told<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
+  /** Runs an effect once for this work, however often it is redelivered. */
+  once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>>;
+  /**
+   * Completes the work with a result, checked against what the handoff expects. If a route leads on from its
+   * `outcome`, the task is handed on with it in the same operation.
+   */
+  complete(result?: Result): Promise<Settled>;
+  /** Asks the sender. The work is released, and offered again with the answer. */
+  clarify(question: string): Promise<Settled>;
+  /** Ends this attempt; the policy decides about the next. */
+  fail(failure: Failure): Promise<Settled>;
+  /** Declines the work for good. */
+  decline(reason: string): Promise<Settled>;
+  /** Returns the work to the inbox, as a counted attempt. */
+  release(): Promise<DeliveryRow>;
+  /** Completes this work and sends the next envelope of the task, in one operation. */
+  handoff<Next extends object = object>(
+    draft: NextDraft<Next>,
+    sending?: Pick<Sending, "completes" | "receivers" | "result">,
+  ): Promise<Sent<Next>>;
+  /** Renews the lease. Every other call does so too, and a heartbeat in between. */
+  renew(): Promise<void>;
+}
+
+export class LocalWork<T = unknown> implements Work<T> {
   readonly #workspace: Workspace;
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
@@ -103,10 +192,9 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   readonly #heartbeat: NodeJS.Timeout | undefined;
   /** Set while somebody wants to be told of additions. */
   #unlisten: (() => void) | undefined;
-  #onExtended: ((envelope: EnvelopeOf<T>) => void) | undefined;
-  #onWarned: ((warnings: readonly Warning[]) => void) | undefined;
+  readonly #listeners: WorkListeners<T> = { extended: new Set(), warned: new Set() };
   /** What this holder was warned of: by memory, the record that says so. */
-  readonly #warned = new Map<string, string>();
+  readonly #warned = new Map<string, Warning>();
   /** The newest envelope this holder has been told of; parsed when it is first looked at. */
   #sealed: EnvelopeRow;
   #envelope: EnvelopeOf<T> | undefined;
@@ -160,7 +248,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     holder: Worker,
     claimed: Claimed,
     known?: Background,
-  ): Promise<Work<T>> {
+  ): Promise<LocalWork<T>> {
     const background = known ?? (await backgroundOf(workspace, claimed));
     const work = new LocalWork<T>(workspace, holder, claimed, { background });
     if (touchesOf(claimed.envelope).length > 0) {
@@ -175,48 +263,33 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return this.#delivery.id;
   }
 
-  /** What `agent.resume()` goes on from, also in another process. Good while the work is held. */
   get handle(): string {
     return handleOf(this.#delivery);
   }
 
   /** As it travels. */
   toJSON(): WorkForm {
-    const { handle, conflicts } = this;
+    const { handle, primer } = this;
     const envelope = this.envelope as Envelope;
-    return { handle, delivery: this.#delivery, envelope, conflicts, ...this.#background };
+    return {
+      handle,
+      delivery: this.#delivery,
+      envelope,
+      primer,
+      conflicts: this.#conflicts,
+      ...this.#background,
+    };
   }
 
-  /** What was handed over: the newest envelope this holder was told of. */
   get envelope(): EnvelopeOf<T> {
     this.#envelope ??= parseEnvelope(this.#workspace, this.#sealed) as EnvelopeOf<T>;
     return this.#envelope;
   }
 
-  get task(): string {
-    return this.#sealed.task;
+  get delivery(): DeliveryRow {
+    return { ...this.#delivery, leaseUntil: this.#leaseUntil };
   }
 
-  get attempt(): number {
-    return this.#delivery.attempt;
-  }
-
-  /** Until when it is held, in the store's time, unless the lease is renewed: the last that was heard. */
-  get leaseUntil(): number {
-    return this.#leaseUntil;
-  }
-
-  /** The record this work began with; it continues from the handoff. */
-  get acceptedBy(): string {
-    return this.#delivery.acceptedBy;
-  }
-
-  /** Tried before: whoever had it may have done part of it. */
-  get redelivered(): boolean {
-    return this.#delivery.attempt > 1;
-  }
-
-  /** Aborted when the work is no longer this holder's: cancelled, or lost. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#lost !== undefined) this.#abort.abort(this.#lost);
@@ -224,63 +297,44 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return this.#abort.signal;
   }
 
-  /** Called when the sender adds to the handoff while it is held. */
-  set onExtended(tell: ((envelope: EnvelopeOf<T>) => void) | undefined) {
-    this.#onExtended = tell;
+  on<Event extends keyof WorkEvents<T>>(
+    event: Event,
+    listener: (value: WorkEvents<T>[Event]) => void,
+  ): () => void {
+    const listeners = this.#listeners[event] as Set<typeof listener>;
+    listeners.add(listener);
+    if (event === "warned" && this.#warned.size > 0) {
+      report(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
+    }
     this.#listen();
+    return () => listeners.delete(listener);
   }
 
-  get onExtended(): ((envelope: EnvelopeOf<T>) => void) | undefined {
-    return this.#onExtended;
-  }
-
-  /** Called when something this work carries is quarantined, also when it was before. */
-  set onWarned(tell: ((warnings: readonly Warning[]) => void) | undefined) {
-    this.#onWarned = tell;
-    this.#listen();
-  }
-
-  get onWarned(): ((warnings: readonly Warning[]) => void) | undefined {
-    return this.#onWarned;
-  }
-
-  /** Whoever wanted to be told does not any more: the work goes on, held or not. */
+  /** Stops reporting anything: for interfaces that listen for the length of one call. */
   unwatch(): void {
     this.#unlisten?.();
     this.#unlisten = undefined;
-    this.#onExtended = undefined;
-    this.#onWarned = undefined;
+    this.#listeners.extended.clear();
+    this.#listeners.warned.clear();
   }
 
-  /** What this work carries that is quarantined: not to be built on. */
   async warnings(): Promise<readonly Warning[]> {
     const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     return warningsOf(this.#workspace, found ?? this.#hold());
   }
 
-  /**
-   * What to know before the first step, in less than two kilobytes: who am I, which task, what do I do
-   * now, what must I not redo, what failed before. Made from the envelope and what was known on accepting.
-   */
   get primer(): string {
     return primerOf(this.envelope as Envelope, this.#holder, this.#background);
   }
 
-  /** Earlier attempts at it, oldest first: what was tried, why it ended, questions and answers. */
   get attempts(): readonly EarlierAttempt[] {
     return this.#background.attempts;
   }
 
-  /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
   get progress(): readonly LedgerProgress[] {
     return this.#background.progress;
   }
 
-  /**
-   * What this receiver gets of the handoff within its budget: text to paste, what was left out, what went
-   * stale, what is missing. Written down before it is shown; asked the same again, also in another process,
-   * it is the same. With `anew` from what there is now.
-   */
   async view(options: WorkViewOptions = {}): Promise<ShownView> {
     const asked = askedFor(options);
     const key = canonicalJson([this.#sealed.id, asked.key], "invalid_input");
@@ -292,12 +346,6 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return composing;
   }
 
-  /** What each holder of this delivery was shown. */
-  async views(): Promise<readonly ShownView[]> {
-    return viewsOf(forWork(this.#workspace, this.#sealed), this.id);
-  }
-
-  /** Every reference and file of the handoff, as it is now: fresh, stale or gone. */
   async freshness(): Promise<CheckedContext> {
     const here = forWork(this.#workspace, this.#sealed);
     const checked = await checkContext(here, this.envelope);
@@ -305,10 +353,6 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return checked;
   }
 
-  /**
-   * A record the handoff refers to, one by its short id in a view, or any other of the workspace: the freshest, which says so when it
-   * superseded the one that was asked for. With a level also its text, as short as that.
-   */
   async read(id: string, level?: Level): Promise<ReadMemory> {
     const options = { freshest: true, of: this.id, ...(level === undefined ? {} : { level }) };
     const here = forWork(this.#workspace, this.#sealed);
@@ -317,33 +361,22 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return memory;
   }
 
-  /**
-   * Says what this work is on, and tells who else works there: files or resources by glob, instead of
-   * what it had reserved; without any, what the handoff says the work will touch. Good while the work is
-   * held. Nothing is refused to anybody because of it.
-   */
-  async reserve(
-    globs?: string | readonly string[],
-    options: ReserveOptions = {},
-  ): Promise<Reserved> {
-    this.#refuseSettled();
-    await this.renew();
-    return this.#reserve(globs, options);
+  get reservations(): WorkReservations {
+    return {
+      set: async (globs, options = {}) => {
+        this.#refuseSettled();
+        await this.renew();
+        return this.#reserve(globs, options);
+      },
+      clear: async () => {
+        await unreserve(this.#workspace, this.#delivery);
+        this.#conflicts = [];
+        this.#reserved = false;
+      },
+      conflicts: this.#conflicts,
+    };
   }
 
-  /** Takes back what it has reserved. */
-  async unreserve(): Promise<void> {
-    await unreserve(this.#workspace, this.#delivery);
-    this.#conflicts = [];
-    this.#reserved = false;
-  }
-
-  /** Who else works on what this work has reserved, as of when it did: at accepting, or later. */
-  get conflicts(): readonly ReservationConflict[] {
-    return this.#conflicts;
-  }
-
-  /** Writes down a step, finding or question of this work. */
   async note(input: MemoryInput | string): Promise<Noted> {
     const described = typeof input === "string" ? { content: input } : input;
     const noted = await note(this.#workspace, this.#holder, this.#hold(), described);
@@ -352,7 +385,6 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return noted;
   }
 
-  /** Notes down what was done, on the trace of this session, as a step of this task. */
   trace(step: TraceStep): Promise<Told<Memory>>;
   trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
   trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
@@ -363,11 +395,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return traced;
   }
 
-  /**
-   * Hands in the result, held against what the handoff expects. If the result has an `outcome` that a
-   * route leads on from, the task is handed on with it, in the same operation.
-   */
-  async complete(result: Result = {}): Promise<Settling<T>> {
+  async complete(result: Result = {}): Promise<Settled> {
     if (result?.outcome !== undefined) {
       const checked = await resultFor(this.#workspace, this.#hold(), result);
       const next = await this.#routeOf(checked);
@@ -379,12 +407,10 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     );
   }
 
-  /** Asks the sender. The work is let go, and offered again together with the answer. */
-  async clarify(question: string): Promise<Settling<T>> {
+  async clarify(question: string): Promise<Settled> {
     return this.#settle((hold) => ask(this.#workspace, this.#holder, hold, question));
   }
 
-  /** Runs an effect once for this piece of work, however often it is redelivered. */
   async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
     const own = effectOf(keyWithin(this.id, key), effect);
     this.#refuseSettled();
@@ -392,15 +418,14 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return once(this.#workspace, this.#holder.agent, own.key, own.effect);
   }
 
-  async fail(failure: Failure): Promise<Settling<T>> {
+  async fail(failure: Failure): Promise<Settled> {
     return this.#settle((hold) => fail(this.#workspace, this.#holder, hold, failure));
   }
 
-  async decline(reason: string): Promise<Settling<T>> {
+  async decline(reason: string): Promise<Settled> {
     return this.#settle((hold) => decline(this.#workspace, this.#holder, hold, reason));
   }
 
-  /** Gives it back to the inbox, with everything the sender has added. */
   async release(): Promise<DeliveryRow> {
     this.#refuseSettled();
     const delivery = await this.#ending(releaseNewest(this.#workspace, this.#holder, this.#hold()));
@@ -409,11 +434,10 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     return delivery;
   }
 
-  /** Hands the task on: completes this work and sends the next envelope, in one operation. */
   async handoff<Next extends object = object>(
-    draft: Omit<DraftOf<Next>, "task" | "intent"> & Partial<Pick<DraftOf<Next>, "task" | "intent">>,
+    draft: NextDraft<Next>,
     sending: Pick<Sending, "completes" | "receivers" | "result"> = {},
-  ): Promise<Sent<Next> | Extract<Settling<T>, { kind: "extended" }>> {
+  ): Promise<Sent<Next>> {
     const gaps = this.#resumed ? await this.#gapsBefore() : this.#gaps;
     this.#refuseSettled();
     const sender: Sender = {
@@ -421,11 +445,11 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
       work: {
         lease: this.#lease(),
         envelope: this.envelope as Envelope,
-        acceptedBy: this.acceptedBy,
+        acceptedBy: this.#delivery.acceptedBy,
         gaps,
       },
     };
-    const full = { intent: this.envelope.intent, task: this.task, ...draft };
+    const full = { intent: this.envelope.intent, task: this.#sealed.task, ...draft };
     const outcome = await this.#ending(handOver<Next>(this.#workspace, sender, full, sending));
     switch (outcome.kind) {
       case "sent":
@@ -434,13 +458,12 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
         await afterHandingOn(this.#workspace, this.id);
         return new LocalSent<Next>(this.#workspace, sender, outcome);
       case "extended":
-        return this.#extend(outcome.envelope);
+        throw this.#extended(outcome.envelope);
       case "lease_lost":
         throw this.#lose(leaseLost(this.id, outcome.delivery));
     }
   }
 
-  /** Asks for more time. Every other call does so too; a heartbeat does it in between. */
   async renew(): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#settled) return;
@@ -454,7 +477,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   }
 
   async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
-    const own = steps.map((step) => ({ task: this.task, ...step }));
+    const own = steps.map((step) => ({ task: this.#sealed.task, ...step }));
     const traced = traceSteps(this.#workspace, this.#holder, own);
     await this.#renewNowAndThen();
     return traced;
@@ -472,9 +495,12 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pending?.catch(() => {}); // Told to whoever settled it.
     if (this.#settled) return;
-    await this.release().catch((error: unknown) => {
-      if (this.#lost === undefined) throw error;
-    });
+    try {
+      await this.release();
+      warnUnsettled(this.id);
+    } catch (error) {
+      if (this.#lost === undefined) throw error; // Lost: another holder has it, and this one was told.
+    }
   }
 
   async #compose(asked: Asked): Promise<ShownView> {
@@ -497,11 +523,11 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
 
   async #routeOf({ outcome }: CheckedResult): Promise<string | undefined> {
     const from = this.#holder.agent;
-    const leaving = { from, task: this.task, action: COMPLETED, payload: undefined };
+    const leaving = { from, task: this.#sealed.task, action: COMPLETED, payload: undefined };
     return nextReceiver(this.#workspace, { ...leaving, result: outcome }, true);
   }
 
-  async #handOn(to: string, result: CheckedResult): Promise<Settling<T>> {
+  async #handOn(to: string, result: CheckedResult): Promise<Settled> {
     const { summary, outputs, outcome } = result;
     const payload = outputs && { type: resultType(outcome), data: outputs };
     const draft = {
@@ -511,8 +537,7 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
       ...(payload && { payload }),
       constraints: this.envelope.constraints,
     };
-    const sent = await this.handoff(draft, { completes: result });
-    if (sent.kind === "extended") return sent;
+    await this.handoff(draft, { completes: result });
     const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     return { kind: "settled", delivery: found?.delivery ?? this.#delivery };
   }
@@ -530,10 +555,10 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     this.#lookAgain(); // It may have happened before anybody listened.
   }
 
-  async #settle(settling: (hold: Claimed) => Promise<Settled>): Promise<Settling<T>> {
+  async #settle(settling: (hold: Claimed) => Promise<SettleOutcome>): Promise<Settled> {
     this.#refuseSettled();
     const outcome = await this.#ending(settling(this.#hold()));
-    if (outcome.kind === "extended") return this.#extend(outcome.envelope);
+    if (outcome.kind === "extended") throw this.#extended(outcome.envelope);
     this.#end();
     await this.#letGo();
     return outcome;
@@ -583,10 +608,14 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     };
   }
 
-  #extend(sealed: EnvelopeRow): { kind: "extended"; envelope: EnvelopeOf<T> } {
+  #extend(sealed: EnvelopeRow): void {
     this.#sealed = sealed;
     this.#envelope = undefined;
-    return { kind: "extended", envelope: this.envelope };
+  }
+
+  #extended(sealed: EnvelopeRow): BatonError {
+    this.#extend(sealed);
+    return workExtended(this.id, sealed.id);
   }
 
   /** A lost lease is told by the signal; when the store is out of reach the next beat tries again. */
@@ -616,27 +645,31 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     await this.#tellWarnings();
   }
 
+  #forgetLifted(all: readonly Warning[]): void {
+    const current = new Set(all.map(({ memory }) => memory));
+    for (const memory of this.#warned.keys()) if (!current.has(memory)) this.#warned.delete(memory);
+  }
+
   /** Each warning once; one that was lifted and comes back is another. */
   async #tellWarnings(): Promise<void> {
-    if (this.#settled || this.#onWarned === undefined) return;
+    if (this.#settled || this.#listeners.warned.size === 0) return;
     const all = await this.warnings();
-    const news = all.filter(({ memory, record }) => this.#warned.get(memory) !== record);
-    for (const { memory, record } of news) this.#warned.set(memory, record);
-    const tell = this.#onWarned;
-    if (news.length > 0 && !this.#settled) queueMicrotask(() => tell(news));
+    this.#forgetLifted(all);
+    const news = all.filter(({ memory, record }) => this.#warned.get(memory)?.record !== record);
+    for (const warning of news) this.#warned.set(warning.memory, warning);
+    if (news.length > 0 && !this.#settled) report(this.#listeners.warned, news);
   }
 
   /**
-   * Goes on to a newer envelope only where the holder is told of it: by `onExtended`, or by the
-   * answer to settling. What nobody has seen does not count as looked at.
+   * Goes on to a newer envelope only where the holder is told of it: by a listener, or by
+   * settling. What nobody has seen does not count as looked at.
    */
   async #tellExtension(): Promise<void> {
-    if (this.#settled || this.#onExtended === undefined) return;
+    if (this.#settled || this.#listeners.extended.size === 0) return;
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (current === undefined || current.envelope.id === this.#sealed.id) return;
-    const { envelope } = this.#extend(current.envelope);
-    const tell = this.#onExtended;
-    queueMicrotask(() => tell(envelope)); // What it throws is its own, not a note's or a heartbeat's.
+    this.#extend(current.envelope);
+    report(this.#listeners.extended, this.envelope);
   }
 
   #refuseSettled(): void {
@@ -660,10 +693,3 @@ export class LocalWork<T = unknown> implements AsyncDisposable {
     this.#unlisten?.();
   }
 }
-
-export const alreadySettled = (id: string): BatonError =>
-  new BatonError("already_settled", {
-    message: `The work of ${id} was settled before, or is being settled.`,
-    path: "work",
-    hint: "A piece of work is completed, failed, declined, released or handed on once.",
-  });

@@ -3,8 +3,10 @@
  * of the task gets it, whatever the hops between leave out; an item ends only when it is released with a
  * reason.
  */
+
 import { sha256 } from "../base/canonical.ts";
 import type { CheckedDraft } from "../envelope/schema.ts";
+import { blockedOf } from "../envelope/seal.ts";
 import type { KeptProgress, Saying } from "../memory/ledger.ts";
 import type { Family } from "./ledger.ts";
 
@@ -19,7 +21,7 @@ export function addedProgress(
   { blocked = [], doNotRedo = [], done = [] }: Reported,
 ): NewProgress[] {
   const reported = [
-    ...blocked.map(({ what, on }, i) => item("blocked", i, what, on)),
+    ...blocked.map(blockedOf).map(({ what, on }, i) => item("blocked", i, what, on)),
     ...doNotRedo.map((text, i) => item("doNotRedo", i, text)),
     ...done.map((text, i) => item("done", i, text)),
   ];

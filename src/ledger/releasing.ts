@@ -134,7 +134,7 @@ function notPermitted(
   return new BatonError("not_permitted", {
     message: `${path}: the ${kind} "${of.id}" may be released by ${may.join(", ")}.`,
     path,
-    hint: "Ask one of them, and let them release it; hub.releasers() names the roles.",
+    hint: "Ask one of them, and let them release it; hub.settings.get() names the roles.",
     details: { id: of.id, kind, may },
   });
 }

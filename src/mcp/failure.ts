@@ -28,9 +28,8 @@ const HINTS: Partial<
     limit === "tokens" ? `Ask again with max_tokens: ${actual}.` : undefined,
   no_route: () =>
     'Pass to: an agent\'s name, "role:<role>" or "channel:<channel>". agents lists them.',
-  not_open: ({ envelope, delivery }) =>
-    envelope === undefined ? `Read ${delivery ?? "it"} to see where it stands.` : undefined,
-  not_permitted: (_, { hint }) => hint.replace("; hub.releasers() names the roles", ""),
+  not_open: ({ delivery }) => `Read ${delivery ?? "it"} to see where it stands.`,
+  not_permitted: (_, { hint }) => hint.replace("; hub.settings.get() names the roles", ""),
   receipt_required: ({ constraints }) =>
     `Accept it with receipt: { goal, first_step, constraints: ${JSON.stringify(constraints ?? [])} }: goal and first step in your own words.`,
   unknown_agent: ({ near }) => receiverHint(near),

@@ -16,7 +16,7 @@ export function registerPrompts(server: McpServer, { agent, hub }: Connection): 
         to: completable(
           z.string().describe('Who gets it: an agent\'s name, or "role:<role>".'),
           async (typed) =>
-            (await hub.agents())
+            (await hub.agents.list())
               .flatMap(({ id, role }) => (role === "" ? [id] : [id, `role:${role}`]))
               .filter((name, at, all) => name.startsWith(typed) && all.indexOf(name) === at),
         ),
@@ -46,7 +46,7 @@ export function registerPrompts(server: McpServer, { agent, hub }: Connection): 
         task: completable(
           z.string().optional().describe("Only a handoff of this task; else the first that waits."),
           async (typed) => {
-            const open = await agent.waiting({ limit: MOST_WAITING });
+            const open = await agent.deliveries.waiting({ limit: MOST_WAITING });
             const tasks = new Set(open.map(({ delivery }) => delivery.task));
             return [...tasks].filter((name) => name.startsWith(typed ?? ""));
           },

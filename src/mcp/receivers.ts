@@ -35,9 +35,9 @@ export async function receiversOf(
   role?: string,
 ): Promise<ListedReceiver[]> {
   const [agents, channels, breakers] = await Promise.all([
-    hub.agents(),
-    hub.channels(),
-    hub.breakers(),
+    hub.agents.list(),
+    hub.channels.list(),
+    hub.agents.breakers(),
   ]);
   const open = new Set(
     breakers.flatMap(({ receiver, state }) => (state === "open" ? receiver : [])),

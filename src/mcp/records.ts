@@ -13,8 +13,8 @@ export async function handoffText(
   id: string,
   much: "concise" | "detailed",
 ): Promise<string> {
-  const shown = await hub.delivery(id);
-  const body = much === "concise" ? await hub.primer(id) : dataText(shown.envelope);
+  const shown = await hub.deliveries.get(id);
+  const body = much === "concise" ? await hub.deliveries.primer(id) : dataText(shown.envelope);
   return `${standingText(shown)}\n${body}`;
 }
 
@@ -24,7 +24,7 @@ export function readRecord(
   id: string,
   { level, handle }: { readonly level: Level; readonly handle?: string | undefined },
 ): Promise<ReadMemory> {
-  if (handle === undefined) return agent.read(id, { freshest: true, level });
+  if (handle === undefined) return agent.memories.read(id, { freshest: true, level });
   return held.at(agent, handle).then((work) => work.read(id, level));
 }
 

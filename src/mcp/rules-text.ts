@@ -11,7 +11,10 @@ const UNREGISTERED: Readonly<Record<HandoffRules["unregistered"], string>> = {
 };
 
 export async function rulesText(hub: Hub): Promise<string> {
-  const [types, rules] = await Promise.all([hub.payloadTypes(), hub.handoffRules()]);
+  const [types, rules] = await Promise.all([
+    hub.payloadTypes.list(),
+    hub.settings.get().then((settings) => settings.handoffs),
+  ]);
   return textOf(types, rules);
 }
 

@@ -17,9 +17,12 @@ const RENAMED: Readonly<Record<string, string>> = {
   work: "handle",
 };
 
+/** The tools take what is below this in the settings as arguments of their own. */
+const OF_SETTINGS = /^handoffs\./;
+
 /** `doNotRedo[0]` as the argument is spelt: `do_not_redo[0]`. */
 export function argumentPath(path: string): string {
-  const [, fields = "", data = ""] = PATH.exec(path) ?? [];
+  const [, fields = "", data = ""] = PATH.exec(path.replace(OF_SETTINGS, "")) ?? [];
   const spelt = fields.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return spelt.replace(/^\w+/, (name) => RENAMED[name] ?? name) + data;
 }

@@ -3,7 +3,8 @@
  * first place, word for word, what must be kept to, which questions are open, what was taken off and
  * why, and whose child the task is. What it inherits stands in the ledgers of its parents.
  */
-import { type EntryRow, parseText } from "../store/rows.ts";
+import type { EntryRow } from "../store/rows.ts";
+import { parseText } from "../store/rows.ts";
 
 /** The kind of entry. */
 export const LEDGER = "ledger";

@@ -5,16 +5,9 @@ import { BatonError } from "../base/errors.ts";
 import { resolveLimits } from "../base/limits.ts";
 import { loadOptional } from "../base/optional-package.ts";
 import { defaultFile, fileOf, storeMissing } from "../base/store-file.ts";
-import {
-  filesFolder,
-  type Hub,
-  type HubOptions,
-  knownMode,
-  LocalHub,
-  secretMode,
-  silence,
-  workspaceName,
-} from "../hub/hub.ts";
+import { type Hub, LocalHub } from "../hub/hub.ts";
+import { knownMode, silence, workspaceName } from "../hub/option-checks.ts";
+import { filesFolder, type HubOptions, secretMode } from "../hub/options.ts";
 import { isPostgresAddress } from "../store/postgres/address.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
 
@@ -28,8 +21,9 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   if (typeof chosen !== "string" || !/^https?:/i.test(chosen)) return openLocalHub(chosen, options);
   // Loaded when it is asked for: whoever has the store at hand needs none of it.
   const { openRemoteHub } = await import("../client/open.ts");
+  const { nodeModules } = await import("../client/node/modules.ts");
   const token = options.token ?? (process.env["BATON_TOKEN"] || undefined);
-  return openRemoteHub(chosen, token === undefined ? options : { ...options, token });
+  return openRemoteHub(chosen, token === undefined ? options : { ...options, token }, nodeModules);
 }
 
 /** The address that is meant where none is named. */

@@ -81,7 +81,7 @@ async function restoreExport(
 ): Promise<Restored> {
   const { workspace } = await readHeader(how, backup);
   await using hub = await openHub(address, { ...how, workspace });
-  const { kind: _kind, ...report } = await hub.import(backup, { onProgress });
+  const { kind: _kind, ...report } = await hub.archive.import(backup, { onProgress });
   return { kind: "workspace", ...report };
 }
 

@@ -46,11 +46,13 @@ export async function setProfile(
     said.profile === undefined
       ? undefined
       : parseOr(ProfileSchema, said.profile, { code: "invalid_input", what: "The profile" });
-  if (value !== undefined) refuseAllReserved(profileOf(name, value));
+  if (value !== undefined) requireRoom(name, value);
   await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
 }
 
-function refuseAllReserved({ reserve: { system, instructions, work } }: FullProfile): void {
+/** Throws if a profile reserves the whole window. */
+export function requireRoom(role: string, profile: Checked): void {
+  const { system, instructions, work } = profileOf(role, profile).reserve;
   const reserved = system + instructions + work;
   if (reserved < 1) return;
   throw new BatonError("invalid_input", {

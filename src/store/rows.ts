@@ -3,36 +3,18 @@
  * record: what can be read from it is not kept a second time, so it cannot come to differ.
  */
 import { sha256 } from "../base/canonical.ts";
+import type { DeliveryState } from "../base/delivery-states.ts";
 import { BatonError } from "../base/errors.ts";
 
-/** Delivery states as data live in delivery/settle/transitions.ts; a store only needs their names. */
-export const DELIVERY_STATES = [
-  "scheduled",
-  "ready",
-  "claimed",
-  "accepted",
-  "waiting",
-  "completed",
-  "declined",
-  "dead",
-  "cancelled",
-  "expired",
-  "superseded",
-] as const;
-
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
-/** States in which a delivery still has a future. The first five, so a range check finds them. */
-export const OPEN_STATES = DELIVERY_STATES.slice(0, 5);
-/** States in which somebody holds it under a lease. */
-export const HELD_STATES = ["claimed", "accepted"] as const satisfies readonly DeliveryState[];
-
-export const isOpen = (state: DeliveryState): boolean => OPEN_STATES.includes(state);
-export const isHeld = (state: DeliveryState): boolean =>
-  state === "claimed" || state === "accepted";
-
-/** Somebody has it: what its sender adds now reaches the holder, and replaces nothing. */
-export const isTaken = (state: DeliveryState): boolean => isHeld(state) || state === "waiting";
+export {
+  DELIVERY_STATES,
+  type DeliveryState,
+  HELD_STATES,
+  isHeld,
+  isOpen,
+  isTaken,
+  OPEN_STATES,
+} from "../base/delivery-states.ts";
 
 /** Who is paused keeps its inbox, and is given nothing from it. */
 export const AGENT_STATUSES = ["active", "paused", "disabled"] as const;

@@ -481,6 +481,35 @@ export interface ListParked {
   readonly after?: InboxCursor;
 }
 
+/**
+ * Deliveries of every receiver, the highest id first. Ids are UUIDv7, so that is newest first as far as the
+ * clocks of the senders agree. An id never changes: paging returns what was there from the start exactly once.
+ */
+export interface BrowseDeliveries {
+  readonly workspace: string;
+  /** Default: every state. */
+  readonly states?: readonly DeliveryState[];
+  readonly sender?: string;
+  /** An inbox: of an agent, or of a role. */
+  readonly receiver?: string;
+  readonly task?: string;
+  /** Sent at this time or later. */
+  readonly sentAfter?: number;
+  /** Sent earlier than this time. */
+  readonly sentBefore?: number;
+  /** Only ids below this one: `next` of the page before. */
+  readonly before?: string;
+  readonly limit: number;
+  /** How many deliveries a page reads at most, matching or not: no index has the filters. */
+  readonly visits: number;
+}
+
+export interface DeliveryPage {
+  readonly rows: readonly Claimed[];
+  /** The last id that was read, if there are deliveries below it; a page can be short and still have it. */
+  readonly next?: string;
+}
+
 export interface LineEntry {
   readonly envelope: EnvelopeRow;
   /** Deliveries that point to this envelope now. */
@@ -693,6 +722,7 @@ export interface Store {
   listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]>;
   /** In the order of their places. */
   listParked(operation: ListParked): Promise<readonly Claimed[]>;
+  browseDeliveries(operation: BrowseDeliveries): Promise<DeliveryPage>;
   /** How many deliveries are open in an inbox; `most` at most, so that it costs no more than that. */
   countOpen(workspace: string, receiver: string, most: number): Promise<number>;
   /** One envelope, and the deliveries that point to it now. */

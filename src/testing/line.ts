@@ -23,12 +23,12 @@ export interface LineFacts {
 }
 
 export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
-  const all = await hub.line(task);
+  const all = await hub.tasks.line(task);
   const steps = all.filter(({ envelope }) => envelope.failure === undefined);
   const rows = all.flatMap(({ deliveries }) => deliveries);
   const shown: Shown[] = [];
   for (const { id, state } of steps.flatMap(({ deliveries }) => deliveries)) {
-    if (state !== "superseded") shown.push(await hub.delivery(id));
+    if (state !== "superseded") shown.push(await hub.deliveries.get(id));
   }
   return {
     task,
@@ -37,16 +37,16 @@ export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
     timeline: await wholeTimeline(hub, task),
     rows,
     events: await eventsOf(hub, task),
-    books: await hub.books(),
+    books: await hub.deliveries.totals(),
     problems: (await hub.verify()).problems,
   };
 }
 
 async function wholeTimeline(hub: Hub, task: string): Promise<readonly TimelineStep[]> {
-  const { steps, earlier } = await hub.timeline(task);
+  const { steps, earlier } = await hub.tasks.timeline(task);
   const all = [...steps];
   for (let before = earlier; before !== undefined; ) {
-    const page = await hub.timeline(task, { before });
+    const page = await hub.tasks.timeline(task, { before });
     all.unshift(...page.steps);
     before = page.earlier;
   }
@@ -56,7 +56,7 @@ async function wholeTimeline(hub: Hub, task: string): Promise<readonly TimelineS
 async function eventsOf(hub: Hub, task: string): Promise<EventRow[]> {
   const found: EventRow[] = [];
   for (let after = 0; ; ) {
-    const page = await hub.events(after);
+    const page = await hub.events.list({ after: after });
     found.push(...page.filter((event) => event.task === task));
     const last = page.at(-1);
     if (last === undefined) return found;

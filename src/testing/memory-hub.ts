@@ -1,7 +1,8 @@
 /** A whole hub for one test: in memory, with a clock the test moves and ids that repeat. */
 
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
-import { type Hub, type HubOptions, LocalHub } from "../hub/hub.ts";
+import { type Hub, LocalHub } from "../hub/hub.ts";
+import type { HubOptions } from "../hub/options.ts";
 import { seededIds, seededRandom } from "./seeded-ids.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 

@@ -22,7 +22,7 @@ export class NextMoments {
     await this.#readEvents();
     const moments: number[] = [];
     for (const id of this.#open) {
-      const shown = await this.#hub.delivery(id);
+      const shown = await this.#hub.deliveries.get(id);
       if (isOpen(shown.delivery.state)) moments.push(...momentsOf(shown));
       else this.#open.delete(id); // Tried again, it leaves an event.
     }
@@ -31,7 +31,7 @@ export class NextMoments {
 
   async #readEvents(): Promise<void> {
     for (;;) {
-      const events = await this.#hub.events(this.#last);
+      const events = await this.#hub.events.list({ after: this.#last });
       for (const { number, delivery } of events) {
         this.#last = number;
         if (delivery !== "") this.#open.add(delivery);

@@ -58,10 +58,10 @@ async function round(
 ): Promise<number> {
   let acted = 0;
   for (const agent of agents) {
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     if (await agent.turn(clock.now())) acted++;
   }
-  await hub.carryOut();
+  await hub.deliveries.runDue();
   return acted;
 }
 

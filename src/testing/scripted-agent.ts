@@ -118,10 +118,10 @@ export class ScriptedAgent {
   }
 
   async #answer(text: string): Promise<boolean> {
-    const [question] = await this.#agent.questions();
+    const [question] = await this.#agent.questions.list();
     if (question === undefined) return false;
     this.#at++;
-    await this.#agent.answer(question.delivery.id, text);
+    await this.#agent.questions.answer(question.delivery.id, text);
     return true;
   }
 

@@ -1,4 +1,5 @@
 /** What scripted agents do, in words: `[notes("half of it"), dies(), completes("all of it")]`. */
+import { isBatonError } from "../base/errors.ts";
 import type { Result } from "../delivery/send/result.ts";
 import type { Failure } from "../delivery/settle/settle.ts";
 import type { Work } from "../hub/work.ts";
@@ -59,7 +60,10 @@ export const busy =
   async (work, turn) => {
     for (let left = ms; left > 0; ) {
       await work.renew();
-      const round = Math.min(left, Math.max(1, Math.floor((work.leaseUntil - turn.now()) / 2)));
+      const round = Math.min(
+        left,
+        Math.max(1, Math.floor((work.delivery.leaseUntil - turn.now()) / 2)),
+      );
       await turn.pass(round);
       left -= round;
     }
@@ -73,6 +77,13 @@ export const dies = (): WorkStep => (_, turn) => turn.die();
 export const answers = (text: string): AnswerStep => ({ answers: text });
 
 /** Told of an addition by the sender, it settles again, having seen that too. */
-async function untilSettled(settle: () => Promise<{ readonly kind: string }>): Promise<void> {
-  while ((await settle()).kind === "extended");
+async function untilSettled(settle: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await settle();
+      return;
+    } catch (error) {
+      if (!isBatonError(error) || error.code !== "work_extended") throw error;
+    }
+  }
 }

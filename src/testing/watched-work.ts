@@ -25,7 +25,7 @@ export function watchWork(work: Work): WatchedWork {
     (method: Method): Method =>
     async (...args) => {
       const answer = await method(...args);
-      over ||= !isExtended(answer);
+      over = true;
       return answer;
     };
   const watched = new Proxy(work, {
@@ -39,7 +39,3 @@ export function watchWork(work: Work): WatchedWork {
   });
   return { work: watched, isOver: () => over };
 }
-
-/** The sender added to it: it goes on. */
-const isExtended = (answer: unknown): boolean =>
-  typeof answer === "object" && answer !== null && "kind" in answer && answer.kind === "extended";

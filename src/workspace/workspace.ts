@@ -150,8 +150,3 @@ export const trunkOf = (workspace: Workspace): Workspace => ({
   branch: TRUNK,
   reader: NOBODY,
 });
-
-/** The store's time, which leases go by. */
-export async function storeTime({ store, name }: Workspace): Promise<number> {
-  return (await store.listDue({ workspace: name, gone: [], limit: 1 })).now;
-}

@@ -45,30 +45,30 @@ import {
 import { delayAfter, isFree, lapseAfter, stateAfter } from "../../src/store/settlement.ts";
 import { isSeen, isSeenBeyond, TRUNK } from "../../src/store/sight.ts";
 import { SqlProcesses } from "../../src/store/sql/processes.ts";
-import {
-  type Books,
-  CLOSED,
-  type ClaimDeliveries,
-  type Claimed,
-  type InboxCursor,
-  type Lease,
-  type LeaseLost,
-  type LeaseRefusal,
-  type Moment,
-  type Move,
-  type MoveDeliveries,
-  NOT_MINDED,
-  type Place,
-  type PrunedTrace,
-  type PruneTrace,
-  type PutEntry,
-  type ReceiverRefusal,
-  type RecordRefusal,
-  type SendHandoff,
-  type Session,
-  type Settlement,
-  type Store,
+import type {
+  Books,
+  BrowseDeliveries,
+  ClaimDeliveries,
+  Claimed,
+  InboxCursor,
+  Lease,
+  LeaseLost,
+  LeaseRefusal,
+  Moment,
+  Move,
+  MoveDeliveries,
+  Place,
+  PrunedTrace,
+  PruneTrace,
+  PutEntry,
+  ReceiverRefusal,
+  RecordRefusal,
+  SendHandoff,
+  Session,
+  Settlement,
+  Store,
 } from "../../src/store/store.ts";
+import { CLOSED, NOT_MINDED } from "../../src/store/store.ts";
 import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
 import { WakeBell } from "../../src/store/wake.ts";
 import { exportLists, type Lists, listsOf, occupied, summaryOf } from "./archive.ts";
@@ -467,6 +467,21 @@ class ReferenceStore implements Store {
         .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
     });
 
+  browseDeliveries: Store["browseDeliveries"] = (operation) =>
+    this.#read(operation.workspace, (all) => {
+      const { before, limit, visits } = operation;
+      const left = all.deliveries
+        .filter(({ id }) => before === undefined || id < before)
+        .sort((a, b) => (a.id < b.id ? 1 : -1));
+      const found = left
+        .slice(0, visits)
+        .filter((row) => isBrowsed(row, operation))
+        .slice(0, limit);
+      const rows = found.map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
+      const last = found.length === limit ? found.at(-1) : left[visits - 1];
+      return last === undefined || last === left.at(-1) ? { rows } : { rows, next: last.id };
+    });
+
   countOpen: Store["countOpen"] = (workspace, receiver, most) =>
     this.#read(workspace, (all) => {
       const open = all.deliveries.filter((row) => row.receiver === receiver && isOpen(row.state));
@@ -780,6 +795,14 @@ const isAfter = (row: DeliveryRow, cursor: InboxCursor | undefined): boolean =>
   cursor === undefined ||
   row.place > cursor.place ||
   (row.place === cursor.place && row.id > cursor.id);
+
+const isBrowsed = (row: DeliveryRow, wanted: BrowseDeliveries): boolean =>
+  (wanted.states === undefined || wanted.states.includes(row.state)) &&
+  (wanted.sender === undefined || row.sender === wanted.sender) &&
+  (wanted.receiver === undefined || row.receiver === wanted.receiver) &&
+  (wanted.task === undefined || row.task === wanted.task) &&
+  (wanted.sentAfter === undefined || row.sentAt >= wanted.sentAfter) &&
+  (wanted.sentBefore === undefined || row.sentAt < wanted.sentBefore);
 
 function headOf(
   { memories, heads }: Pick<Shelf, "memories" | "heads">,

@@ -41,9 +41,9 @@ describe("what is kept of a token", () => {
     expect(JSON.stringify(guessed)).not.toContain(token.slice(20));
     await hub.tokens.revoke(info.id, "Done");
     await hub.authenticate(token);
-    await hub.exportTo(join(folder, "team.jsonl"));
-    await hub.backup(join(folder, "hub.backup"));
-    const events = JSON.stringify(await hub.events(0));
+    await hub.archive.exportTo(join(folder, "team.jsonl"));
+    await hub.archive.backup(join(folder, "hub.backup"));
+    const events = JSON.stringify(await hub.events.list({ after: 0 }));
     const search = (): string[] =>
       readdirSync(folder, { withFileTypes: true, recursive: true })
         .filter((each) => each.isFile())
@@ -76,7 +76,7 @@ describe("what is kept of a token", () => {
   it("is no row that SQL can see [OPS-5]", async () => {
     const hub = await openLocal("sqlite");
     await hub.tokens.add({ agent: "*", access: "admin" });
-    const refused = await refusal(hub.sql("select * from entries"));
+    const refused = await refusal(hub.memories.sql("select * from entries"));
     expect(refused.code).toMatch(/^sql_/);
   });
 });
@@ -88,12 +88,12 @@ describe.each(EMBEDDED_STORES)("a token of a workspace that was moved to %s", (s
     const good = await hub.tokens.add({ agent: "ada", access: "agent" });
     const bad = await hub.tokens.add({ agent: "ada", access: "agent" });
     await hub.tokens.revoke(bad.info.id);
-    const lines = await Array.fromAsync(hub.export());
+    const lines = await Array.fromAsync(hub.archive.export());
     const target = await openLocal(store, { workspace: "alpha" });
     const beta = target.beside("beta");
-    expect(await refusal(beta.import(lines))).toMatchObject({ code: "invalid_input" });
+    expect(await refusal(beta.archive.import(lines))).toMatchObject({ code: "invalid_input" });
     expect(await target.authenticate(good.token)).toMatchObject({ why: "unknown" });
-    await target.import(lines);
+    await target.archive.import(lines);
     expect(await target.authenticate(good.token)).toMatchObject({ workspace: "alpha" });
     expect(await target.authenticate(bad.token)).toEqual({ kind: "refused", why: "revoked" });
     expect(await beta.tokens.list()).toEqual([]);
@@ -110,7 +110,7 @@ describe("a backup", () => {
     const hub = await openLocal("sqlite");
     await hub.agent("ada", { role: "coder" });
     const { token, info } = await hub.tokens.add({ agent: "ada", access: "agent" });
-    await hub.backup(join(folder, "hub.backup"));
+    await hub.archive.backup(join(folder, "hub.backup"));
     await hub.tokens.revoke(info.id);
     const address = `sqlite:${join(folder, "again.db")}`;
     await restore(join(folder, "hub.backup"), address);

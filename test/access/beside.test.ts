@@ -10,9 +10,9 @@ describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
     expect([beta.workspace, beta.store]).toEqual(["beta", hub.store]);
     const ada = await hub.agent("ada", { role: "coder" });
     await ada.remember({ content: "Only alpha knows" });
-    expect(await beta.agents()).toEqual([]);
+    expect(await beta.agents.list()).toEqual([]);
     expect(await refusal(beta.agent("ada"))).toMatchObject({ code: "unknown_agent" });
-    expect(await beta.recent()).toEqual([]);
+    expect(await beta.memories.recent()).toEqual([]);
     const ben = await beta.agent("ben", { role: "coder" });
     const two = [{ content: "1" }, { content: "2" }];
     expect(await refusal(ben.remember(two))).toMatchObject({ code: "limit_exceeded" });
@@ -27,9 +27,9 @@ describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
     await beta.close();
     await beta.close();
     await gamma.agent("cyd", { role: "coder" });
-    expect(await hub.agents()).toEqual([]);
+    expect(await hub.agents.list()).toEqual([]);
     await hub.close();
-    expect(await refusal(gamma.agents())).toMatchObject({ code: "store_closed" });
+    expect(await refusal(gamma.agents.list())).toMatchObject({ code: "store_closed" });
   });
 });
 
@@ -42,6 +42,6 @@ describe("closing the first hub", () => {
     await hub.close();
     await traced;
     const again = await open(address, { workspace: "beta" });
-    expect(await again.traces()).toHaveLength(1);
+    expect(await again.traces.list()).toHaveLength(1);
   });
 });

@@ -26,8 +26,8 @@ interface Scene {
 
 async function scene(): Promise<Scene> {
   const team = await openTeam();
-  await team.hub.channel("news");
-  await team.coder.subscribe("news");
+  await team.hub.channels.set("news");
+  await team.coder.channels.subscribe("news");
   const sent = await team.planner.handoff({ to: "coder", task: "t", intent: "Go" });
   const work = await team.coder.accept();
   if (work === undefined) throw new Error("nothing to accept");
@@ -47,10 +47,22 @@ describe("a channel", () => {
     const { hub, coder, refuses } = await scene();
     for (const name of NO_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "channel" } as const;
-      await refuses(`channel(${shown(name)})`, () => hub.channel(name), expected);
-      await refuses(`subscribers(${shown(name)})`, () => hub.subscribers(name), expected);
-      await refuses(`subscribe(${shown(name)})`, () => coder.subscribe(name), expected);
-      await refuses(`unsubscribe(${shown(name)})`, () => coder.unsubscribe(name), expected);
+      await refuses(`channels.set(${shown(name)})`, () => hub.channels.set(name), expected);
+      await refuses(
+        `channels.subscribers(${shown(name)})`,
+        () => hub.channels.subscribers(name),
+        expected,
+      );
+      await refuses(
+        `channels.subscribe(${shown(name)})`,
+        () => coder.channels.subscribe(name),
+        expected,
+      );
+      await refuses(
+        `channels.unsubscribe(${shown(name)})`,
+        () => coder.channels.unsubscribe(name),
+        expected,
+      );
     }
   });
 
@@ -58,18 +70,18 @@ describe("a channel", () => {
     const { hub, refuses } = await scene();
     for (const state of [null, "opened", "", 42, {}] as never[]) {
       const expected = { code: "invalid_input", path: "state" } as const;
-      await refuses(`state ${shown(state)}`, () => hub.channel("news", state), expected);
+      await refuses(`state ${shown(state)}`, () => hub.channels.set("news", state), expected);
     }
   });
 
   it("cannot be subscribed to from nowhere", async () => {
     const { coder, refuses } = await scene();
     for (const from of [null, "beginning", -1, 1.5, Number.NaN, {}] as never[]) {
-      const act = () => coder.subscribe("news", { from });
+      const act = () => coder.channels.subscribe("news", { from });
       await refuses(`from ${shown(from)}`, act, { code: "invalid_input", path: "from" });
     }
     for (const options of [null, 42, "start", { form: "start" }] as never[]) {
-      const act = () => coder.subscribe("news", options);
+      const act = () => coder.channels.subscribe("news", options);
       await refuses(`options ${shown(options)}`, act, { code: "invalid_input" });
     }
   });
@@ -77,7 +89,7 @@ describe("a channel", () => {
   it("cannot be published on with a bad draft, or for receivers that are none", async () => {
     const { planner, refuses } = await scene();
     for (const name of NO_NAMES as never[]) {
-      const act = () => planner.publish(name, { intent: "Hear this" });
+      const act = () => planner.channels.publish(name, { intent: "Hear this" });
       await refuses(`publish(${shown(name)})`, act, { code: "invalid_envelope", path: /^to/ });
     }
     for (const draft of [
@@ -88,7 +100,7 @@ describe("a channel", () => {
       { intent: "" },
       { intent: "x", x: 1 },
     ] as never[]) {
-      const act = () => planner.publish("news", draft);
+      const act = () => planner.channels.publish("news", draft);
       await refuses(`draft ${shown(draft)}`, act, { code: "invalid_envelope" });
     }
     for (const options of [
@@ -103,10 +115,10 @@ describe("a channel", () => {
       { recievers: ["coder"] },
       { joins: { deliveries: [NO_DELIVERY], need: 1 } },
     ] as never[]) {
-      const act = () => planner.publish("news", { intent: "Hear this" }, options);
+      const act = () => planner.channels.publish("news", { intent: "Hear this" }, options);
       await refuses(`options ${shown(options)}`, act, { code: "invalid_input" });
     }
-    const none = () => planner.publish("news", { intent: "Hear this" }, { receivers: [] });
+    const none = () => planner.channels.publish("news", { intent: "Hear this" }, { receivers: [] });
     await refuses("no receivers", none, { code: "unknown_channel", path: "to" });
   });
 });
@@ -116,8 +128,12 @@ describe("a route", () => {
     const { hub, refuses } = await scene();
     for (const name of NO_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "name" } as const;
-      await refuses(`route(${shown(name)})`, () => hub.route(name, { to: "coder" }), expected);
-      await refuses(`drop ${shown(name)}`, () => hub.route(name, undefined), expected);
+      await refuses(
+        `routes.set(${shown(name)})`,
+        () => hub.routes.set(name, { to: "coder" }),
+        expected,
+      );
+      await refuses(`drop ${shown(name)}`, () => hub.routes.delete(name), expected);
     }
     for (const [path, route] of [
       ["", null],
@@ -136,10 +152,10 @@ describe("a route", () => {
       ["when.colour", { to: "coder", when: { colour: "red" } }],
       ["form", { to: "coder", form: "x" }],
     ] as const) {
-      const act = () => hub.route("r", route as never);
+      const act = () => hub.routes.set("r", route as never);
       await refuses(`route ${shown(route)}`, act, { code: "invalid_input", path });
     }
-    expect(await hub.routes()).toEqual([]);
+    expect(await hub.routes.list()).toEqual([]);
   });
 
   it("computed by a function to what is no address is refused, and so is what that throws", async () => {
@@ -147,7 +163,7 @@ describe("a route", () => {
       const hub = await openHub("memory:", { route: () => answer as never });
       const agent = await hub.agent("agent", {});
       await refused(() => agent.handoff({ intent: "Go" }), { code: "invalid_input", path: "to" });
-      expect((await hub.books()).deliveries).toBe(0);
+      expect((await hub.deliveries.totals()).deliveries).toBe(0);
       await hub.close();
     }
     const hub = await openHub("memory:", {
@@ -200,19 +216,19 @@ describe("a join", () => {
       ["of[0]", [{ id: 42 }]],
       ["of", Array(63).fill(NO_DELIVERY)],
     ] as const) {
-      const act = () => planner.join(of as never, DRAFT);
+      const act = () => planner.handoffs.join(of as never, DRAFT);
       await refuses(`of ${shown(of)}`, act, { code: "invalid_input", path });
     }
     for (const need of [0, -1, 1.5, 2, "some", null, Number.NaN] as never[]) {
-      const act = () => planner.join([sent], { ...DRAFT, need });
+      const act = () => planner.handoffs.join([sent], { ...DRAFT, need });
       await refuses(`need ${shown(need)}`, act, { code: "invalid_input", path: "need" });
     }
-    await refuses("unknown", () => planner.join([NO_DELIVERY], DRAFT), {
+    await refuses("unknown", () => planner.handoffs.join([NO_DELIVERY], DRAFT), {
       code: "unknown_delivery",
       path: "delivery",
     });
     for (const draft of [{}, { to: "coder" }, { ...DRAFT, intent: 42 }] as never[]) {
-      const act = () => planner.join([sent], draft);
+      const act = () => planner.handoffs.join([sent], draft);
       await refuses(`draft ${shown(draft)}`, act, { code: "invalid_envelope" });
     }
   });
@@ -222,25 +238,25 @@ describe("a cancellation", () => {
   it("of what is nothing, or without a reason, is refused", async () => {
     const { planner, sent, refuses } = await scene();
     for (const id of NO_IDS as never[]) {
-      const act = () => planner.cancel({ delivery: id }, "x");
+      const act = () => planner.deliveries.cancel(id, "x");
       await refuses(`delivery ${shown(id)}`, act, { code: "invalid_input", path: "delivery" });
     }
     for (const task of NO_NAMES as never[]) {
-      const act = () => planner.cancel({ task }, "x");
+      const act = () => planner.tasks.cancelHandoffs(task, "x");
       await refuses(`task ${shown(task)}`, act, { code: "invalid_input", path: "task" });
     }
-    await refuses("unknown", () => planner.cancel({ delivery: NO_DELIVERY }, "x"), {
+    await refuses("unknown", () => planner.deliveries.cancel(NO_DELIVERY, "x"), {
       code: "unknown_delivery",
       path: "delivery",
     });
     for (const reason of NO_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: "reason" } as const;
       await refuses(`reason ${shown(reason)}`, () => sent.cancel(reason), expected);
-      const byId = () => planner.cancel({ delivery: sent.id }, reason);
+      const byId = () => planner.deliveries.cancel(sent.id, reason);
       await refuses(`reason ${shown(reason)}`, byId, expected);
-      const byTask = () => planner.cancel({ task: "t" }, reason);
+      const byTask = () => planner.tasks.cancelHandoffs("t", reason);
       await refuses(`reason ${shown(reason)}`, byTask, expected);
-      const ofNothing = () => planner.cancel({ task: "nothing" }, reason);
+      const ofNothing = () => planner.tasks.cancelHandoffs("nothing", reason);
       await refuses(`reason ${shown(reason)}`, ofNothing, expected);
     }
   });
@@ -260,18 +276,26 @@ describe("a question and its answer", () => {
     const { planner, sent, work, refuses } = await scene();
     for (const id of NO_IDS as never[]) {
       const expected = { code: "invalid_input", path: "delivery" } as const;
-      await refuses(`answer(${shown(id)})`, () => planner.answer(id, "x"), expected);
+      await refuses(
+        `questions.answer(${shown(id)})`,
+        () => planner.questions.answer(id, "x"),
+        expected,
+      );
     }
     const unknown = { code: "unknown_delivery", path: "delivery" } as const;
-    await refuses("unknown", () => planner.answer(NO_DELIVERY, "x"), unknown);
+    await refuses("unknown", () => planner.questions.answer(NO_DELIVERY, "x"), unknown);
     const notAsked = { code: "not_open", path: "delivery" } as const;
-    await refuses("not asked", () => planner.answer(sent.id, "x"), notAsked);
+    await refuses("not asked", () => planner.questions.answer(sent.id, "x"), notAsked);
     await work.clarify("Which one?");
     for (const text of NO_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: /^answer/ } as const;
-      await refuses(`answer(…, ${shown(text)})`, () => planner.answer(sent.id, text), expected);
+      await refuses(
+        `questions.answer(…, ${shown(text)})`,
+        () => planner.questions.answer(sent.id, text),
+        expected,
+      );
     }
-    expect(await planner.answer(sent.id, "This one")).toMatchObject({ state: "ready" });
+    expect(await planner.questions.answer(sent.id, "This one")).toMatchObject({ state: "ready" });
   });
 });
 
@@ -280,21 +304,29 @@ describe("a dead letter", () => {
     const { planner, sent, work, refuses } = await scene();
     const wrong = { code: "invalid_input", path: "delivery" } as const;
     for (const id of NO_IDS as never[]) {
-      await refuses(`redrive(${shown(id)})`, () => planner.redrive(id), wrong);
-      await refuses(`discard(${shown(id)})`, () => planner.discard(id, "x"), wrong);
+      await refuses(
+        `deadLetters.redrive(${shown(id)})`,
+        () => planner.deadLetters.redrive(id),
+        wrong,
+      );
+      await refuses(
+        `deadLetters.discard(${shown(id)})`,
+        () => planner.deadLetters.discard(id, "x"),
+        wrong,
+      );
     }
     const unknown = { code: "unknown_delivery", path: "delivery" } as const;
-    await refuses("redrive unknown", () => planner.redrive(NO_DELIVERY), unknown);
-    await refuses("discard unknown", () => planner.discard(NO_DELIVERY, "x"), unknown);
+    await refuses("redrive unknown", () => planner.deadLetters.redrive(NO_DELIVERY), unknown);
+    await refuses("discard unknown", () => planner.deadLetters.discard(NO_DELIVERY, "x"), unknown);
     const alive = { code: "not_open", path: "delivery" } as const;
-    await refuses("redrive alive", () => planner.redrive(sent.id), alive);
-    await refuses("discard alive", () => planner.discard(sent.id, "x"), alive);
+    await refuses("redrive alive", () => planner.deadLetters.redrive(sent.id), alive);
+    await refuses("discard alive", () => planner.deadLetters.discard(sent.id, "x"), alive);
     await work.fail({ message: "no", class: "permanent" });
     for (const reason of NO_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: /^reason/ } as const;
       await refuses(
-        `discard(…, ${shown(reason)})`,
-        () => planner.discard(sent.id, reason),
+        `deadLetters.discard(…, ${shown(reason)})`,
+        () => planner.deadLetters.discard(sent.id, reason),
         expected,
       );
     }
@@ -307,7 +339,7 @@ describe("a dead letter", () => {
       { next: "no list" },
       { constraints: [{ rule: "" }] },
     ] as never[]) {
-      const act = () => planner.redrive(sent.id, changes);
+      const act = () => planner.deadLetters.redrive(sent.id, changes);
       await refuses(`changes ${shown(changes)}`, act, { code: "invalid_input" });
     }
     for (const [code, changes] of [
@@ -317,10 +349,10 @@ describe("a dead letter", () => {
       ["invalid_envelope", { next: [""] }],
       ["invalid_envelope", { state: "" }],
     ] as const) {
-      const act = () => planner.redrive(sent.id, changes as never);
+      const act = () => planner.deadLetters.redrive(sent.id, changes as never);
       await refuses(`changes ${shown(changes)}`, act, { code });
     }
-    expect(await planner.redrive(sent.id)).toMatchObject({ state: "ready" });
+    expect(await planner.deadLetters.redrive(sent.id)).toMatchObject({ state: "ready" });
   });
 
   it("cannot be asked for with nonsense", async () => {
@@ -336,9 +368,13 @@ describe("a dead letter", () => {
       { receiver: 42 },
       { task: "" },
     ] as never[]) {
-      await refuses(`dead(${shown(query)})`, () => hub.dead(query), { code: "invalid_input" });
+      await refuses(`deadLetters.list(${shown(query)})`, () => hub.deadLetters.list(query), {
+        code: "invalid_input",
+      });
     }
-    await refuses("too many", () => hub.dead({ limit: 1_001 }), { code: "limit_exceeded" });
+    await refuses("too many", () => hub.deadLetters.list({ limit: 1_001 }), {
+      code: "limit_exceeded",
+    });
   });
 });
 
@@ -348,29 +384,33 @@ describe("an effect", () => {
     for (const key of NO_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "key" } as const;
       const run = () => expect.fail("ran");
-      await refuses(`once(${shown(key)})`, () => planner.once(key, run), expected);
-      await refuses(`resolve(${shown(key)})`, () => planner.resolve(key, 1), expected);
+      await refuses(`effects.run(${shown(key)})`, () => planner.effects.run(key, run), expected);
+      await refuses(
+        `effects.resolve(${shown(key)})`,
+        () => planner.effects.resolve(key, 1),
+        expected,
+      );
       if (key === "" || typeof key !== "string") {
         await refuses(`work.once(${shown(key)})`, () => work.once(key, run), expected);
       }
     }
     for (const effect of [undefined, null, 42, "f", {}] as never[]) {
       const expected = { code: "invalid_input", path: "effect" } as const;
-      await refuses(`effect ${shown(effect)}`, () => planner.once("k", effect), expected);
+      await refuses(`effect ${shown(effect)}`, () => planner.effects.run("k", effect), expected);
       await refuses(`effect ${shown(effect)}`, () => work.once("k", effect), expected);
     }
     for (const result of [10n, () => 1, Symbol("s"), Number.NaN, "a\0b"]) {
       const expected = { code: "invalid_input", path: /^result/ } as const;
-      await refuses(String(result), () => planner.resolve("k", result), expected);
+      await refuses(String(result), () => planner.effects.resolve("k", result), expected);
     }
-    expect(await planner.once("k", () => 1)).toMatchObject({ kind: "done", again: false });
+    expect(await planner.effects.run("k", () => 1)).toMatchObject({ kind: "done", again: false });
   });
 
   it("whose result cannot be kept says so, and is uncertain from then on", async () => {
     const { planner } = await openTeam();
     const expected = { code: "invalid_input", path: /^result/ } as const;
-    await refused(() => planner.once("k", () => 10n), expected);
-    expect(await planner.once("k", () => 1)).toMatchObject({ kind: "uncertain" });
+    await refused(() => planner.effects.run("k", () => 10n), expected);
+    expect(await planner.effects.run("k", () => 1)).toMatchObject({ kind: "uncertain" });
   });
 });
 
@@ -465,12 +505,16 @@ describe("an agent", () => {
     const { hub, refuses } = await scene();
     for (const name of NO_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "agent" } as const;
-      await refuses(`pause(${shown(name)})`, () => hub.pause(name), expected);
-      await refuses(`resume(${shown(name)})`, () => hub.resume(name), expected);
+      await refuses(`agents.pause(${shown(name)})`, () => hub.agents.pause(name), expected);
+      await refuses(`agents.unpause(${shown(name)})`, () => hub.agents.unpause(name), expected);
       const receiver = { code: "invalid_input", path: "receiver" } as const;
-      await refuses(`resetBreaker(${shown(name)})`, () => hub.resetBreaker(name), receiver);
+      await refuses(
+        `agents.resetBreaker(${shown(name)})`,
+        () => hub.agents.resetBreaker(name),
+        receiver,
+      );
     }
-    for (const act of [() => hub.pause("codr"), () => hub.resume("codr")]) {
+    for (const act of [() => hub.agents.pause("codr"), () => hub.agents.unpause("codr")]) {
       await refuses("codr", act, { code: "unknown_agent", path: "agent", hint: /"coder"/ });
     }
   });

@@ -35,7 +35,7 @@ async function expectWhole(hub: Hub, ids: readonly string[]): Promise<void> {
   expect(problems).toEqual([]);
   expect(memories).toBeGreaterThanOrEqual(ids.length);
   const agent = await hub.agent("writer");
-  for (const id of ids) expect((await agent.read(id)).id).toBe(id);
+  for (const id of ids) expect((await agent.memories.read(id)).id).toBe(id);
 }
 
 describe("a store that has reached its size limit", () => {
@@ -89,7 +89,11 @@ describe("a store that has reached its size limit", () => {
       );
     }
     expect((await hub.verify()).problems).toEqual([]);
-    expect((await hub.books()).byState).toMatchObject({ accepted: 1, completed: 0, ready: 0 });
+    expect((await hub.deliveries.totals()).byState).toMatchObject({
+      accepted: 1,
+      completed: 0,
+      ready: 0,
+    });
   });
 
   it("takes the small ones of a group of which a large one did not fit, or says so [DLV-1]", async () => {
@@ -104,7 +108,7 @@ describe("a store that has reached its size limit", () => {
       writer.remember({ content: "small too" }),
     ]);
     expect(written[1]?.status).toBe("rejected");
-    const kept = (await writer.recent()).map(({ content }) => content).sort();
+    const kept = (await writer.memories.recent()).map(({ content }) => content).sort();
     const told = written.flatMap((each) =>
       each.status === "fulfilled" && !Array.isArray(each.value) ? [each.value.content] : [],
     );
@@ -129,7 +133,7 @@ describe("a disk that is full", () => {
       await refused(() => writer.handoff({ to: "writer", intent: FILLING }), {
         code: "store_full",
       });
-      expect((await writer.recent({ limit: 1 }))[0]?.id).toBe(ids.at(-1));
+      expect((await writer.memories.recent({ limit: 1 }))[0]?.id).toBe(ids.at(-1));
       rmSync(disk.file("ballast"));
       await writer.remember({ content: "there is room again" });
       await expectWhole(hub, ids);

@@ -241,8 +241,11 @@ describe("a handoff", () => {
 
   it("whose payload breaks the schema of its type is refused with every violation [ENV-5]", async () => {
     const { file, hub, planner } = await openTeam();
-    await hub.payload("patch", z.object({ files: z.array(z.string()), lines: z.number() }));
-    await hub.payloadType("report", {
+    await hub.payloadTypes.define(
+      "patch",
+      z.object({ files: z.array(z.string()), lines: z.number() }),
+    );
+    await hub.payloadTypes.set("report", {
       type: "object",
       required: ["verdict"],
       properties: { verdict: { enum: ["ship", "hold"] }, score: { type: "number" } },
@@ -291,7 +294,7 @@ describe("a handoff", () => {
 describe("a payload type", () => {
   it.each([[42], [""], ["\0"], [null], ["x".repeat(129)]])("cannot be called %j", async (name) => {
     const { hub } = await openTeam();
-    await refused(() => hub.payload(name as never, z.object({})), {
+    await refused(() => hub.payloadTypes.define(name as never, z.object({})), {
       code: "invalid_input",
       path: "type",
     });
@@ -299,7 +302,7 @@ describe("a payload type", () => {
 
   it("with an invalid JSON Schema is refused when it is registered", async () => {
     const { file, hub } = await openTeam();
-    const act = () => hub.payloadType("broken", { type: "no-such-type" });
+    const act = () => hub.payloadTypes.set("broken", { type: "no-such-type" });
     await refusedWithoutTrace(file, act, { code: "invalid_input", path: "schema.type" });
   });
 });

@@ -24,7 +24,7 @@ describe("an unknown agent", () => {
       path: "to",
       hint: /"coder"/,
     });
-    await refusedWithoutTrace(file, () => planner.recent({ agent: "codr" }), {
+    await refusedWithoutTrace(file, () => planner.memories.recent({ agent: "codr" }), {
       code: "unknown_agent",
       hint: /"coder"/,
     });
@@ -59,7 +59,7 @@ describe("a disabled agent", () => {
     const acts = [
       () => coder.remember({ content: "x" }),
       () => coder.remember([{ content: "x" }, { content: "y" }]),
-      () => coder.pin(id),
+      () => coder.memories.pin(id),
       () => coder.handoff({ to: "planner", intent: "Go" }),
       () => coder.accept(),
       () => coder.inbox({ wait: false }).next(),
@@ -113,7 +113,7 @@ describe("a name that is taken", () => {
     const { hub } = await openTeam();
     const agent = await hub.agent("architect", { description: "draws" });
     expect(agent.id).toBe("planner");
-    expect((await hub.agents()).map(({ id }) => id)).toEqual(["coder", "planner"]);
+    expect((await hub.agents.list()).map(({ id }) => id)).toEqual(["coder", "planner"]);
   });
 
   it("is given to one of two that ask at the same moment [MEM-4]", async () => {
@@ -154,7 +154,7 @@ describe("a keyed agent", () => {
       () => impostor.remember({ content: "forged" }),
       () => impostor.remember([{ content: "forged" }, { content: "too" }]),
       () => impostor.handoff({ to: "planner", intent: "forged" }),
-      () => impostor.pin(id),
+      () => impostor.memories.pin(id),
       () => impostor.accept(),
     ];
     for (const act of acts) {

@@ -50,9 +50,9 @@ const WORDS = ["77", "1234", "2999"];
 
 async function ask(hub: Hub): Promise<Answers> {
   const agent = await hub.agent("writer");
-  const contents = async (query: Parameters<typeof agent.recent>[0]): Promise<string[]> =>
-    (await agent.recent({ limit: 1_000, ...query })).map(({ content }) => content);
-  const line = await hub.line("task-1");
+  const contents = async (query: Parameters<typeof agent.memories.recent>[0]): Promise<string[]> =>
+    (await agent.memories.recent({ limit: 1_000, ...query })).map(({ content }) => content);
+  const line = await hub.tasks.line("task-1");
   const { hits } = await hub.recall(WORDS.join(" "), { limit: 100, meaning: false });
   return {
     // What only stands beside them has none of the words.
@@ -65,7 +65,7 @@ async function ask(hub: Hub): Promise<Answers> {
     byType: await contents({ type: "finding", task: "task-3", tag: "tag-4" }),
     page: await contents({ task: "task-1", before: await at(agent, 2_000), limit: 10 }),
     line: line.map(({ envelope }) => envelope.id),
-    pins: (await agent.pins()).map(({ id }) => id),
+    pins: (await agent.memories.pins()).map(({ id }) => id),
   };
 }
 
@@ -73,7 +73,7 @@ async function ask(hub: Hub): Promise<Answers> {
 async function at(agent: Agent, seq: number): Promise<string> {
   let before: string | undefined;
   for (;;) {
-    const page = await agent.recent({ limit: 1_000, ...(before && { before }) });
+    const page = await agent.memories.recent({ limit: 1_000, ...(before && { before }) });
     const found = page.find((memory) => memory.seq === seq);
     if (found !== undefined) return found.id;
     before = page.at(-1)?.id;
@@ -83,10 +83,10 @@ async function at(agent: Agent, seq: number): Promise<string> {
 /** What the answers have to be, from the same records read without any index. */
 async function truth(hub: Hub): Promise<Answers> {
   const agent = await hub.agent("writer");
-  const all: Awaited<ReturnType<typeof agent.recent>> = [];
+  const all: Awaited<ReturnType<typeof agent.memories.recent>> = [];
   for (;;) {
     const before = all.at(-1)?.id;
-    const page = await agent.recent({ limit: 1_000, ...(before && { before }) });
+    const page = await agent.memories.recent({ limit: 1_000, ...(before && { before }) });
     if (page.length === 0) break;
     all.push(...page);
   }
@@ -133,15 +133,15 @@ async function fillStore(file: string): Promise<void> {
   await agent.handoff({ to: "writer", task: "task-1", intent: "First" });
   const work = await agent.accept({ task: "task-1" });
   await work?.handoff({ to: "writer", intent: "Second" });
-  const [fifth] = await agent.recent({ before: await at(agent, 7), limit: 1 });
-  await agent.pin(fifth?.id ?? "");
+  const [fifth] = await agent.memories.recent({ before: await at(agent, 7), limit: 1 });
+  await agent.memories.pin(fifth?.id ?? "");
   await indexed(hub);
 }
 
 /** Waits until the index covers all but the short tail that is not worth it. */
 async function indexed(hub: Hub): Promise<void> {
   await until("the index covers the store", async () => {
-    const { records, indexed } = await hub.indexState();
+    const { records, indexed } = await hub.index.state();
     return records - indexed < 600;
   });
 }

@@ -40,9 +40,9 @@ describe.each(STORES)("keeping on %s", (store) => {
     const { hub, folder, address } = await scene();
     const before = await contents(hub);
     for (const file of NO_FILES as never[]) {
-      await rejected(() => hub.exportTo(file), invalid("file"));
-      await rejected(() => hub.exportTo(file, { force: true }), invalid("file"));
-      await rejected(() => hub.backup(file), invalid("file"));
+      await rejected(() => hub.archive.exportTo(file), invalid("file"));
+      await rejected(() => hub.archive.exportTo(file, { force: true }), invalid("file"));
+      await rejected(() => hub.archive.backup(file), invalid("file"));
       await rejected(() => restore(file, address), invalid("backup"));
     }
     expect(await contents(hub)).toEqual(before);
@@ -51,24 +51,27 @@ describe.each(STORES)("keeping on %s", (store) => {
 
   it("takes no options that mean nothing [MEM-17]", async () => {
     const { hub, folder, file } = await scene();
-    const lines = await Array.fromAsync(hub.export());
+    const lines = await Array.fromAsync(hub.archive.export());
     for (const [options, path] of WRONG as [never, string][]) {
-      await rejected(() => Array.fromAsync(hub.export(options)), invalid(path));
-      await rejected(() => hub.exportTo(file, options), invalid(path));
-      await rejected(() => hub.import(lines, options), invalid(path));
-      await rejected(() => hub.backup(file, options), invalid(path));
+      await rejected(() => Array.fromAsync(hub.archive.export(options)), invalid(path));
+      await rejected(() => hub.archive.exportTo(file, options), invalid(path));
+      await rejected(() => hub.archive.import(lines, options), invalid(path));
+      await rejected(() => hub.archive.backup(file, options), invalid(path));
     }
     const forced = { force: "yes" } as never;
-    await rejected(() => hub.exportTo(file, forced), invalid("force"));
-    await rejected(() => Array.fromAsync(hub.export({ force: true } as never)), invalid("force"));
+    await rejected(() => hub.archive.exportTo(file, forced), invalid("force"));
+    await rejected(
+      () => Array.fromAsync(hub.archive.export({ force: true } as never)),
+      invalid("force"),
+    );
     expect(readdirSync(folder)).toEqual([]);
     const left = { onProgress: undefined, force: undefined };
-    expect(await hub.exportTo(file, left)).toMatchObject({ file });
+    expect(await hub.archive.exportTo(file, left)).toMatchObject({ file });
   });
 
   it("imports nothing that has no lines [MEM-17]", async () => {
     const { hub: full } = await scene();
-    const [header = ""] = await Array.fromAsync(full.export());
+    const [header = ""] = await Array.fromAsync(full.archive.export());
     const hub = await open(freshAddress(store));
     const before = await contents(hub);
     async function* broken() {
@@ -86,7 +89,7 @@ describe.each(STORES)("keeping on %s", (store) => {
       Buffer.from(header), // Which is a list of numbers; in a list it would be one of bytes.
       broken(),
     ] as never[]) {
-      await rejected(() => hub.import(source), invalid("source"));
+      await rejected(() => hub.archive.import(source), invalid("source"));
     }
     expect(await contents(hub)).toEqual(before);
   });
@@ -95,12 +98,15 @@ describe.each(STORES)("keeping on %s", (store) => {
     const { agent, hub } = await scene();
     const before = await contents(hub);
     for (const text of [undefined, null, 5, {}, ["- a"], Buffer.from("- a")] as never[]) {
-      await rejected(() => agent.importMarkdown(text), invalid("document"));
+      await rejected(() => agent.memories.importMarkdown(text), invalid("document"));
     }
     for (const options of NO_OPTIONS as never[]) {
-      await rejected(() => agent.importMarkdown("- a", options), invalid(""));
+      await rejected(() => agent.memories.importMarkdown("- a", options), invalid(""));
     }
-    await rejected(() => agent.importMarkdown("- a", { dryrun: true } as never), invalid("dryrun"));
+    await rejected(
+      () => agent.memories.importMarkdown("- a", { dryrun: true } as never),
+      invalid("dryrun"),
+    );
     expect(await contents(hub)).toEqual(before);
   });
 
@@ -115,15 +121,15 @@ describe.each(STORES)("keeping on %s", (store) => {
         [{ type: "" }, "type"],
         [{ taks: "t" }, "taks"],
       ] as [never, string][]) {
-        await rejected(() => reader.exportMarkdown(query), invalid(path));
-        await rejected(() => Array.fromAsync(reader.exportMemories(query)), invalid(path));
+        await rejected(() => reader.memories.exportMarkdown(query), invalid(path));
+        await rejected(() => Array.fromAsync(reader.memories.export(query)), invalid(path));
       }
     }
   });
 
   it("restores by no address and no options that mean nothing [MEM-17]", async () => {
     const { hub, folder, file } = await scene();
-    await hub.exportTo(file);
+    await hub.archive.exportTo(file);
     const target = `sqlite:${join(folder, "target.db")}`;
     for (const [options, path] of [
       ...WRONG,

@@ -29,16 +29,18 @@ describe("a memory that looks like", () => {
   it.each(LOOK_ALIKES)("%s breaks nothing", async (_, input) => {
     const { hub, planner, coder } = await openTeam();
     const real = await planner.remember({ content: "really pinned" });
-    await planner.pin(real.id);
+    await planner.memories.pin(real.id);
     await planner.remember(input);
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
-    expect((await coder.pins()).map(({ id }) => id)).toEqual([real.id]);
+    expect((await coder.memories.pins()).map(({ id }) => id)).toEqual([real.id]);
     expect((await coder.catchUp()).text).toContain("really pinned");
-    expect((await hub.line("t")).map(({ envelope }) => envelope.id)).toEqual([sent.envelope.id]);
+    expect((await hub.tasks.line("t")).map(({ envelope }) => envelope.id)).toEqual([
+      sent.envelope.id,
+    ]);
     expect((await hub.verify()).problems).toEqual([]);
     expect(await (await coder.accept())?.complete()).toMatchObject({ kind: "settled" });
-    await planner.unpin(real.id);
-    expect(await coder.pins()).toEqual([]);
+    await planner.memories.unpin(real.id);
+    expect(await coder.memories.pins()).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 });

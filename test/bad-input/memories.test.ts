@@ -140,7 +140,7 @@ describe("a memory", () => {
     const { id } = await stranger.remember({ content: "secret" });
     const act = () => planner.remember({ content: "x", refs: [id] });
     await refusedWithoutTrace(file, act, { code: "dangling_reference" });
-    await refusedWithoutTrace(file, () => planner.read(id), { code: "unknown_memory" });
+    await refusedWithoutTrace(file, () => planner.memories.read(id), { code: "unknown_memory" });
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -200,7 +200,7 @@ describe("many memories at once", () => {
       "rejected",
       "fulfilled",
     ]);
-    const contents = (await planner.recent()).map(({ content }) => content);
+    const contents = (await planner.memories.recent()).map(({ content }) => content);
     expect(contents.sort()).toEqual(["also good", "good"]);
   });
 

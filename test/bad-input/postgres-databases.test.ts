@@ -131,7 +131,7 @@ describe("a user without rights", () => {
     );
     await using hub = await openHub(address());
     const agent = await hub.agent("ann");
-    expect(await agent.recent()).toHaveLength(1);
+    expect(await agent.memories.recent()).toHaveLength(1);
     await expectUnchanged(schema.schema, async () => {
       await refusedQuietly(() => agent.remember({ content: "x" }), { code: "store_denied" });
       await refusedQuietly(() => hub.agent("ben", { role: "x" }), { code: "store_denied" });
@@ -227,7 +227,7 @@ describe("a database", () => {
     }
     await using hub = await openHub(address());
     const agent = await hub.agent("ann");
-    expect(await agent.recent()).toHaveLength(1);
+    expect(await agent.memories.recent()).toHaveLength(1);
     await expectUnchanged(schema.schema, async () => {
       const expected = { code: "store_read_only", hint: /primary/ } as const;
       await refusedQuietly(() => agent.remember({ content: "x" }), expected);
@@ -256,13 +256,13 @@ describe("texts that the database could take for something else", () => {
     ];
     for (const text of texts) {
       const { id } = await agent.remember({ content: text, tags: ["x"], type: "note" });
-      expect((await agent.read(id)).content).toBe(text);
+      expect((await agent.memories.read(id)).content).toBe(text);
       await agent.handoff({ to: "ann", task: `t${texts.indexOf(text)}`, intent: text });
       const work = await agent.accept();
       expect(work?.envelope.intent).toBe(text);
       await work?.fail({ message: text, class: "permanent" });
-      const [attempt] = await hub.attempts(work?.id ?? "");
-      expect(JSON.parse(attempt?.reason ?? "{}")).toMatchObject({ message: text });
+      const [attempt] = await hub.deliveries.attempts(work?.id ?? "");
+      expect(attempt?.reason).toMatchObject({ message: text });
     }
     expect((await hub.verify()).problems).toEqual([]);
   });

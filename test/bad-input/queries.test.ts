@@ -22,10 +22,10 @@ describe("recent", () => {
   it("with a field of the wrong type is refused at that field", async () => {
     const { planner } = await openTeam();
     const { id: before } = await planner.remember({ content: "known" });
-    await planner.recent({ ...GOOD, before });
+    await planner.memories.recent({ ...GOOD, before });
     for (const { title, path, input } of wrongTypes(GOOD)) {
       const expected = { code: "invalid_input", path } as const;
-      await refused(() => planner.recent(input), expected).catch((error: Error) =>
+      await refused(() => planner.memories.recent(input), expected).catch((error: Error) =>
         expect.fail(`${title}: ${error.message}`),
       );
     }
@@ -42,12 +42,12 @@ describe("recent", () => {
     ["taks", { taks: "typo" }, "invalid_input"],
   ] as const)("with a bad %s is refused: %j", async (path, query, code) => {
     const { planner } = await openTeam();
-    await refused(() => planner.recent(query as never), { code, path });
+    await refused(() => planner.memories.recent(query as never), { code, path });
   });
 
   it.each(NOT_OBJECTS)("asked with no object is refused: %s", async (query) => {
     const { planner } = await openTeam();
-    await refused(() => planner.recent(query as never), { code: "invalid_input" });
+    await refused(() => planner.memories.recent(query as never), { code: "invalid_input" });
   });
 });
 
@@ -56,19 +56,21 @@ describe("relations", () => {
     const { planner } = await openTeam();
     const { id } = await planner.remember({ content: "x" });
     const good = { at: 1, direction: "in", kinds: ["supports"], limit: 3 };
-    await planner.relations(id, good as never);
+    await planner.memories.relations(id, good as never);
     for (const { title, path, input } of wrongTypes(good)) {
       const expected = { code: "invalid_input", path: new RegExp(`^${path}\\b`) } as const;
-      await refused(() => planner.relations(id, input), expected).catch((error: Error) =>
+      await refused(() => planner.memories.relations(id, input), expected).catch((error: Error) =>
         expect.fail(`${title}: ${error.message}`),
       );
     }
-    await refused(() => planner.relations(id, { limit: 1_001 }), {
+    await refused(() => planner.memories.relations(id, { limit: 1_001 }), {
       code: "limit_exceeded",
       path: "limit",
     });
     for (const query of NOT_OBJECTS) {
-      await refused(() => planner.relations(id, query as never), { code: "invalid_input" });
+      await refused(() => planner.memories.relations(id, query as never), {
+        code: "invalid_input",
+      });
     }
   });
 
@@ -87,15 +89,15 @@ describe("relations", () => {
       // Envelopes can be read: this one does not exist.
       const isEnvelope = typeof id === "string" && id.startsWith("env_");
       const onReading = isEnvelope ? ({ code: "unknown_envelope", path: "id" } as const) : expected;
-      await refused(() => planner.read(id as never), onReading);
-      await refused(() => planner.relations(id as never), expected);
-      await refusedWithoutTrace(file, () => planner.pin(id as never), expected);
-      await refusedWithoutTrace(file, () => planner.unpin(id as never), expected);
+      await refused(() => planner.memories.read(id as never), onReading);
+      await refused(() => planner.memories.relations(id as never), expected);
+      await refusedWithoutTrace(file, () => planner.memories.pin(id as never), expected);
+      await refusedWithoutTrace(file, () => planner.memories.unpin(id as never), expected);
     }
     const unknown = { code: "unknown_memory", path: "id" } as const;
-    await refused(() => planner.read(MISSING), unknown);
-    await refused(() => planner.relations(MISSING), unknown);
-    await refusedWithoutTrace(file, () => planner.pin(MISSING), unknown);
+    await refused(() => planner.memories.read(MISSING), unknown);
+    await refused(() => planner.memories.relations(MISSING), unknown);
+    await refusedWithoutTrace(file, () => planner.memories.pin(MISSING), unknown);
   });
 });
 
@@ -120,9 +122,9 @@ describe("waiting", () => {
   it("with a bad query is refused at that field", async () => {
     const { planner } = await openTeam();
     const good = { limit: 3, task: "x" };
-    await planner.waiting(good);
+    await planner.deliveries.waiting(good);
     for (const { title, path, input } of wrongTypes(good)) {
-      await refused(() => planner.waiting(input), { code: "invalid_input", path }).catch(
+      await refused(() => planner.deliveries.waiting(input), { code: "invalid_input", path }).catch(
         (error: Error) => expect.fail(`${title}: ${error.message}`),
       );
     }
@@ -132,14 +134,14 @@ describe("waiting", () => {
       { after: { place: 1, id: "x" } },
       { befor: 1 },
     ]) {
-      await refused(() => planner.waiting(query as never), { code: "invalid_input" });
+      await refused(() => planner.deliveries.waiting(query as never), { code: "invalid_input" });
     }
-    await refused(() => planner.waiting({ limit: 1_001 }), {
+    await refused(() => planner.deliveries.waiting({ limit: 1_001 }), {
       code: "limit_exceeded",
       path: "limit",
     });
     for (const query of NOT_OBJECTS) {
-      await refused(() => planner.waiting(query as never), { code: "invalid_input" });
+      await refused(() => planner.deliveries.waiting(query as never), { code: "invalid_input" });
     }
   });
 });
@@ -173,14 +175,15 @@ describe("resume", () => {
 
 describe("the hub's own questions", () => {
   it.each([
-    ["line", 42],
-    ["line", {}],
-    ["line", null],
-    ["attempts", {}],
-    ["attempts", Symbol("s")],
+    ["tasks.line", 42],
+    ["tasks.line", {}],
+    ["tasks.line", null],
+    ["deliveries.attempts", {}],
+    ["deliveries.attempts", Symbol("s")],
   ] as const)("%s(%s) is refused with the argument's name", async (question, argument) => {
     const { hub } = await openTeam();
-    await refused(() => hub[question](argument as never), { code: "invalid_input" });
+    const ask = question === "tasks.line" ? hub.tasks.line : hub.deliveries.attempts;
+    await refused(() => ask(argument as never), { code: "invalid_input" });
   });
 
   it.each([
@@ -189,12 +192,15 @@ describe("the hub's own questions", () => {
     [0, 1.5],
     ["x", 10],
     [0, {}],
-  ])("events(%s, %s) is refused with the argument's name", async (after, limit) => {
-    const { hub } = await openTeam();
-    await refused(() => hub.events(after as never, limit as never), {
-      code: limit === 1_001 ? "limit_exceeded" : "invalid_input",
-    });
-  });
+  ])(
+    "events.list({ after: %s, limit: %s }) is refused with the argument's name",
+    async (after, limit) => {
+      const { hub } = await openTeam();
+      await refused(() => hub.events.list({ after: after as never, limit: limit as never }), {
+        code: limit === 1_001 ? "limit_exceeded" : "invalid_input",
+      });
+    },
+  );
 
   it.each([
     [{ task: 42 }],

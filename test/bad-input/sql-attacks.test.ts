@@ -370,7 +370,7 @@ const PATIENT = { limits: { sqlMs: 120_000 } } as const;
 /** The code it was refused with; fails when it was answered. */
 async function refusedWith(hub: Hub, query: string, options: object = {}): Promise<string> {
   try {
-    const answer = await hub.sql(query, options);
+    const answer = await hub.memories.sql(query, options);
     return `answered ${JSON.stringify(answer.rows).slice(0, 200)}`;
   } catch (error) {
     if (!isBatonError(error)) throw error;
@@ -380,8 +380,8 @@ async function refusedWith(hub: Hub, query: string, options: object = {}): Promi
 
 const state = async (hub: Hub): Promise<unknown> => [
   await hub.verify(),
-  await hub.books(),
-  await hub.events(),
+  await hub.deliveries.totals(),
+  await hub.events.list(),
 ];
 
 /** Refused before it runs; what the engine cannot read or find at all is no answer either. */
@@ -428,7 +428,9 @@ describe.each([
   });
 
   it("the views can be read afterwards [MEM-14]", async () => {
-    const { rows } = await target.hub.sql("select content from memories where type = 'fact'");
+    const { rows } = await target.hub.memories.sql(
+      "select content from memories where type = 'fact'",
+    );
     expect(rows).toEqual([{ content: "shared" }]);
   });
 });
@@ -465,7 +467,7 @@ describe.each([
   it("say what is wrong and what to do [MEM-14]", async () => {
     await using target = await targetOn(store);
     for (const attack of attacks) {
-      const error = await target.hub.sql(attack).catch((failure: unknown) => failure);
+      const error = await target.hub.memories.sql(attack).catch((failure: unknown) => failure);
       expect(error, attack).toMatchObject({
         code: "sql_refused",
         path: "query",
@@ -486,7 +488,7 @@ describe.each(["sqlite", "memory"] as const)("exhausting %s", (store) => {
       if (!ENDED.includes(code)) got[attack] = code;
     }
     expect(got).toEqual({});
-    expect((await target.hub.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    expect((await target.hub.memories.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
   });
 });
 
@@ -495,9 +497,9 @@ describe("memory on sqlite", () => {
     await using target = await targetOn("sqlite", { limits: { sqlMs: 60_000 } });
     const sorted = `with recursive t(n) as (select 1 union all select n + 1 from t where n < 800000)
       select n from t order by printf('%1000d', n % 7), n limit 1 offset 799999`;
-    const error = await target.hub.sql(sorted).catch((failure: unknown) => failure);
+    const error = await target.hub.memories.sql(sorted).catch((failure: unknown) => failure);
     expect(error).toMatchObject({ code: "limit_exceeded", details: { limit: "memory" } });
-    expect((await target.hub.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    expect((await target.hub.memories.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
   });
 });
 
@@ -514,7 +516,7 @@ describe("what the door is told that makes no sense", () => {
     ["an embedder that is no function", ["select 1", { embed: "x" }]],
   ])("%s is refused with what is wrong [MEM-14]", async (_case, [query, options]) => {
     await using target = await targetOn("memory");
-    const error = await target.hub
+    const error = await target.hub.memories
       .sql(query as string, options as object)
       .catch((failure: unknown) => failure);
     expect(error).toMatchObject({ code: "invalid_input" });

@@ -325,24 +325,24 @@ describe("a closed hub", () => {
       const acts: Record<string, () => unknown> = {
         agent: () => hub.agent("a"),
         register: () => hub.agent("b", { role: "b" }),
-        agents: () => hub.agents(),
-        line: () => hub.line("t"),
-        attempts: () => hub.attempts(sent.id),
-        events: () => hub.events(),
-        books: () => hub.books(),
+        "agents.list": () => hub.agents.list(),
+        "tasks.line": () => hub.tasks.line("t"),
+        "deliveries.attempts": () => hub.deliveries.attempts(sent.id),
+        "events.list": () => hub.events.list(),
+        "deliveries.totals": () => hub.deliveries.totals(),
         verify: () => hub.verify(),
-        indexState: () => hub.indexState(),
+        "index.state": () => hub.index.state(),
         remember: () => agent.remember({ content: "y" }),
-        read: () => agent.read(id),
-        recent: () => agent.recent(),
-        relations: () => agent.relations(id),
-        pin: () => agent.pin(id),
-        pins: () => agent.pins(),
+        "memories.read": () => agent.memories.read(id),
+        "memories.recent": () => agent.memories.recent(),
+        "memories.relations": () => agent.memories.relations(id),
+        "memories.pin": () => agent.memories.pin(id),
+        "memories.pins": () => agent.memories.pins(),
         catchUp: () => agent.catchUp(),
         handoff: () => agent.handoff({ to: "a", intent: "Go" }),
         accept: () => agent.accept(),
         inbox: () => agent.inbox().next(),
-        waiting: () => agent.waiting(),
+        "deliveries.waiting": () => agent.deliveries.waiting(),
         status: () => sent.status(),
         note: () => work?.note("x"),
         renew: () => work?.renew(),
@@ -365,7 +365,9 @@ describe("a closed hub", () => {
     await hub.close();
     const written = await Promise.all(writes);
     await using again = await openHub(`sqlite:${file}`);
-    expect(await (await again.agent("a")).recent({ limit: 100 })).toHaveLength(written.length);
+    expect(await (await again.agent("a")).memories.recent({ limit: 100 })).toHaveLength(
+      written.length,
+    );
   });
 
   it("leaves one file behind, and opens again after its folder was copied", async () => {

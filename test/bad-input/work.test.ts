@@ -170,8 +170,8 @@ describe("work that is over", () => {
     expect(memory.tags).toContain("stale-holder");
     await refused(() => work.complete(), { code: "lease_lost" });
     const again = await coder.accept();
-    expect(again?.attempt).toBe(2);
+    expect(again?.delivery.attempt).toBe(2);
     await again?.complete();
-    expect((await hub.books()).byState.completed).toBe(1);
+    expect((await hub.deliveries.totals()).byState.completed).toBe(1);
   });
 });

@@ -37,9 +37,13 @@ describe.each(STORES)("accepting on %s", (store) => {
     await send("one");
     await send("two");
     const work = await waiting;
-    expect(work?.task).toBe("two");
+    expect(work?.delivery.task).toBe("two");
     // Claimed and accepted in one step: nothing was offered in between.
-    expect((await hub.events(0)).map(({ kind }) => kind)).toEqual(["sent", "sent", "accepted"]);
+    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
+      "sent",
+      "sent",
+      "accepted",
+    ]);
     await work?.complete();
   });
 
@@ -53,7 +57,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect(await waiting).toBeUndefined();
     await send("one");
     expect(await coder.accept({ wait: true, signal: control.signal })).toBeUndefined();
-    expect(await take(coder)).toMatchObject({ attempt: 1 });
+    expect((await take(coder)).delivery.attempt).toBe(1);
   });
 
   it("ends when the hub closes, and is refused by a closed one", async () => {
@@ -73,7 +77,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     const both = [coder, other].map((agent) => agent.accept({ wait: true }));
     for (const task of ["one", "two"]) await send(task);
     const works = await Promise.all(both);
-    expect(works.map((work) => work?.task).sort()).toEqual(["one", "two"]);
+    expect(works.map((work) => work?.delivery.task).sort()).toEqual(["one", "two"]);
   });
 
   it("a crowd that waits takes whatever comes, by calls alone, and ends together [DLV-13]", async () => {
@@ -83,7 +87,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     await asleep();
     await Promise.all(Array.from({ length: 15 }, (_, n) => send(`task ${n}`)));
     const taken: string[] = [];
-    for (const wait of crowd) void wait.then((work) => work && taken.push(work.task));
+    for (const wait of crowd) void wait.then((work) => work && taken.push(work.delivery.task));
     await until("15 that were taken", () => taken.length === 15);
     expect(new Set(taken).size).toBe(15);
     await hub.close();
@@ -97,7 +101,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     const first = coder.accept({ wait: true, signal: control.signal });
     await asleep();
     const second = coder.accept({ wait: true });
-    await hub.recent(); // Both are asleep by now.
+    await hub.memories.recent(); // Both are asleep by now.
     const sent = await send("one");
     control.abort();
     const one = await first;

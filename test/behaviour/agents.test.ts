@@ -27,7 +27,7 @@ describe.each(STORES)("the registry on %s", (store) => {
       status: "active",
       publicKey: "",
     };
-    expect(await hub.agents()).toEqual([expected]);
+    expect(await hub.agents.list()).toEqual([expected]);
     expect((await hub.agent("coder")).info).toEqual(expected);
   });
 
@@ -43,7 +43,7 @@ describe.each(STORES)("the registry on %s", (store) => {
       expect(sent.envelope.to).toEqual({ kind: "agent", agent: "coder" });
     }
     await hub.agent("ada", { role: "reviewer" });
-    expect(await hub.agents()).toMatchObject([
+    expect(await hub.agents.list()).toMatchObject([
       { id: "coder", role: "reviewer" },
       { id: "planner" },
     ]);
@@ -56,7 +56,7 @@ describe.each(STORES)("the registry on %s", (store) => {
       const error = await refusal(hub.agent("intruder", { aliases: [alias] }));
       expect(error).toMatchObject({ code: "alias_taken", details: { name: alias, by: "coder" } });
     }
-    expect(await hub.agents()).toHaveLength(1);
+    expect(await hub.agents.list()).toHaveLength(1);
   });
 
   it("never creates an agent that was only asked for, and says which names are near [MEM-4]", async () => {
@@ -71,7 +71,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect(receiver).toMatchObject({ code: "unknown_agent", path: "to" });
     expect(receiver.hint).toContain('"critic"');
     expect(await contents(hub)).toEqual(before);
-    expect(await hub.agents()).toHaveLength(2);
+    expect(await hub.agents.list()).toHaveLength(2);
   });
 
   it("refuses everything a disabled agent tries, until it is enabled again [MEM-4]", async () => {
@@ -109,7 +109,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect(new Set(sessions.map(({ instance }) => instance)).size).toBe(5);
     for (const session of sessions) await session.remember({ content: session.instance });
     for (const { instance } of sessions) {
-      const found = await sessions[0]?.recent({ session: instance });
+      const found = await sessions[0]?.memories.recent({ session: instance });
       expect(found).toMatchObject([{ agent: "coder", instance, content: instance }]);
     }
     const named = await hub.agent("coder", undefined, { instance: "window-1" });
@@ -124,7 +124,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     await Promise.all(
       names.map((alias, i) => hubs[i % hubs.length]?.agent("coder", { aliases: [alias] })),
     );
-    const [registered, ...others] = (await hubs[0]?.agents()) ?? [];
+    const [registered, ...others] = (await hubs[0]?.agents.list()) ?? [];
     expect(others).toEqual([]);
     expect(registered?.aliases.toSorted()).toEqual(names.toSorted());
   });
@@ -158,7 +158,7 @@ describe.each(STORES)("an agent with a key on %s", (store) => {
       remember: () => stranger.remember({ content: "I am coder" }),
       handoff: () => stranger.handoff({ to: "planner", intent: "Go" }),
       accept: () => stranger.accept(),
-      pin: async () => stranger.pin((await planner.recent())[0]?.id ?? ""),
+      pin: async () => stranger.memories.pin((await planner.memories.recent())[0]?.id ?? ""),
     };
     for (const [what, attempt] of Object.entries(attempts)) {
       expect(await refusal(attempt()), what).toMatchObject({ code: "identity_mismatch" });

@@ -1,11 +1,19 @@
 /** As of: what was known at a time, or at the very moment a handoff was accepted. */
+
 import { describe, expect, it } from "vitest";
-import type { Agent, AsOf } from "../../src/index.ts";
+import type { Agent } from "../../src/index.ts";
+import type { AsOf } from "../../src/memory/as-of.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { openFresh, refusal, STORES, take } from "./support.ts";
 
 const said = async (agent: Agent, asOf?: AsOf): Promise<string[]> =>
-  (await agent.recent({ type: "finding", limit: 1_000, ...(asOf !== undefined && { asOf }) }))
+  (
+    await agent.memories.recent({
+      type: "finding",
+      limit: 1_000,
+      ...(asOf !== undefined && { asOf }),
+    })
+  )
     .map(({ content }) => content)
     .reverse();
 
@@ -34,9 +42,9 @@ describe.each(STORES)("as of, on %s:", (store) => {
       expect(await said(ada, new Date(time).toISOString())).toEqual(all.slice(0, n + 1));
       expect(await said(ada, time - 1)).toEqual(all.slice(0, n));
     }
-    const [last] = await ada.recent({ limit: 1 });
-    expect((await hub.read(last?.id ?? "", { asOf: clock.now() })).content).toBe("11");
-    const early = await refusal(ada.read(last?.id ?? "", { asOf: (times[11] ?? 0) - 1 }));
+    const [last] = await ada.memories.recent({ limit: 1 });
+    expect((await hub.memories.read(last?.id ?? "", { asOf: clock.now() })).content).toBe("11");
+    const early = await refusal(ada.memories.read(last?.id ?? "", { asOf: (times[11] ?? 0) - 1 }));
     expect(early).toMatchObject({ code: "unknown_memory", path: "id" });
   });
 
@@ -46,8 +54,8 @@ describe.each(STORES)("as of, on %s:", (store) => {
     const asOf = clock.now();
     clock.advance(1);
     await ada.remember({ content: "later" });
-    const first = await ada.recent({ limit: 6, asOf });
-    const second = await ada.recent({ limit: 6, asOf, before: first.at(-1)?.id });
+    const first = await ada.memories.recent({ limit: 6, asOf });
+    const second = await ada.memories.recent({ limit: 6, asOf, before: first.at(-1)?.id });
     expect([...first, ...second].map(({ content }) => content)).toEqual(
       Array.from({ length: 10 }, (_, n) => `${9 - n}`),
     );
@@ -56,17 +64,17 @@ describe.each(STORES)("as of, on %s:", (store) => {
   it("edges and pins are as they were [MEM-15]", async () => {
     const { clock, ada } = await team();
     const known = await say(ada, "known");
-    await ada.pin(known.id);
+    await ada.memories.pin(known.id);
     const pinned = clock.now();
     clock.advance(1_000);
-    await ada.unpin(known.id);
+    await ada.memories.unpin(known.id);
     await ada.remember({ content: "better", relations: [{ kind: "supersedes", to: known.id }] });
     const inward = { direction: "in" as const, kinds: ["supersedes" as const] };
-    expect(await ada.relations(known.id, { ...inward, asOf: pinned })).toEqual([]);
-    expect(await ada.relations(known.id, inward)).toHaveLength(1);
-    expect((await ada.pins({ asOf: pinned })).map(({ id }) => id)).toEqual([known.id]);
-    expect(await ada.pins()).toEqual([]);
-    expect(await ada.pins({ asOf: pinned - 1 })).toEqual([]);
+    expect(await ada.memories.relations(known.id, { ...inward, asOf: pinned })).toEqual([]);
+    expect(await ada.memories.relations(known.id, inward)).toHaveLength(1);
+    expect((await ada.memories.pins({ asOf: pinned })).map(({ id }) => id)).toEqual([known.id]);
+    expect(await ada.memories.pins()).toEqual([]);
+    expect(await ada.memories.pins({ asOf: pinned - 1 })).toEqual([]);
     expect((await ada.catchUp({ asOf: pinned })).text).toContain("Always holds");
     expect((await ada.catchUp()).text).not.toContain("Always holds");
   });
@@ -90,9 +98,9 @@ describe.each(STORES)("as of, on %s:", (store) => {
   it("of an envelope that several accepted, the first acceptance counts [MEM-15]", async () => {
     const { clock, hub, ada, ben } = await team();
     const cyd = await hub.agent("cyd", {});
-    await hub.channel("news");
-    for (const agent of [ben, cyd]) await agent.subscribe("news");
-    const sent = await ada.publish("news", { task: "t", intent: "Go" });
+    await hub.channels.set("news");
+    for (const agent of [ben, cyd]) await agent.channels.subscribe("news");
+    const sent = await ada.channels.publish("news", { task: "t", intent: "Go" });
     await say(ada, "sent");
     for (const agent of [cyd, ben]) {
       await take(agent);
@@ -107,12 +115,12 @@ describe.each(STORES)("as of, on %s:", (store) => {
     await say(ada, "main 1");
     const start = clock.now();
     clock.advance(1_000);
-    const branch = await ada.branch("try");
+    const branch = await ada.branches.create("try");
     await say(branch, "branch 1");
     const apart = clock.now();
     clock.advance(1_000);
     await say(branch, "branch 2");
-    await ada.merge("try");
+    await ada.branches.merge("try");
     const merged = clock.now();
     clock.advance(1_000);
     await say(ada, "main 2");
@@ -127,16 +135,20 @@ describe.each(STORES)("as of, on %s:", (store) => {
   it("what is no moment is refused [MEM-15]", async () => {
     const { ada } = await team();
     for (const asOf of [-1, 1.5, "yesterday", {}, { delivery: "x" }, null]) {
-      const error = await refusal(ada.recent({ asOf: asOf as never }));
+      const error = await refusal(ada.memories.recent({ asOf: asOf as never }));
       expect(error, JSON.stringify(asOf)).toMatchObject({ code: "invalid_input" });
       expect(error.path).toMatch(/^asOf/);
     }
     const none = "01900000-0000-7000-8000-000000000000";
-    expect(await refusal(ada.recent({ asOf: { delivery: `dlv_${none}` } }))).toMatchObject({
-      code: "unknown_delivery",
-    });
-    expect(await refusal(ada.recent({ asOf: { envelope: `env_${none}` } }))).toMatchObject({
-      code: "unknown_envelope",
-    });
+    expect(await refusal(ada.memories.recent({ asOf: { delivery: `dlv_${none}` } }))).toMatchObject(
+      {
+        code: "unknown_delivery",
+      },
+    );
+    expect(await refusal(ada.memories.recent({ asOf: { envelope: `env_${none}` } }))).toMatchObject(
+      {
+        code: "unknown_envelope",
+      },
+    );
   });
 });

@@ -16,7 +16,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
   }
 
   const waits = async (agent: Agent) =>
-    (await agent.waiting()).map(({ delivery }) => delivery.task);
+    (await agent.deliveries.waiting()).map(({ delivery }) => delivery.task);
 
   it("is full exactly at its bound, and says so at once [DLV-13]", async () => {
     const { hub, coder, send } = await team({ limits: { inbox: 3 } });
@@ -31,7 +31,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     });
     expect(refused.hint).toContain("limits: { inbox");
     expect(await contents(hub)).toEqual(before);
-    expect(await coder.waiting()).toHaveLength(3);
+    expect(await coder.deliveries.waiting()).toHaveLength(3);
   });
 
   it("takes more when something in it is settled, and not before [DLV-13]", async () => {
@@ -59,8 +59,8 @@ describe.each(STORES)("an inbox on %s", (store) => {
     for (const outcome of outcomes) {
       if (outcome.status === "rejected") expect(outcome.reason.code).toBe("inbox_full");
     }
-    expect(await coder.waiting()).toHaveLength(5);
-    expect((await hub.books()).deliveries).toBe(5);
+    expect(await coder.deliveries.waiting()).toHaveLength(5);
+    expect((await hub.deliveries.totals()).deliveries).toBe(5);
     await (await take(coder)).complete();
     await planner.handoff({ to: "coder", task: "one more", intent: "Go" });
   });
@@ -73,7 +73,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await send({ to: "role:coder" }); // The inbox of a role is one of its own.
     const refused = await refusal(send({ to: "role:coder" }));
     expect(refused).toMatchObject({ code: "inbox_full", details: { receiver: "role:coder" } });
-    expect(await planner.waiting()).toHaveLength(1);
+    expect(await planner.deliveries.waiting()).toHaveLength(1);
   });
 
   it("that is full refuses what is handed on, and the work stays its holder's [DLV-13]", async () => {
@@ -113,12 +113,12 @@ describe.each(STORES)("an inbox on %s", (store) => {
       "low 4",
     ];
     expect(await waits(coder)).toEqual(expected);
-    const [, , third] = await coder.waiting({ limit: 3 });
-    const rest = await coder.waiting({ after: third?.delivery });
+    const [, , third] = await coder.deliveries.waiting({ limit: 3 });
+    const rest = await coder.deliveries.waiting({ after: third?.delivery });
     expect(rest.map(({ delivery }) => delivery.task)).toEqual(expected.slice(3));
     for (const task of expected) {
       const work = await take(coder);
-      expect(work.task).toBe(task);
+      expect(work.delivery.task).toBe(task);
       await work.complete();
     }
   });
@@ -133,7 +133,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     const order: string[] = [];
     for (let i = 0; i < 3; i++) {
       const work = await take(coder);
-      order.push(`${work.task} of ${work.envelope.from.agent}`);
+      order.push(`${work.delivery.task} of ${work.envelope.from.agent}`);
       if (work.id === later.id) expect(order).toContain("t of planner");
       await work.complete();
     }
@@ -150,11 +150,11 @@ describe.each(STORES)("an inbox on %s", (store) => {
       state: "scheduled",
       readyAt: clock.now() + 60_000,
     });
-    expect((await take(coder)).task).toBe("now");
+    expect((await take(coder)).delivery.task).toBe("now");
     clock.advance(59_999);
     expect(await coder.accept()).toBeUndefined();
     clock.advance(1);
-    expect((await take(coder)).task).toBe("later");
+    expect((await take(coder)).delivery.task).toBe("later");
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -169,24 +169,24 @@ describe.each(STORES)("an inbox on %s", (store) => {
     const { hub, coder, send } = await team({ limits: { inbox: 2 } });
     await send();
     const held = await take(coder);
-    await hub.pause("coder");
-    await hub.pause("coder");
+    await hub.agents.pause("coder");
+    await hub.agents.pause("coder");
     await send();
     expect(await coder.accept()).toBeUndefined();
     for await (const offer of coder.inbox({ wait: false })) expect.fail(`offered ${offer.id}`);
-    expect(await coder.waiting()).toHaveLength(2); // Looking is allowed.
+    expect(await coder.deliveries.waiting()).toHaveLength(2); // Looking is allowed.
     expect((await refusal(send())).code).toBe("inbox_full"); // Also of one who is paused.
     expect(await held.complete()).toMatchObject({ kind: "settled" }); // What it has, it may finish.
-    await hub.resume("coder");
-    expect((await hub.agents()).find(({ id }) => id === "coder")?.status).toBe("active");
-    expect((await take(coder)).task).toBe("t2");
+    await hub.agents.unpause("coder");
+    expect((await hub.agents.list()).find(({ id }) => id === "coder")?.status).toBe("active");
+    expect((await take(coder)).delivery.task).toBe("t2");
   });
 
   it("of one who is disabled is not opened by resuming it [DLV-13]", async () => {
     const { hub } = await team();
     await hub.agent("coder", { status: "disabled" });
-    await hub.resume("coder");
-    await hub.pause("coder");
-    expect((await hub.agents()).find(({ id }) => id === "coder")?.status).toBe("disabled");
+    await hub.agents.unpause("coder");
+    await hub.agents.pause("coder");
+    expect((await hub.agents.list()).find(({ id }) => id === "coder")?.status).toBe("disabled");
   });
 });

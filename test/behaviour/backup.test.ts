@@ -20,7 +20,7 @@ import { breakIn, freshAddress, open, openFresh, refusal, tempFolder } from "./s
 const fileOf = (address: string): string => address.slice("sqlite:".length);
 
 const exported = async (hub: Hub): Promise<string> =>
-  (await Array.fromAsync(hub.export())).slice(1, -1).join("");
+  (await Array.fromAsync(hub.archive.export())).slice(1, -1).join("");
 
 /** A store with two workspaces, its backup, and where it could be restored to. */
 async function backedUp() {
@@ -32,7 +32,7 @@ async function backedUp() {
   await (await other.agent("zoe", {})).remember({ content: "apart" });
   const folder = tempFolder();
   const backup = join(folder, "hub.backup");
-  const report = await hub.backup(backup);
+  const report = await hub.archive.backup(backup);
   return {
     clock,
     hub,
@@ -103,7 +103,9 @@ describe("a backup", () => {
       const file = join(folder, `${++copies}.backup`);
       const phases = new Set<string>();
       const before = writes;
-      const report = await hub.backup(file, { onProgress: ({ phase }) => phases.add(phase) });
+      const report = await hub.archive.backup(file, {
+        onProgress: ({ phase }) => phases.add(phase),
+      });
       expect([...phases]).toEqual(["copying", "verifying"]);
       expect(report.kind).toBe("store");
       return writes > before && file;
@@ -114,20 +116,22 @@ describe("a backup", () => {
     await restore(backup, `sqlite:${target}`);
     const copy = await open(`sqlite:${target}`);
     expect((await copy.verify()).problems).toEqual([]);
-    expect((await copy.books()).deliveries).toBeLessThanOrEqual((await hub.books()).deliveries);
+    expect((await copy.deliveries.totals()).deliveries).toBeLessThanOrEqual(
+      (await hub.deliveries.totals()).deliveries,
+    );
   });
 
   it("never replaces a file, and of a damaged store none is made [MEM-17]", async () => {
     const { hub, address, backup, folder } = await backedUp();
     const before = readFileSync(backup);
-    expect(await refusal(hub.backup(backup))).toMatchObject({ code: "already_exists" });
+    expect(await refusal(hub.archive.backup(backup))).toMatchObject({ code: "already_exists" });
     expect(readFileSync(backup).equals(before)).toBe(true);
     breakIn(address).exec("update memories set text = replace(text, 'plain', 'plane')");
-    expect(await refusal(hub.backup(join(folder, "again")))).toMatchObject({
+    expect(await refusal(hub.archive.backup(join(folder, "again")))).toMatchObject({
       ...{ code: "store_corrupt", hint: expect.stringContaining("verify") },
     });
     expect(readdirSync(folder)).toEqual(["hub.backup"]);
-    expect(await refusal(hub.backup(join(folder, "no", "such")))).toMatchObject({
+    expect(await refusal(hub.archive.backup(join(folder, "no", "such")))).toMatchObject({
       code: "file_unusable",
     });
   });
@@ -145,7 +149,7 @@ describe("a backup", () => {
       const hub = await openFresh(store);
       await (await hub.agent("ada", {})).remember({ content: "kept" });
       const file = join(tempFolder(), "team.jsonl");
-      expect(await hub.backup(file)).toMatchObject({
+      expect(await hub.archive.backup(file)).toMatchObject({
         ...{ kind: "workspace", workspace: "default", counts: { memory: 1 } },
       });
       const target = freshAddress("sqlite");
@@ -176,7 +180,7 @@ describe("restoring", () => {
     expect(await contentsOf(kept)).toBe(before);
     expect(await contentsOf(target)).toBe(await exported(hub));
     // The index of the old store is not taken for that of the new one.
-    const found = await (await open(`sqlite:${target}`)).recent({ limit: 1_000 });
+    const found = await (await open(`sqlite:${target}`)).memories.recent({ limit: 1_000 });
     expect(found.map(({ content }) => content)).not.toContain("was here before");
   });
 

@@ -90,12 +90,12 @@ async function run(hubOf: () => Promise<Agent>, clock: VirtualClock, steps: read
     switch (step.kind) {
       case "begin": {
         const from = model.open(step.from);
-        await agent.branch(model.begin(from).name, { from: from.name });
+        await agent.branches.create(model.begin(from).name, { from: from.name });
         break;
       }
       case "write": {
         const branch = model.open(step.on);
-        const on = await agent.on(branch.name);
+        const on = await agent.branches.use(branch.name);
         for (let n = 0; n < step.count; n++) {
           await on.remember({ type: "word", content: `${model.write(branch)}` });
         }
@@ -106,17 +106,22 @@ async function run(hubOf: () => Promise<Agent>, clock: VirtualClock, steps: read
         const into = model.target(branch);
         if (branch.base === undefined) break;
         if (into === undefined) {
-          await expect(agent.merge(branch.name)).rejects.toMatchObject({ code: "branch_closed" });
+          await expect(agent.branches.merge(branch.name)).rejects.toMatchObject({
+            code: "branch_closed",
+          });
           break;
         }
-        expect(await agent.merge(branch.name)).toMatchObject({ kind: "merged", into: into.name });
+        expect(await agent.branches.merge(branch.name)).toMatchObject({
+          kind: "merged",
+          into: into.name,
+        });
         model.merge(branch, into);
         break;
       }
       case "abandon": {
         const branch = model.open(step.which);
         if (branch.base === undefined) break;
-        await agent.abandon(branch.name, "Chance.");
+        await agent.branches.abandon(branch.name, "Chance.");
         branch.state = "abandoned";
         break;
       }
@@ -137,9 +142,15 @@ async function agrees(
   }[],
 ): Promise<void> {
   for (const { name, sees, state } of model.branches) {
-    const on = await agent.on(name);
+    const on = await agent.branches.use(name);
     const words = async (asOf?: number) =>
-      (await on.recent({ type: "word", limit: 1_000, ...(asOf !== undefined && { asOf }) }))
+      (
+        await on.memories.recent({
+          type: "word",
+          limit: 1_000,
+          ...(asOf !== undefined && { asOf }),
+        })
+      )
         .map(({ content }) => Number(content))
         .reverse();
     expect(await words(), `what ${name} sees`).toEqual(sees);

@@ -19,7 +19,7 @@ async function lose(ada: Agent, ben: Agent): Promise<Sent> {
 }
 
 const stateOf = async (hub: Hub, receiver = "ben") =>
-  (await hub.breakers()).find((breaker) => breaker.receiver === receiver)?.state ?? "closed";
+  (await hub.agents.breakers()).find((breaker) => breaker.receiver === receiver)?.state ?? "closed";
 
 describe.each(STORES)("a receiver's breaker on %s", (store) => {
   async function team(options: HubOptions = {}) {
@@ -38,32 +38,32 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
 
   it("opens when three handoffs in a row were given up, and says so to whoever sends [DLV-8]", async () => {
     const { hub, clock, ada, ben } = await team();
-    expect(await hub.breakers()).toEqual([]);
+    expect(await hub.agents.breakers()).toEqual([]);
     const lost = [await lose(ada, ben), await lose(ada, ben)];
-    expect(await hub.breakers()).toEqual([
+    expect(await hub.agents.breakers()).toEqual([
       { receiver: "ben", state: "closed", deliveries: lost.map(({ id }) => id), passesAt: 0 },
     ]);
     lost.push(await lose(ada, ben));
     const passesAt = clock.now() + 60_000;
     const deliveries = lost.map(({ id }) => id);
-    expect(await hub.breakers()).toEqual([
+    expect(await hub.agents.breakers()).toEqual([
       { receiver: "ben", state: "open", deliveries, passesAt },
     ]);
-    expect((await hub.events(0)).filter(({ kind }) => kind === "breaker_opened")).toMatchObject([
-      { agent: "ben" },
-    ]);
-    const { deliveries: sent } = await hub.books();
+    expect(
+      (await hub.events.list({ after: 0 })).filter(({ kind }) => kind === "breaker_opened"),
+    ).toMatchObject([{ agent: "ben" }]);
+    const { deliveries: sent } = await hub.deliveries.totals();
     const error = await refusal(ada.handoff(draft()));
     expect(error).toMatchObject({
       code: "circuit_open",
       path: "to",
       retryable: true,
       message: 'The breaker of "ben" is open: 3 handoffs in a row were given up.',
-      hint: `Try again after ${new Date(passesAt).toISOString()}, name a fallback, or reset it: hub.resetBreaker("ben").`,
+      hint: `Try again after ${new Date(passesAt).toISOString()}, name a fallback, or reset it: hub.agents.resetBreaker("ben").`,
       details: { receiver: "ben", deliveries, passesAt },
     });
     expect(ERROR_CODES[error.code].http).toBe(503);
-    expect((await hub.books()).deliveries).toBe(sent);
+    expect((await hub.deliveries.totals()).deliveries).toBe(sent);
   });
 
   it("concerns nobody else, neither as receiver nor as sender [DLV-8]", async () => {
@@ -78,12 +78,12 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     const { hub, clock, ada, ben } = await team();
     await ada.handoff({ ...draft(), policy: { attempts: 1, acceptMs: 1_000 } });
     clock.advance(1_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     await ada.handoff(draft());
     await take(ben);
     clock.advance(60_000);
-    await hub.carryOut();
-    expect((await hub.breakers())[0]?.deliveries).toHaveLength(2);
+    await hub.deliveries.runDue();
+    expect((await hub.agents.breakers())[0]?.deliveries).toHaveLength(2);
     await ada.handoff(draft());
     await (await take(ben)).release();
     expect(await stateOf(hub)).toBe("open");
@@ -93,9 +93,9 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     const { hub, ada, ben } = await team();
     await ada.handoff({ ...draft(), policy: { attempts: 4 } });
     for (let n = 0; n < 3; n++) await (await take(ben)).fail({ message: "no" });
-    expect(await hub.breakers()).toEqual([]);
+    expect(await hub.agents.breakers()).toEqual([]);
     await (await take(ben)).fail({ message: "no" });
-    expect((await hub.breakers())[0]?.deliveries).toHaveLength(1);
+    expect((await hub.agents.breakers())[0]?.deliveries).toHaveLength(1);
   });
 
   it("counts a handoff once, however often it is redriven [DLV-8]", async () => {
@@ -103,7 +103,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     const sent = await lose(ada, ben);
     await lose(ada, ben);
     for (let n = 0; n < 3; n++) {
-      await ada.redrive(sent.id);
+      await ada.deadLetters.redrive(sent.id);
       await (await take(ben)).fail({ message: "no" });
     }
     expect(await stateOf(hub)).toBe("closed");
@@ -123,10 +123,10 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
       await cancelled.cancel("not needed");
       await ada.handoff({ ...draft(), policy: { attempts: 1, deadlineMs: 1_000 } });
       clock.advance(1_000);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
     }
-    expect(await hub.breakers()).toEqual([]);
-    expect(await hub.books()).toMatchObject({
+    expect(await hub.agents.breakers()).toEqual([]);
+    expect(await hub.deliveries.totals()).toMatchObject({
       byState: { declined: 3, dead: 3, cancelled: 3, expired: 3 },
     });
   });
@@ -137,14 +137,14 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     await lose(ada, ben);
     await ada.handoff(draft());
     await (await take(ben)).complete();
-    expect(await hub.breakers()).toEqual([]);
+    expect(await hub.agents.breakers()).toEqual([]);
     await lose(ada, ben);
     await lose(ada, ben);
     expect(await stateOf(hub)).toBe("closed");
     // Handing on is completing, too.
     await ada.handoff(draft());
     await (await take(ben)).handoff({ to: "cyd" });
-    expect(await hub.breakers()).toEqual([]);
+    expect(await hub.agents.breakers()).toEqual([]);
   });
 
   it("stays open for a minute, then lets one probe through at a time; done, it closes [DLV-8]", async () => {
@@ -153,14 +153,14 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     clock.advance(59_999);
     expect(await refusal(ada.handoff(draft()))).toMatchObject({ code: "circuit_open" });
     clock.advance(1);
-    expect(await hub.breakers()).toMatchObject([{ state: "half-open", passesAt: 0 }]);
+    expect(await hub.agents.breakers()).toMatchObject([{ state: "half-open", passesAt: 0 }]);
     await ada.handoff(draft());
-    expect(await hub.breakers()).toMatchObject([
+    expect(await hub.agents.breakers()).toMatchObject([
       { state: "half-open", passesAt: clock.now() + 60_000 },
     ]);
     expect(await refusal(ada.handoff(draft()))).toMatchObject({ code: "circuit_open" });
     await (await take(ben)).complete();
-    expect(await hub.breakers()).toEqual([]);
+    expect(await hub.agents.breakers()).toEqual([]);
     for (let n = 0; n < 3; n++) expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
   });
 
@@ -169,7 +169,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     const lost = await open();
     clock.advance(60_000);
     const probe = await lose(ada, ben);
-    expect(await hub.breakers()).toEqual([
+    expect(await hub.agents.breakers()).toEqual([
       {
         receiver: "ben",
         state: "open",
@@ -217,7 +217,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(added.joined, "adding to it is no new work").toBe("superseded");
     await (await take(ben, { task: "before" })).complete();
     expect((await before.status()).state).toBe("superseded");
-    expect(await hub.breakers()).toEqual([]);
+    expect(await hub.agents.breakers()).toEqual([]);
   });
 
   it("that is open sends to the fallback instead, at once [DLV-8 DLV-2]", async () => {
@@ -227,7 +227,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     const sent = await ada.handoff({ ...draft(), policy });
     expect(sent.receivers).toEqual(["cyd"]);
     expect(sent.envelope.to).toEqual({ kind: "agent", agent: "ben" });
-    expect(await hub.attempts(sent.id)).toEqual([]);
+    expect(await hub.deliveries.attempts(sent.id)).toEqual([]);
     expect((await take(cyd)).id).toBe(sent.id);
     clock.advance(60_000);
     const probe = await ada.handoff({ ...draft(), policy });
@@ -250,13 +250,16 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
   it("can be seen, and reset by hand [DLV-8]", async () => {
     const { hub, ada, open } = await team();
     await open();
-    await hub.resetBreaker("ben");
-    expect(await hub.breakers()).toEqual([]);
-    expect((await hub.events(0)).at(-1)).toMatchObject({ kind: "breaker_reset", agent: "ben" });
+    await hub.agents.resetBreaker("ben");
+    expect(await hub.agents.breakers()).toEqual([]);
+    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+      kind: "breaker_reset",
+      agent: "ben",
+    });
     expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
-    const { length } = await hub.events(0);
-    await hub.resetBreaker("ben");
-    expect(await hub.events(0), "nothing to reset").toHaveLength(length);
+    const { length } = await hub.events.list({ after: 0 });
+    await hub.agents.resetBreaker("ben");
+    expect(await hub.events.list({ after: 0 }), "nothing to reset").toHaveLength(length);
   });
 
   it("has limits that can be set [DLV-8]", async () => {
@@ -277,7 +280,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     await lose(ada, ben);
     await lose(eve, benThere);
     await lose(ada, benThere);
-    expect(await two.breakers()).toEqual(await one.breakers());
+    expect(await two.agents.breakers()).toEqual(await one.agents.breakers());
     for (const sender of [ada, eve]) {
       expect(await refusal(sender.handoff(draft()))).toMatchObject({ code: "circuit_open" });
     }
@@ -287,7 +290,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     );
     expect(probes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     await (await take(benThere)).complete();
-    expect(await one.breakers()).toEqual([]);
+    expect(await one.agents.breakers()).toEqual([]);
     expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
   });
 });

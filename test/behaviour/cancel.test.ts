@@ -29,8 +29,8 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect(await sent.cancel("Not needed")).toBe(true);
     expect(await sent.status()).toMatchObject({ state: "cancelled", attempt: 0 });
     expect(await coder.accept()).toBeUndefined();
-    expect(await coder.waiting()).toEqual([]);
-    expect(await hub.attempts(sent.id)).toEqual([]); // Nobody had tried.
+    expect(await coder.deliveries.waiting()).toEqual([]);
+    expect(await hub.deliveries.attempts(sent.id)).toEqual([]); // Nobody had tried.
   });
 
   it("reaches the holder: its signal is aborted, with the code [DLV-18]", async () => {
@@ -115,7 +115,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     await take(coder);
     await sent.cancel("Changed my mind");
     const { settledBy } = await sent.status();
-    const record = await hub.read(settledBy);
+    const record = await hub.memories.read(settledBy);
     expect(record).toMatchObject({
       agent: "planner",
       task: "t",
@@ -124,13 +124,13 @@ describe.each(STORES)("cancelling on %s", (store) => {
       relations: [{ kind: "continues-from", to: sent.memory }],
       trail: [{ verb: "cancel", delivery: sent.id, attempt: 1 }],
     });
-    expect((await hub.events(0)).at(-1)).toMatchObject({
+    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
       kind: "cancelled",
       agent: "planner",
       delivery: sent.id,
     });
-    expect(await hub.attempts(sent.id)).toMatchObject([
-      { outcome: "cancelled", holder: "coder", reason: '{"reason":"Changed my mind"}' },
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { outcome: "cancelled", holder: "coder", reason: { reason: "Changed my mind" } },
     ]);
     expect(await sent.completed()).toMatchObject({
       kind: "cancelled",
@@ -158,7 +158,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     const reason = told(held);
     const other = await planner.handoff({ to: "reviewer", task: "u", intent: "Go" });
 
-    const closed = await coder.cancel({ task: "t" }, "The customer left");
+    const closed = await coder.tasks.cancelHandoffs("t", "The customer left");
     expect(closed.map(({ id }) => id).toSorted()).toEqual(Object.values(open).toSorted());
     expect(closed.every(({ state }) => state === "cancelled")).toBe(true);
     expect(await reason).toMatchObject({ code: "cancelled" });
@@ -167,7 +167,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await take(reviewer)).id).toBe(other.id);
     expect(await planner.accept()).toBeUndefined();
     // One decision, one record, that names them all.
-    const [record] = await hub.recent({ task: "t", limit: 1 });
+    const [record] = await hub.memories.recent({ task: "t", limit: 1 });
     expect(record).toMatchObject({ agent: "coder", data: { reason: "The customer left" } });
     expect(record?.trail).toHaveLength(4);
     expect((await hub.verify()).problems).toEqual([]);
@@ -178,7 +178,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     const first = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     await (await take(coder)).handoff({ to: "reviewer" });
     const work = await take(reviewer);
-    const closed = await planner.cancel({ task: "t" }, "Not needed");
+    const closed = await planner.tasks.cancelHandoffs("t", "Not needed");
     expect(closed.map(({ id }) => id)).toEqual([work.id]);
     expect((await first.status()).state).toBe("completed");
   });
@@ -186,13 +186,13 @@ describe.each(STORES)("cancelling on %s", (store) => {
   it("again changes nothing, and is no mistake [DLV-18]", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
-    expect(await planner.cancel({ delivery: sent.id }, "Not needed")).toMatchObject([
+    expect(await planner.deliveries.cancel(sent.id, "Not needed")).toMatchObject([
       { id: sent.id, state: "cancelled" },
     ]);
     const before = await contents(hub);
-    expect(await planner.cancel({ delivery: sent.id }, "Not needed")).toEqual([]);
-    expect(await planner.cancel({ task: "t" }, "Not needed")).toEqual([]);
-    expect(await planner.cancel({ task: "no such task" }, "Not needed")).toEqual([]);
+    expect(await planner.deliveries.cancel(sent.id, "Not needed")).toEqual([]);
+    expect(await planner.tasks.cancelHandoffs("t", "Not needed")).toEqual([]);
+    expect(await planner.tasks.cancelHandoffs("no such task", "Not needed")).toEqual([]);
     expect(await sent.cancel("Not needed")).toBe(false);
     expect(await contents(hub)).toEqual(before);
     const done = await planner.handoff({ to: "coder", task: "u", intent: "Go" });
@@ -208,7 +208,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
       Array.from({ length: 6 }, (_, i) => sent.cancel(`Reason ${i}`)),
     );
     expect(outcomes.filter(Boolean)).toHaveLength(1);
-    const events = (await hub.events(0)).filter(({ kind }) => kind === "cancelled");
+    const events = (await hub.events.list({ after: 0 })).filter(({ kind }) => kind === "cancelled");
     expect(events).toHaveLength(1);
     expect(await coder.accept()).toBeUndefined();
   });

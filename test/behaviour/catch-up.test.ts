@@ -30,7 +30,7 @@ async function written(contents: readonly string[], pins: number, waiting: reado
   const scout = await hub.agent("scout", {});
   const memories: Memory[] = [];
   for (const text of contents) memories.push(await scout.remember({ content: text }));
-  for (const memory of memories.slice(0, pins)) await scout.pin(memory.id);
+  for (const memory of memories.slice(0, pins)) await scout.memories.pin(memory.id);
   const coder = await hub.agent("coder", {});
   for (const [i, intent] of waiting.entries()) {
     await scout.handoff({ to: "coder", task: `task-${i}`, intent, next: [intent] });
@@ -132,7 +132,7 @@ describe.each(STORES)("catching up on %s", (store) => {
     expect(text).not.toContain("The port is 8080");
     expect(text).not.toContain("The host is alpha");
     expect([...shown, ...omitted]).not.toContain(old.id);
-    const recent = await scout.recent({});
+    const recent = await scout.memories.recent({});
     expect(recent.map(({ id, superseded }) => [id, superseded])).toEqual([
       [right.id, undefined],
       [current.id, undefined],
@@ -198,7 +198,7 @@ describe.each(STORES)("catching up on %s", (store) => {
   it("tells what waits, what always holds and what happened last [MEM-7]", async () => {
     const { lead, coder } = await team();
     const rule = await lead.remember({ type: "convention", content: "Tabs are spaces" });
-    await lead.pin(rule.id);
+    await lead.memories.pin(rule.id);
     const done = await lead.remember({ type: "decision", content: "We keep REST" });
     const open = { to: "coder", task: "auth", intent: "Refactor auth", next: ["Extract it"] };
     const sent = await lead.handoff(open);
@@ -215,7 +215,7 @@ describe.each(STORES)("catching up on %s", (store) => {
     expect(text.indexOf("Tabs are spaces")).toBeLessThan(text.indexOf("We keep REST"));
     expect(shown).toEqual([done.id, sent.memory, held.memory, expect.stringMatching(/^mem_/)]);
     expect(omitted).toEqual([]);
-    expect((await coder.waiting()).map(({ delivery }) => delivery.state)).toEqual([
+    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.state)).toEqual([
       "ready",
       "accepted",
     ]);
@@ -326,7 +326,7 @@ describe.each(STORES)("catching up on %s", (store) => {
   it("refuses a budget that what must be there does not fit in, saying what it takes [MEM-7]", async () => {
     const { hub, lead, coder } = await team();
     const { id } = await lead.remember({ content: "word ".repeat(400) });
-    await lead.pin(id);
+    await lead.memories.pin(id);
     const error = await refusal(coder.catchUp({ tokens: 100 }));
     expect(error).toMatchObject({ code: "limit_exceeded", path: "tokens" });
     const enough = Number(error.details["actual"]);

@@ -30,7 +30,7 @@ describe("while others write", () => {
     })();
     for (let i = 0; i < 15; i++) {
       expect((await hub.verify()).problems).toEqual([]);
-      const { deliveries, byState } = await hub.books();
+      const { deliveries, byState } = await hub.deliveries.totals();
       expect(Object.values(byState).reduce((a, b) => a + b)).toBe(deliveries);
     }
     going = false;
@@ -146,7 +146,7 @@ describe("a record that cannot be read any more", () => {
     raw.close();
     const many = Array.from({ length: 1_000 }, (_, n) => ({ content: `fact ${n}` }));
     await planner.remember(many);
-    await until("the index", async () => (await hub.indexState()).indexed > 900);
+    await until("the index", async () => (await hub.index.state()).indexed > 900);
   });
 });
 

@@ -11,7 +11,7 @@ async function write(): Promise<object> {
   const planner = await hub.agent("planner", { role: "planner" });
   const coder = await hub.agent("coder", { role: "coder" });
   const rule = await planner.remember({ type: "convention", content: "No new dependencies." });
-  await planner.pin(rule.id);
+  await planner.memories.pin(rule.id);
   const plan = await planner.remember({ type: "plan", task: "auth", content: "Validator first." });
   const sent = await planner.handoff({
     to: "coder",
@@ -34,7 +34,7 @@ async function resume(): Promise<object> {
   const caught = await coder.catchUp();
   const work = await coder.accept();
   const plan = await work?.read(work.envelope.refs[0]?.id ?? "");
-  const answer = { caught, envelope: work?.envelope, attempt: work?.attempt, plan };
+  const answer = { caught, envelope: work?.envelope, attempt: work?.delivery.attempt, plan };
   await work?.complete({ summary: "Extracted." });
   return answer;
 }

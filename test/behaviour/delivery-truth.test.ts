@@ -52,7 +52,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     };
     const none = { sentAt: at[0], seenAt: 0, acceptedAt: 0, settledAt: 0 };
     expect(await truth()).toEqual({ ...none, state: "ready" });
-    await ben.waiting();
+    await ben.deliveries.waiting();
     expect(await truth(), "peeked at, it is not seen").toEqual({ ...none, state: "ready" });
     tick();
     const { value: offer } = await ben.inbox({ wait: false }).next();
@@ -77,14 +77,18 @@ describe.each(STORES)("a delivery on %s", (store) => {
     clock.advance(1);
     await work?.complete();
     const start = clock.now() - 3;
-    expect((await there.events(0)).map(({ kind, agent, at }) => [kind, agent, at - start])).toEqual(
-      [
-        ["sent", "ada", 0],
-        ["claimed", "ben", 1],
-        ["accepted", "ben", 2],
-        ["completed", "ben", 3],
-      ],
-    );
+    expect(
+      (await there.events.list({ after: 0 })).map(({ kind, agent, at }) => [
+        kind,
+        agent,
+        at - start,
+      ]),
+    ).toEqual([
+      ["sent", "ada", 0],
+      ["claimed", "ben", 1],
+      ["accepted", "ben", 2],
+      ["completed", "ben", 3],
+    ]);
   });
 
   it("keeps when it was first seen; when it was accepted is the last one's time [DLV-12]", async () => {

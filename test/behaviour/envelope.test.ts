@@ -127,7 +127,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     const first = await take(coder);
     await first.fail({ message: "no network" });
     const second = await take(coder);
-    expect([first.attempt, second.attempt]).toEqual([1, 2]);
+    expect([first.delivery.attempt, second.delivery.attempt]).toEqual([1, 2]);
     expect(sha256(canonical(second.envelope))).toBe(sent.digest);
     expect(second.envelope).toEqual(first.envelope);
   });
@@ -160,6 +160,32 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(second.constraints).toEqual(first.constraints);
     expect(second.decisions).toEqual(first.decisions);
     expect(first).toMatchObject({ action: "delegated", done: [], next: [], history: [] });
+  });
+
+  it("takes paths, URLs, sentences and ISO times as people write them [ENV-1]", async () => {
+    const hub = await openFresh(store);
+    const planner = await hub.agent("planner", {});
+    await hub.agent("coder", {});
+    const draft = { to: "coder", intent: "Go" };
+    const { envelope } = await planner.handoff({
+      ...draft,
+      artifacts: ["src/auth.ts", "https://ci.example/17", { kind: "pr", path: "#17" }],
+      blocked: ["The release freeze", { what: "Deploy", on: "Ops" }],
+      policy: { deadline: "2099-01-02T03:04:05Z" },
+    });
+    expect(envelope).toMatchObject({
+      artifacts: [
+        { kind: "file", path: "src/auth.ts" },
+        { kind: "url", path: "https://ci.example/17" },
+        { kind: "pr", path: "#17" },
+      ],
+      blocked: [{ what: "The release freeze" }, { what: "Deploy", on: "Ops" }],
+      policy: { deadline: Date.UTC(2099, 0, 2, 3, 4, 5) },
+    });
+    const added = await planner.tasks.add({ ...draft, task: "t", deadline: "2099-01-02" });
+    expect(added.task.deadline).toBe(Date.UTC(2099, 0, 2));
+    const refused = await refusal(planner.handoff({ ...draft, policy: { deadline: "tomorrow" } }));
+    expect(refused).toMatchObject({ code: "invalid_envelope", path: "policy.deadline" });
   });
 
   it("is refused with every violation at once, and nothing is stored [ENV-5]", async () => {
@@ -225,7 +251,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
       expect(violation.hint.length).toBeGreaterThan(5);
     }
     expect(await contents(hub)).toEqual(before);
-    expect(await coder.waiting()).toHaveLength(1);
+    expect(await coder.deliveries.waiting()).toHaveLength(1);
   });
 
   it("is refused with every flaw of its text at once, where its form is right [ENV-5]", async () => {
@@ -262,10 +288,10 @@ describe.each(STORES)("an envelope on %s", (store) => {
     const sent = await planner.handoff(fullDraft(plan.id));
     const { envelope } = await take(coder);
     expect(sha256(canonical(envelope))).toBe(sent.digest);
-    const [step] = await hub.line("auth-refactor");
+    const [step] = await hub.tasks.line("auth-refactor");
     expect(step).toMatchObject({ envelope, digest: sent.digest, memory: sent.memory });
     // The chain vouches for it too: the handoff record holds the same digest.
-    const record = await coder.read(sent.memory);
+    const record = await coder.memories.read(sent.memory);
     expect(record.envelope).toEqual({ id: envelope.id, digest: sent.digest });
   });
 
@@ -280,7 +306,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
       copy.intent = "Something else";
       copy.next.push("smuggled");
     }
-    expect((await hub.line("fixed"))[0]?.envelope).toEqual(original);
+    expect((await hub.tasks.line("fixed"))[0]?.envelope).toEqual(original);
   });
 
   it("names its parents, also where lines join; a task's lineage is one query [ENV-6]", async () => {
@@ -297,7 +323,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
       intent: "Ship",
       parents: [joined.envelope.id],
     });
-    const line = await hub.line("line");
+    const line = await hub.tasks.line("line");
     expect(line.map(({ envelope }) => [envelope.id, envelope.parents])).toEqual([
       [root.envelope.id, []],
       [joined.envelope.id, parents],
@@ -323,17 +349,17 @@ describe.each(STORES)("an envelope on %s", (store) => {
     const { hub, planner, coder } = await team(store);
     const draft = { to: "coder", intent: "Start" };
     const parentsOf = async (task: string) =>
-      (await hub.line(task)).map(({ envelope }) => envelope.parents);
+      (await hub.tasks.line(task)).map(({ envelope }) => envelope.parents);
     const held = await planner.handoff({ ...draft, task: "added" });
     await take(coder, { task: "added" });
     await planner.handoff({ ...draft, task: "added", next: ["And this"] });
     expect(await parentsOf("added")).toEqual([[], [held.envelope.id]]);
     const asked = await planner.handoff({ ...draft, task: "answered" });
     await (await take(coder, { task: "answered" })).clarify("How?");
-    await planner.answer(asked.id, "Well.");
+    await planner.questions.answer(asked.id, "Well.");
     expect(await parentsOf("answered")).toEqual([[], [asked.envelope.id]]);
     const read = await planner.handoff({ ...draft, task: "edited" });
-    await coder.edit(read.id, { next: ["Another way"] });
+    await coder.approvals.edit(read.id, { next: ["Another way"] });
     expect(await parentsOf("edited")).toEqual([[], [read.envelope.id]]);
   });
 

@@ -89,7 +89,7 @@ describe("an error", () => {
       expect(await refusal(scout.remember({ content: "x" }))).toMatchObject({
         code: "store_closed",
       });
-      expect(await refusal(scout.recent())).toMatchObject({ code: "store_closed" });
+      expect(await refusal(scout.memories.recent())).toMatchObject({ code: "store_closed" });
       expect(await refusal(hub.verify())).toMatchObject({ code: "store_closed" });
     }
   });

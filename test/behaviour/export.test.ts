@@ -9,7 +9,7 @@ import { fillWorkspace } from "../support/random-workspace.ts";
 import { open, openFresh, refusal, STORES, sha256, take, tempFolder } from "./support.ts";
 
 const exported = async (hub: Hub): Promise<string> =>
-  (await Array.fromAsync(hub.export())).join("");
+  (await Array.fromAsync(hub.archive.export())).join("");
 
 const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
 
@@ -21,7 +21,7 @@ async function sample(clock = new VirtualClock()) {
 }
 
 const isEmpty = async (hub: Hub): Promise<boolean> =>
-  linesOf(await exported(hub)).length === 2 && (await hub.agents()).length === 0;
+  linesOf(await exported(hub)).length === 2 && (await hub.agents.list()).length === 0;
 
 const PAIRS = STORES.flatMap((from) => STORES.map((to) => ({ from, to })));
 
@@ -36,16 +36,18 @@ describe.each(PAIRS)("from $from to $to", ({ from, to }) => {
     const text = await exported(source);
     expect((await source.verify()).problems, told).toEqual([]);
     const target = await openFresh(to, { clock });
-    const report = await target.import([text]);
+    const report = await target.archive.import([text]);
     expect(report, told).toMatchObject({ kind: "imported", eventsMovedBy: 0 });
     expect((await target.verify()).problems, told).toEqual([]);
     expect((await exported(target)) === text, told).toBe(true);
-    expect(await target.books()).toEqual(await source.books());
-    expect(await target.events(0, 1_000)).toEqual(await source.events(0, 1_000));
+    expect(await target.deliveries.totals()).toEqual(await source.deliveries.totals());
+    expect(await target.events.list({ after: 0, limit: 1_000 })).toEqual(
+      await source.events.list({ after: 0, limit: 1_000 }),
+    );
     // Work goes on there: numbers and places are beyond those that came.
     const agent = await target.agent("newcomer", {});
     await agent.handoff({ to: "newcomer", task: "after the move", intent: "Go on" });
-    expect((await take(agent)).task).toBe("after the move");
+    expect((await take(agent)).delivery.task).toBe("after the move");
     expect((await target.verify()).problems, told).toEqual([]);
   });
 });
@@ -80,11 +82,11 @@ describe("an export", () => {
     await ada.handoff({ to: "ada", task: "t", intent: "Do it" });
     const work = await take(ada);
     const target = await openFresh("postgres", { clock });
-    await target.import([await exported(source)]);
+    await target.archive.import([await exported(source)]);
     const there = await target.agent("ada");
     const resumed = await there.resume(work.handle);
     await resumed.complete({ summary: "done over there" });
-    expect((await target.books()).byState.completed).toBe(1);
+    expect((await target.deliveries.totals()).byState.completed).toBe(1);
   });
 
   it("brings held work along: when the lease runs out, the next one gets it [MEM-17]", async () => {
@@ -94,13 +96,13 @@ describe("an export", () => {
     await ada.handoff({ to: "ada", task: "t", intent: "Do it" });
     const before = await take(ada);
     const target = await openFresh("memory", { clock });
-    await target.import([await exported(source)]);
+    await target.archive.import([await exported(source)]);
     clock.advance(61_000);
     const there = await target.agent("ada");
-    await target.carryOut();
+    await target.deliveries.runDue();
     clock.advance(3_600_000);
     const again = await take(there);
-    expect(again.attempt).toBe(before.attempt + 1);
+    expect(again.delivery.attempt).toBe(before.delivery.attempt + 1);
   });
 
   it.each(STORES)(
@@ -115,12 +117,14 @@ describe("an export", () => {
       const ada = await source.agent("ada", {});
       await ada.handoff({ to: "ada", task: "first", intent: "Do it" });
       const target = await openFresh(store, { clock });
-      await target.import([await exported(source)]);
+      await target.archive.import([await exported(source)]);
       const there = await target.agent("ada");
       await there.handoff({ to: "ada", task: "second", intent: "Do it" });
-      const waiting = await there.waiting();
+      const waiting = await there.deliveries.waiting();
       expect(waiting.map(({ envelope }) => envelope.task)).toEqual(["first", "second"]);
-      expect(await target.events(1, 10)).toMatchObject([{ number: 2, task: "second" }]);
+      expect(await target.events.list({ after: 1, limit: 10 })).toMatchObject([
+        { number: 2, task: "second" },
+      ]);
     },
   );
 
@@ -151,7 +155,7 @@ describe("an export", () => {
       expect(second).toContain("between the two");
       for (const text of [first, second]) {
         const target = await openFresh("memory");
-        expect((await target.import([text])).kind).toBe("imported");
+        expect((await target.archive.import([text])).kind).toBe("imported");
       }
     },
   );
@@ -160,13 +164,13 @@ describe("an export", () => {
     const { hub, text } = await sample();
     const file = join(tempFolder(), "team.jsonl");
     const seen: number[] = [];
-    const report = await hub.exportTo(file, { onProgress: ({ done }) => seen.push(done) });
+    const report = await hub.archive.exportTo(file, { onProgress: ({ done }) => seen.push(done) });
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(report).toMatchObject({ file, bytes: Buffer.byteLength(text), workspace: "default" });
-    expect(await refusal(hub.exportTo(file))).toMatchObject({ code: "already_exists" });
-    await hub.exportTo(file, { force: true });
+    expect(await refusal(hub.archive.exportTo(file))).toMatchObject({ code: "already_exists" });
+    await hub.archive.exportTo(file, { force: true });
     const nowhere = join(tempFolder(), "no", "such", "folder.jsonl");
-    expect(await refusal(hub.exportTo(nowhere))).toMatchObject({ code: "file_unusable" });
+    expect(await refusal(hub.archive.exportTo(nowhere))).toMatchObject({ code: "file_unusable" });
   });
 });
 
@@ -176,11 +180,11 @@ describe("an import", () => {
     async (store) => {
       const { text } = await sample();
       const target = await openFresh(store);
-      expect((await target.import([text])).kind).toBe("imported");
-      expect((await target.import([text])).kind).toBe("already_there");
+      expect((await target.archive.import([text])).kind).toBe("imported");
+      expect((await target.archive.import([text])).kind).toBe("already_there");
       await (await target.agent("eve", {})).remember({ content: "more" });
       const before = await exported(target);
-      expect((await target.import([text])).kind).toBe("already_there");
+      expect((await target.archive.import([text])).kind).toBe("already_there");
       expect(linesOf(await exported(target)).slice(1, -1)).toEqual(linesOf(before).slice(1, -1));
     },
   );
@@ -189,7 +193,7 @@ describe("an import", () => {
     const { text } = await sample();
     const target = await openFresh("memory");
     await (await target.agent("eve", {})).remember({ content: "own" });
-    expect(await refusal(target.import([text]))).toMatchObject({
+    expect(await refusal(target.archive.import([text]))).toMatchObject({
       code: "workspace_not_empty",
       hint: expect.stringContaining("never merged"),
     });
@@ -198,7 +202,7 @@ describe("an import", () => {
   it("under another name is refused, and told which one [MEM-17]", async () => {
     const { text } = await sample();
     const target = await openFresh("memory", { workspace: "team" });
-    expect(await refusal(target.import([text]))).toMatchObject({
+    expect(await refusal(target.archive.import([text]))).toMatchObject({
       ...{ code: "invalid_input", path: "workspace" },
       hint: expect.stringContaining("--workspace default"),
     });
@@ -215,11 +219,11 @@ describe("an import", () => {
     const ada = await other.agent("ada", {});
     await ada.handoff({ to: "ada", task: "t", intent: "Be here first" });
     const target = await open(address);
-    const report = await target.import([text]);
+    const report = await target.archive.import([text]);
     expect(report.eventsMovedBy).toBe(1);
     expect((await target.verify()).problems).toEqual([]);
     expect((await other.verify()).problems).toEqual([]);
-    expect((await other.events()).map(({ number }) => number)).toEqual([1]);
+    expect((await other.events.list()).map(({ number }) => number)).toEqual([1]);
   });
 
   it.each(STORES)(
@@ -236,14 +240,14 @@ describe("an import", () => {
         ...Array.from({ length: 10 }, () => random.below(bytes.length)),
       ];
       for (const cut of cuts) {
-        const error = await refusal(target.import([bytes.subarray(0, cut)]));
+        const error = await refusal(target.archive.import([bytes.subarray(0, cut)]));
         expect(error, `BATON_SEED=${seed}, cut at ${cut}`).toMatchObject({
           code: "invalid_export",
         });
         expect(error.path).toMatch(/^line \d+$/);
         expect(await isEmpty(target)).toBe(true);
       }
-      expect((await target.import([text])).kind).toBe("imported");
+      expect((await target.archive.import([text])).kind).toBe("imported");
     },
   );
 
@@ -257,7 +261,7 @@ describe("an import", () => {
       const at = random.below(bytes.length);
       bytes[at] = (bytes[at] as number) ^ (1 << random.below(8));
       const line = bytes.subarray(0, at).filter((byte) => byte === 0x0a).length + 1;
-      const error = await refusal(target.import([bytes]));
+      const error = await refusal(target.archive.import([bytes]));
       const told = `BATON_SEED=${seed}, byte ${at} in line ${line}: ${error.message}`;
       expect(error, told).toMatchObject({ code: "invalid_export" });
       // A line's end that became something else makes one line of two, or two of one.
@@ -276,7 +280,7 @@ describe("an import", () => {
     const { text } = await sample();
     const changed = change(linesOf(text));
     const target = await openFresh("memory");
-    const error = await refusal(target.import([`${changed.join("\n")}\n`]));
+    const error = await refusal(target.archive.import([`${changed.join("\n")}\n`]));
     expect(error).toMatchObject({ code: "invalid_export", path: `line ${line ?? changed.length}` });
     expect(await isEmpty(target)).toBe(true);
   });
@@ -285,7 +289,7 @@ describe("an import", () => {
     const { text } = await sample();
     const target = await openFresh("memory");
     const newer = text.replace('"version":1', '"version":2');
-    expect(await refusal(target.import([newer]))).toMatchObject({
+    expect(await refusal(target.archive.import([newer]))).toMatchObject({
       ...{ code: "invalid_export", path: "line 1", details: { found: 2, known: 1 } },
       hint: expect.stringContaining("Upgrade"),
     });
@@ -297,7 +301,7 @@ describe("an import", () => {
     ["other JSON", '{"kind":"header"}\n'],
   ])("of %s is refused [MEM-17]", async (_, text) => {
     const target = await openFresh("memory");
-    expect(await refusal(target.import([text]))).toMatchObject({ code: "invalid_export" });
+    expect(await refusal(target.archive.import([text]))).toMatchObject({ code: "invalid_export" });
   });
 
   it("of rows that were made up, with all sums right, is refused by their hashes [MEM-17]", async () => {
@@ -312,7 +316,7 @@ describe("an import", () => {
     );
     for (const store of STORES) {
       const target = await openFresh(store, { clock });
-      const error = await refusal(target.import([forged]));
+      const error = await refusal(target.archive.import([forged]));
       expect(error).toMatchObject({ code: "invalid_export" });
       expect(error.message).toContain("link: does not follow from the record before");
       expect(await isEmpty(target)).toBe(true);
@@ -323,9 +327,9 @@ describe("an import", () => {
     const { text } = await sample();
     const file = join(tempFolder(), "team.jsonl");
     const target = await openFresh("sqlite");
-    expect(await refusal(target.import(file))).toMatchObject({ code: "file_unusable" });
+    expect(await refusal(target.archive.import(file))).toMatchObject({ code: "file_unusable" });
     writeFileSync(file, text);
-    expect((await target.import(file)).kind).toBe("imported");
+    expect((await target.archive.import(file)).kind).toBe("imported");
   });
 
   it("of a line without end stops at the limit [MEM-17]", async () => {
@@ -333,7 +337,7 @@ describe("an import", () => {
     const endless = (function* () {
       for (;;) yield "x".repeat(100);
     })();
-    expect(await refusal(target.import(endless))).toMatchObject({
+    expect(await refusal(target.archive.import(endless))).toMatchObject({
       ...{ code: "limit_exceeded", details: { limit: "exportLineBytes" } },
     });
   });
@@ -374,14 +378,14 @@ describe("memories alone", () => {
       (await Array.fromAsync(lines))
         .map((line) => JSON.parse(line))
         .flatMap(({ kind, row }) => (kind === "memory" ? JSON.parse(row.text).content : []));
-    expect(await said(hub.exportMemories())).toEqual(["for all", "other task"]);
-    expect(await said(ada.exportMemories())).toEqual(["for all", "for ada", "other task"]);
-    expect(await said(ben.exportMemories({ task: "a" }))).toEqual(["for all"]);
-    expect(await said(hub.exportMemories({ type: "lesson" }))).toEqual(["other task"]);
-    const text = (await Array.fromAsync(ada.exportMemories())).join("");
+    expect(await said(hub.memories.export())).toEqual(["for all", "other task"]);
+    expect(await said(ada.memories.export())).toEqual(["for all", "for ada", "other task"]);
+    expect(await said(ben.memories.export({ task: "a" }))).toEqual(["for all"]);
+    expect(await said(hub.memories.export({ type: "lesson" }))).toEqual(["other task"]);
+    const text = (await Array.fromAsync(ada.memories.export())).join("");
     expect(JSON.parse(linesOf(text)[0] ?? "")).toMatchObject({ lossy: true, reader: "ada" });
     const target = await openFresh("memory");
-    expect((await refusal(target.import([text]))).message).toContain("for reading");
+    expect((await refusal(target.archive.import([text]))).message).toContain("for reading");
   });
 
   it.each(STORES)(
@@ -390,7 +394,7 @@ describe("memories alone", () => {
       const hub = await openFresh(store);
       const ada = await hub.agent("ada", {}, { instance: "monday" });
       await ada.remember({ content: "on the trunk" });
-      const branch = await ada.branch("run-42/ada");
+      const branch = await ada.branches.create("run-42/ada");
       await branch.remember({ content: "on the branch" });
       await ada.trace({ kind: "tool", name: "grep" });
       for (const reader of [hub, ada, branch]) {
@@ -401,16 +405,22 @@ describe("memories alone", () => {
           ["two words", "invalid_input"],
         ] as const) {
           const refused = { code, path: "branch" };
-          const lines = Array.fromAsync(reader.exportMemories({ branch: name }));
+          const lines = Array.fromAsync(reader.memories.export({ branch: name }));
           expect(await refusal(lines), name).toMatchObject(refused);
-          const document = reader.exportMarkdown({ branch: name });
+          const document = reader.memories.exportMarkdown({ branch: name });
           expect(await refusal(document), name).toMatchObject(refused);
         }
-        expect(await reader.exportMarkdown({ branch: "run-42/ada" })).toContain("on the branch");
-        expect(await reader.exportMarkdown({ branch: "main" })).not.toContain("on the branch");
+        expect(await reader.memories.exportMarkdown({ branch: "run-42/ada" })).toContain(
+          "on the branch",
+        );
+        expect(await reader.memories.exportMarkdown({ branch: "main" })).not.toContain(
+          "on the branch",
+        );
       }
-      await ada.abandon("run-42/ada", "No.");
-      expect(await hub.exportMarkdown({ branch: "run-42/ada" })).toContain("on the branch");
+      await ada.branches.abandon("run-42/ada", "No.");
+      expect(await hub.memories.exportMarkdown({ branch: "run-42/ada" })).toContain(
+        "on the branch",
+      );
     },
   );
 });

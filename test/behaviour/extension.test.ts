@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { EnvelopeOf, HubOptions } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { until } from "../support/until.ts";
-import { openFresh, STORES, take } from "./support.ts";
+import { openFresh, refusal, refusedAsExtended, STORES, take } from "./support.ts";
 
 const DRAFT = { to: "coder", task: "auth", intent: "Refactor auth" };
 
@@ -13,7 +13,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     const planner = await hub.agent("planner", {});
     const tester = await hub.agent("tester", {});
     const coder = await hub.agent("coder", {});
-    const open = async () => (await coder.waiting()).map(({ delivery }) => delivery.id);
+    const open = async () => (await coder.deliveries.waiting()).map(({ delivery }) => delivery.id);
     return { hub, planner, tester, coder, open };
   }
 
@@ -28,9 +28,9 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(await open()).toEqual([second.id, other.id]);
     const work = await take(coder);
     expect(work.envelope).toEqual(second.envelope);
-    expect((await take(coder)).task).toBe("db");
+    expect((await take(coder)).delivery.task).toBe("db");
     expect(await coder.accept()).toBeUndefined();
-    expect((await hub.events(0)).map(({ kind }) => kind).slice(0, 4)).toEqual([
+    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind).slice(0, 4)).toEqual([
       "sent",
       "sent",
       "superseded",
@@ -42,7 +42,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     const { hub, planner } = await team();
     const sent = [await planner.handoff(DRAFT)];
     for (const step of ["one", "two"]) sent.push(await planner.handoff({ ...DRAFT, next: [step] }));
-    const line = await hub.line("auth");
+    const line = await hub.tasks.line("auth");
     expect(line.map(({ envelope }) => envelope.id)).toEqual(
       sent.map(({ envelope }) => envelope.id),
     );
@@ -58,13 +58,13 @@ describe.each(STORES)("handing over again on %s", (store) => {
       ["ready"],
     ]);
     for (const i of [1, 2]) {
-      expect(await planner.relations(sent[i]?.memory ?? "")).toMatchObject([
+      expect(await planner.memories.relations(sent[i]?.memory ?? "")).toMatchObject([
         { kind: "continues-from", target: sent[i - 1]?.memory },
       ]);
     }
   });
 
-  it("while held moves the delivery on; settling the old one answers extended, then succeeds [ENV-11]", async () => {
+  it("while held moves the delivery on; settling the old one throws work_extended, then succeeds [ENV-11]", async () => {
     const { hub, planner, coder, open } = await team();
     const first = await planner.handoff(DRAFT);
     const work = await take(coder);
@@ -78,10 +78,9 @@ describe.each(STORES)("handing over again on %s", (store) => {
     });
     expect(work.envelope).toEqual(first.envelope);
 
-    const answer = await work.complete({ summary: "Done as first asked" });
-    expect(answer).toEqual({ kind: "extended", envelope: second.envelope });
+    const early = () => work.complete({ summary: "Done as first asked" });
+    await refusedAsExtended(work, early, second);
     expect((await second.status()).state).toBe("accepted");
-    expect(work.envelope).toEqual(second.envelope);
     expect(work.signal.aborted).toBe(false);
 
     const settled = await work.complete({ summary: "With rate limit" });
@@ -89,16 +88,45 @@ describe.each(STORES)("handing over again on %s", (store) => {
       kind: "settled",
       delivery: { state: "completed", attempt: 1 },
     });
-    const results = await coder.recent({ type: "action" });
+    const results = await coder.memories.recent({ type: "action" });
     expect(results).toMatchObject([
       { content: "With rate limit", trail: [{ verb: "complete", delivery: first.id, attempt: 1 }] },
     ]);
-    const line = await hub.line("auth");
+    const line = await hub.tasks.line("auth");
     expect(line.map(({ deliveries }) => deliveries.length)).toEqual([0, 1]);
     expect(await hub.verify()).toMatchObject({ deliveries: 1, envelopes: 2, problems: [] });
   });
 
-  it.each(["fail", "decline", "handoff"] as const)(
+  it("while held keeps the lease of a holder whose complete() throws work_extended [ENV-11]", async () => {
+    const clock = new VirtualClock();
+    const { hub, planner, coder } = await team({ clock });
+    const first = await planner.handoff(DRAFT);
+    const work = await take(coder);
+    clock.advance(1_000);
+    const second = await planner.handoff({ ...DRAFT, next: ["And rate-limit"] });
+    const error = await refusal(work.complete({ summary: "Too early" }));
+    expect(error).toMatchObject({
+      code: "work_extended",
+      details: { delivery: first.id, envelope: second.envelope.id },
+    });
+    expect(error.message).toContain(second.envelope.id);
+    expect(work.envelope).toEqual(second.envelope);
+    expect(work.primer).toContain("And rate-limit");
+    expect(await (await hub.agent("coder")).accept()).toBeUndefined();
+    expect(await work.note("Reading what was added")).toMatchObject({ kind: "noted" });
+    clock.advance(1_000);
+    await work.renew();
+    expect((await second.status()).leaseUntil).toBe(work.delivery.leaseUntil);
+    expect(await work.complete({ summary: "All of it" })).toMatchObject({
+      kind: "settled",
+      delivery: { id: first.id, state: "completed", attempt: 1, envelope: second.envelope.id },
+    });
+    expect((await refusal(work.complete())).code).toBe("already_settled");
+    expect(await second.completed()).toMatchObject({ result: { summary: "All of it" } });
+    expect(await hub.deliveries.attempts(first.id)).toEqual([]);
+  });
+
+  it.each(["fail", "decline", "clarify", "handoff"] as const)(
     "while held is also told to a holder who wants to %s [ENV-11]",
     async (verb) => {
       const { planner, coder } = await team();
@@ -108,11 +136,12 @@ describe.each(STORES)("handing over again on %s", (store) => {
       const acts = {
         fail: () => work.fail({ message: "no", class: "permanent" }),
         decline: () => work.decline("no"),
+        clarify: () => work.clarify("Why?"),
         handoff: () => work.handoff({ to: "tester" }),
       };
-      expect(await acts[verb]()).toEqual({ kind: "extended", envelope: second.envelope });
+      await refusedAsExtended(work, acts[verb], second);
       expect((await second.status()).state).toBe("accepted");
-      const ends = { fail: "dead", decline: "declined", handoff: "completed" };
+      const ends = { fail: "dead", decline: "declined", clarify: "waiting", handoff: "completed" };
       expect(await acts[verb]()).toMatchObject({ kind: verb === "handoff" ? "sent" : "settled" });
       expect((await second.status()).state).toBe(ends[verb]);
     },
@@ -123,7 +152,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     await planner.handoff(DRAFT);
     const work = await take(coder);
     const told = new Promise<EnvelopeOf<unknown>>((resolve) => {
-      work.onExtended = resolve;
+      work.on("extended", resolve);
     });
     const second = await planner.handoff({ ...DRAFT, next: ["More"] });
     expect(await told).toEqual(second.envelope);
@@ -163,7 +192,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
       const isRenewed = async () => (await second.status()).leaseUntil === clock.now() + 60;
       await until("a renewed lease", isRenewed);
       expect(work.envelope).toEqual(first.envelope);
-      expect(await work.complete()).toEqual({ kind: "extended", envelope: second.envelope });
+      await refusedAsExtended(work, () => work.complete(), second);
       expect(await work.complete()).toMatchObject({ kind: "settled" });
     },
   );
@@ -174,10 +203,33 @@ describe.each(STORES)("handing over again on %s", (store) => {
     const work = await take(coder);
     const second = await planner.handoff({ ...DRAFT, next: ["More"] });
     const told: EnvelopeOf<unknown>[] = [];
-    work.onExtended = (envelope) => told.push(envelope);
+    work.on("extended", (envelope) => told.push(envelope));
     await work.renew();
     await work.renew();
     expect(told).toEqual([second.envelope]);
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+  });
+
+  it("while held is reported to every listener that was not removed [ENV-11]", async () => {
+    const { planner, coder } = await team();
+    await planner.handoff(DRAFT);
+    const work = await take(coder);
+    const told: string[] = [];
+    const removeFirst = work.on("extended", () => told.push("first"));
+    const removeSecond = work.on("extended", (envelope) => told.push(envelope.id));
+    removeFirst();
+    removeFirst(); // Harmless.
+    const second = await planner.handoff({ ...DRAFT, next: ["Two"] });
+    await until("the listener that is left", () => told.length > 0);
+    expect(told).toEqual([second.envelope.id]);
+    expect(work.envelope).toEqual(second.envelope);
+
+    removeSecond();
+    const third = await planner.handoff({ ...DRAFT, next: ["Three"] });
+    await work.renew(); // Without a listener, only settling reports it.
+    expect(work.envelope).toEqual(second.envelope);
+    await refusedAsExtended(work, () => work.complete(), third);
+    expect(told).toEqual([second.envelope.id]);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
@@ -189,7 +241,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(second).toMatchObject({ joined: "extended", id: first.id });
     const work = await offer?.accept();
     expect(work?.envelope).toEqual(second.envelope);
-    expect(await coder.relations(work?.acceptedBy ?? "")).toMatchObject([
+    expect(await coder.memories.relations(work?.delivery.acceptedBy ?? "")).toMatchObject([
       { kind: "continues-from", target: second.memory },
     ]);
     expect(await work?.complete()).toMatchObject({ kind: "settled" });
@@ -200,12 +252,10 @@ describe.each(STORES)("handing over again on %s", (store) => {
     await planner.handoff(DRAFT);
     const { value: offer } = await coder.inbox({ wait: false }).next();
     const second = await planner.handoff({ ...DRAFT, next: ["More"] });
-    expect(await offer?.decline("Not mine")).toEqual({
-      kind: "extended",
-      envelope: second.envelope,
-    });
+    if (offer === undefined) throw new Error("nothing was offered");
+    await refusedAsExtended(offer, () => offer.decline("Not mine"), second);
     expect((await second.status()).state).toBe("claimed");
-    expect(await offer?.decline("Not mine")).toMatchObject({ kind: "settled" });
+    expect(await offer.decline("Not mine")).toMatchObject({ kind: "settled" });
     expect((await second.status()).state).toBe("declined");
   });
 
@@ -218,7 +268,10 @@ describe.each(STORES)("handing over again on %s", (store) => {
     const work = await take(coder);
     const third = await planner.handoff({ ...DRAFT, next: ["Three"] });
     expect(await work.release()).toMatchObject({ state: "ready" });
-    expect(await take(coder)).toMatchObject({ attempt: 3, envelope: third.envelope });
+    expect(await take(coder)).toMatchObject({
+      delivery: { attempt: 3 },
+      envelope: third.envelope,
+    });
   });
 
   it("while a retry waits supersedes it, and is ready at once [ENV-11]", async () => {
@@ -238,7 +291,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     await (await take(coder)).complete();
     const again = await planner.handoff(DRAFT);
     expect(again).toMatchObject({ joined: "new", envelope: { parents: [] } });
-    expect(await coder.waiting()).toHaveLength(1);
+    expect(await coder.deliveries.waiting()).toHaveLength(1);
   });
 
   it("by another sender, to another receiver or from another parent is other work [ENV-11]", async () => {
@@ -263,13 +316,15 @@ describe.each(STORES)("handing over again on %s", (store) => {
     await Promise.all(
       Array.from({ length: 6 }, (_, i) => planner.handoff({ ...DRAFT, next: [`Step ${i}`] })),
     );
-    expect(await coder.waiting()).toHaveLength(1);
-    const line = await hub.line("auth");
+    expect(await coder.deliveries.waiting()).toHaveLength(1);
+    const line = await hub.tasks.line("auth");
     const ids = line.map(({ envelope }) => envelope.id);
     expect(line.map(({ envelope }) => envelope.parents)).toEqual(
       ids.map((_, i) => (i === 0 ? [] : [ids[i - 1]])),
     );
-    const { books, byState } = await hub.books().then((all) => ({ books: all, ...all }));
+    const { books, byState } = await hub.deliveries
+      .totals()
+      .then((all) => ({ books: all, ...all }));
     expect(books.envelopes).toBe(6);
     expect(byState).toMatchObject({ ready: 1, superseded: 5 });
     expect((await take(coder)).envelope.id).toBe(ids.at(-1));

@@ -30,15 +30,15 @@ describe.each(STORES)("files of a handoff on %s", (store) => {
     for (const name of ["same", "changed", "deleted"]) writeFileSync(join(files, name), name);
     writeFileSync(join(files, "src/läuft 😀.ts"), "export {};");
     const hub = await openFresh(store, { files });
-    const same = await hub.artifact("same");
+    const same = await hub.handoffs.artifact("same");
     expect(same).toEqual({ kind: "file", path: "same", digest: sha256("same") });
-    const deep = await hub.artifact(join(files, "src/läuft 😀.ts"));
+    const deep = await hub.handoffs.artifact(join(files, "src/läuft 😀.ts"));
     expect(deep.path).toBe("src/läuft 😀.ts");
     const work = await handed(hub, [
       same,
       deep,
-      await hub.artifact("./changed"),
-      await hub.artifact("deleted"),
+      await hub.handoffs.artifact("./changed"),
+      await hub.handoffs.artifact("deleted"),
       { kind: "file", path: "same" },
       { kind: "url", path: "https://example.org", digest: sha256("x") },
     ]);
@@ -82,12 +82,12 @@ describe("files outside of the hub's folder", () => {
     expect(await told({ path: "inner", digest }, { files: false })).toBe("unchecked");
     const hub = await openFresh("memory", { files });
     for (const path of ["../secret", "up/secret", "link"]) {
-      const { code } = await refusal(hub.artifact(path));
+      const { code } = await refusal(hub.handoffs.artifact(path));
       expect(["invalid_input", "file_unusable"]).toContain(code);
     }
-    expect((await refusal(hub.artifact(""))).code).toBe("invalid_input");
+    expect((await refusal(hub.handoffs.artifact(""))).code).toBe("invalid_input");
     const none = await openFresh("memory", { files: false });
-    expect((await refusal(none.artifact("inner"))).code).toBe("invalid_input");
+    expect((await refusal(none.handoffs.artifact("inner"))).code).toBe("invalid_input");
   });
 
   it("is the rule also of a folder that is a link itself, and of the current one [CTX-10]", async () => {
@@ -96,7 +96,7 @@ describe("files outside of the hub's folder", () => {
     const link = join(tempFolder(), "link");
     symlinkSync(folder, link);
     expect(await told({ path: "secret", digest }, { files: link })).toBe("fresh");
-    const own = await (await openFresh("memory")).artifact("package.json");
+    const own = await (await openFresh("memory")).handoffs.artifact("package.json");
     expect(await told(own, {})).toBe("fresh");
     expect((await refusal(openFresh("memory", { files: 5 as never }))).code).toBe("invalid_input");
   });
@@ -107,11 +107,11 @@ describe("files outside of the hub's folder", () => {
     const hub = await openFresh("memory", { files, limits: { artifactBytes: 100 } });
     const work = await handed(
       hub,
-      await Promise.all(["a", "b", "c"].map((name) => hub.artifact(name))),
+      await Promise.all(["a", "b", "c"].map((name) => hub.handoffs.artifact(name))),
     );
     const { artifacts } = await work.freshness();
     expect(artifacts.map(({ freshness }) => freshness)).toEqual(["fresh", "fresh", "unchecked"]);
     writeFileSync(join(files, "large"), "x".repeat(101));
-    expect((await refusal(hub.artifact("large"))).code).toBe("file_unusable");
+    expect((await refusal(hub.handoffs.artifact("large"))).code).toBe("file_unusable");
   });
 });

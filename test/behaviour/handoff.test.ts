@@ -1,6 +1,8 @@
 /** Handing over: all or nothing when sent, one connected graph afterwards, tries that are counted. */
+
 import { describe, expect, it } from "vitest";
-import type { Agent, DraftOf, RelationEdge } from "../../src/index.ts";
+import type { Agent, DraftOf } from "../../src/index.ts";
+import type { RelationEdge } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
 
@@ -28,12 +30,12 @@ describe.each(STORES)("a handoff on %s", (store) => {
       envelopes: before.envelopes + 1,
       deliveries: before.deliveries + 1,
     });
-    expect(await hub.events(0)).toMatchObject([
+    expect(await hub.events.list({ after: 0 })).toMatchObject([
       { kind: "sent", agent: "planner", delivery: sent.id, envelope: sent.envelope.id },
     ]);
     const delivery = await sent.status();
-    expect(await coder.waiting()).toEqual([{ delivery, envelope: sent.envelope }]);
-    expect(await coder.read(sent.memory)).toMatchObject({ type: "handoff", task: "t" });
+    expect(await coder.deliveries.waiting()).toEqual([{ delivery, envelope: sent.envelope }]);
+    expect(await coder.memories.read(sent.memory)).toMatchObject({ type: "handoff", task: "t" });
   });
 
   const FLAWS: Record<string, Partial<DraftOf<Record<string, unknown>>>> = {
@@ -52,7 +54,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
   it("that is refused, sent or handed on, leaves nothing behind [DLV-1]", async () => {
     const { hub, planner, coder, reviewer } = await team({ limits: { envelopeBytes: 8_000 } });
     await hub.agent("retired", { status: "disabled" });
-    await hub.payloadType("strict", { type: "object", properties: { n: { type: "number" } } });
+    await hub.payloadTypes.set("strict", { type: "object", properties: { n: { type: "number" } } });
     const held = await planner.handoff({ to: "coder", task: "held", intent: "Hold it" });
     const work = await take(coder);
     const before = await contents(hub);
@@ -63,8 +65,8 @@ describe.each(STORES)("a handoff on %s", (store) => {
       expect(handingOn.code, what).toBe(sending.code);
       expect(await contents(hub), what).toEqual(before);
     }
-    expect(await hub.line("flawed")).toEqual([]);
-    expect(await reviewer.waiting()).toEqual([]);
+    expect(await hub.tasks.line("flawed")).toEqual([]);
+    expect(await reviewer.deliveries.waiting()).toEqual([]);
     // Handing on is completing and sending in one: refused, the work is still its holder's.
     expect((await held.status()).state).toBe("accepted");
     expect(await work.complete()).toMatchObject({ kind: "settled" });
@@ -81,21 +83,23 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
     const report = { memories: 20, envelopes: 20, deliveries: 20, problems: [] };
     expect(await hub.verify()).toMatchObject(report);
-    expect((await hub.events(0)).map(({ kind }) => kind)).toEqual(Array(20).fill("sent"));
-    expect(await coder.waiting()).toHaveLength(20);
+    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual(
+      Array(20).fill("sent"),
+    );
+    expect(await coder.deliveries.waiting()).toHaveLength(20);
   });
 
   it("handed on completes the sender's part with the very record that sends it [DLV-1]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await take(coder);
-    const last = (await hub.events(0)).at(-1)?.number ?? 0;
+    const last = (await hub.events.list({ after: 0 })).at(-1)?.number ?? 0;
     const before = await hub.verify();
     const onward = await work.handoff({ to: "reviewer", next: ["Review it"] });
     if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     expect((await hub.verify()).memories).toBe(before.memories + 1);
     expect(await sent.status()).toMatchObject({ state: "completed", settledBy: onward.memory });
-    expect((await hub.events(last)).map(({ kind }) => kind).toSorted()).toEqual([
+    expect((await hub.events.list({ after: last })).map(({ kind }) => kind).toSorted()).toEqual([
       "completed",
       "sent",
     ]);
@@ -120,24 +124,24 @@ describe.each(STORES)("a handoff on %s", (store) => {
     if (settled.kind !== "settled") throw new Error("the handoff was not sent as an extension");
     const last = settled.delivery.settledBy;
 
-    const out = (id: string) => planner.relations(id);
+    const out = (id: string) => planner.memories.relations(id);
     const edge = ({ kind, target }: RelationEdge) => [kind, target];
     const edges = async (id: string) => (await out(id)).map(edge);
     expect(await edges(first.memory)).toEqual([["summarizes", plan.id]]);
-    expect(await edges(coding.acceptedBy)).toEqual([["continues-from", first.memory]]);
-    expect(await edges(finding.id)).toEqual([["continues-from", coding.acceptedBy]]);
+    expect(await edges(coding.delivery.acceptedBy)).toEqual([["continues-from", first.memory]]);
+    expect(await edges(finding.id)).toEqual([["continues-from", coding.delivery.acceptedBy]]);
     expect(await edges(second.memory)).toEqual([
       ["summarizes", finding.id],
-      ["continues-from", coding.acceptedBy],
+      ["continues-from", coding.delivery.acceptedBy],
     ]);
-    expect(await edges(reviewing.acceptedBy)).toEqual([["continues-from", second.memory]]);
-    expect(await edges(remark.id)).toEqual([["continues-from", reviewing.acceptedBy]]);
-    expect(await edges(last)).toEqual([["continues-from", reviewing.acceptedBy]]);
+    expect(await edges(reviewing.delivery.acceptedBy)).toEqual([["continues-from", second.memory]]);
+    expect(await edges(remark.id)).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
+    expect(await edges(last)).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
 
     // Whoever starts at either end gets to the other: back along the edges, and forth.
     expect(await walk(planner, last, "out")).toContain(plan.id);
     expect(await walk(planner, plan.id, "in")).toEqual(
-      new Set((await planner.recent({ task: "t" })).map(({ id }) => id).concat(plan.id)),
+      new Set((await planner.memories.recent({ task: "t" })).map(({ id }) => id).concat(plan.id)),
     );
   });
 
@@ -146,10 +150,13 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const { value: offer } = await coder.inbox({ wait: false }).next();
     const work = await offer?.accept();
-    expect(await coder.relations(work?.acceptedBy ?? "")).toMatchObject([
+    expect(await coder.memories.relations(work?.delivery.acceptedBy ?? "")).toMatchObject([
       { kind: "continues-from", target: sent.memory },
     ]);
-    expect(await coder.read(work?.acceptedBy ?? "")).toMatchObject({ agent: "coder", task: "t" });
+    expect(await coder.memories.read(work?.delivery.acceptedBy ?? "")).toMatchObject({
+      agent: "coder",
+      task: "t",
+    });
   });
 
   it("is claimed by one session only, however many ask at once", async () => {
@@ -160,7 +167,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const taken = (await Promise.all(sessions.map((session) => session.accept()))).filter(
       (work) => work !== undefined,
     );
-    expect(taken.map(({ task }) => task).toSorted()).toEqual(["one", "two"]);
+    expect(taken.map(({ delivery }) => delivery.task).toSorted()).toEqual(["one", "two"]);
   });
 
   it("that fails is tried again after a growing wait, then parked with every attempt", async () => {
@@ -188,19 +195,19 @@ describe.each(STORES)("a handoff on %s", (store) => {
     });
     clock.advance(1e9);
     expect(await coder.accept()).toBeUndefined();
-    const attempts = await hub.attempts(sent.id);
+    const attempts = await hub.deliveries.attempts(sent.id);
     expect(attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
       [1, "failed"],
       [2, "failed"],
       [3, "failed"],
     ]);
-    expect(JSON.parse(attempts[0]?.reason ?? "")).toEqual({
+    expect(attempts[0]?.reason).toEqual({
       class: "retryable",
       hints: ["wait"],
       message: "after 500",
       type: "timeout",
     });
-    expect((await hub.events(0)).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
       "sent",
       "accepted",
       "failed",
@@ -217,7 +224,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const sent = await planner.handoff({ to: "coder", intent: "Go" });
     await (await take(coder)).fail({ message: "no such repository", class: "permanent" });
     expect(await sent.status()).toMatchObject({ state: "dead", attempt: 1 });
-    expect((await hub.books()).byState).toMatchObject({ dead: 1, ready: 0 });
+    expect((await hub.deliveries.totals()).byState).toMatchObject({ dead: 1, ready: 0 });
   });
 
   it("declined ends there, with the reason on the chain", async () => {
@@ -225,10 +232,10 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     await (await take(coder)).decline("Not my repository");
     expect((await sent.status()).state).toBe("declined");
-    expect(await hub.attempts(sent.id)).toMatchObject([
-      { outcome: "declined", reason: '{"reason":"Not my repository"}' },
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { outcome: "declined", reason: { reason: "Not my repository" } },
     ]);
-    const [record] = await planner.recent({ task: "t", limit: 1 });
+    const [record] = await planner.memories.recent({ task: "t", limit: 1 });
     expect(record).toMatchObject({
       agent: "coder",
       content: expect.stringContaining("repository"),
@@ -242,7 +249,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     await (await take(coder)).complete({ summary: "Done.", outputs, confidence: 0.9 });
     const { state, settledBy, settledAt } = await sent.status();
     expect(state).toBe("completed");
-    const record = await planner.read(settledBy);
+    const record = await planner.memories.read(settledBy);
     expect(record).toMatchObject({ content: "Done.", confidence: 0.9, storedAt: settledAt });
     expect(record.data).toEqual({ outputs });
     expect(record.trail).toEqual([{ verb: "complete", delivery: sent.id, attempt: 1 }]);
@@ -253,7 +260,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
 async function walk(agent: Agent, from: string, direction: "in" | "out"): Promise<Set<string>> {
   const seen = new Set([from]);
   for (const id of seen) {
-    for (const { source, target } of await agent.relations(id, { direction })) {
+    for (const { source, target } of await agent.memories.relations(id, { direction })) {
       seen.add(direction === "out" ? target : source);
     }
   }

@@ -42,9 +42,9 @@ describe.each(STORES)("holding work on %s", (store) => {
     expect(await other.accept()).toBeUndefined();
     clock.advance(3);
     const next = await take(other);
-    expect(next.attempt).toBe(2);
-    expect(await hub.attempts(sent.id)).toMatchObject([
-      { attempt: 1, outcome: "expired", reason: '{"reason":"held too long"}' },
+    expect(next.delivery.attempt).toBe(2);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { attempt: 1, outcome: "expired", reason: { reason: "held too long" } },
     ]);
     expect(await refusal(work.renew())).toMatchObject({ code: "lease_lost" });
     // The next holder has a time of its own.
@@ -57,11 +57,11 @@ describe.each(STORES)("holding work on %s", (store) => {
     await take(session);
     for (let call = 0; call < 2; call++) {
       clock.advance(49_999);
-      await session.recent();
+      await session.memories.recent();
     }
     expect((await sent.status()).state).toBe("accepted");
     clock.advance(2);
-    expect((await take(other)).attempt).toBe(2);
+    expect((await take(other)).delivery.attempt).toBe(2);
   });
 
   it("that fell silent long before the longest hold is called that, whenever it is noticed [DLV-6]", async () => {
@@ -69,7 +69,9 @@ describe.each(STORES)("holding work on %s", (store) => {
     await take(ben);
     clock.advance(7 * 24 * 3_600_000);
     await take(other);
-    expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "expired", reason: "" }]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { outcome: "expired", reason: {} },
+    ]);
   });
 
   it("does not begin by looking: whoever peeks, and however often, changes nothing [DLV-6]", async () => {
@@ -77,22 +79,22 @@ describe.each(STORES)("holding work on %s", (store) => {
     const before = await contents(hub);
     for (let time = 0; time < 5; time++) {
       clock.advance(3_600_000);
-      const [seen] = await ben.waiting();
+      const [seen] = await ben.deliveries.waiting();
       expect(seen?.envelope).toEqual(sent.envelope);
       expect(seen?.delivery).toMatchObject({ state: "ready", attempt: 0, seenAt: 0 });
       await Promise.all([
-        ben.waiting({ task: "t" }),
+        ben.deliveries.waiting({ task: "t" }),
         ben.catchUp(),
         ada.catchUp({ task: "t" }),
         sent.status(),
         sent.accepted({ timeoutMs: 0 }),
-        hub.line("t"),
-        hub.dead(),
-        hub.carryOut(),
+        hub.tasks.line("t"),
+        hub.deadLetters.list(),
+        hub.deliveries.runDue(),
       ]);
     }
     expect(await contents(hub)).toEqual(before);
-    expect((await take(ben)).attempt).toBe(1);
+    expect((await take(ben)).delivery.attempt).toBe(1);
   });
 
   it("of an offer that is put back is no try, as often as it happens; leaving accepted work is [DLV-6]", async () => {
@@ -115,7 +117,7 @@ describe.each(STORES)("holding work on %s", (store) => {
     for (const state of ["ready", "dead"]) {
       await offered(ben);
       clock.advance(60_000);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
       expect((await sent.status()).state).toBe(state);
     }
   });
@@ -129,7 +131,7 @@ describe.each(STORES)("holding work on %s", (store) => {
     for (let attempt = 1; attempt <= 3; attempt++) {
       const taken = await Promise.all(agents.map((agent) => agent.accept()));
       const works = taken.filter((work) => work !== undefined);
-      expect(works.map((work) => work.attempt)).toEqual([attempt]);
+      expect(works.map((work) => work.delivery.attempt)).toEqual([attempt]);
       clock.advance(60_000);
     }
   });
@@ -142,7 +144,7 @@ describe.each(STORES)("holding work on %s", (store) => {
     "its lease ran out": {
       happens: async ({ clock, hub }) => {
         clock.advance(60_000);
-        await hub.carryOut();
+        await hub.deliveries.runDue();
       },
       told: "its lease ran out and it waits in the inbox again",
     },
@@ -207,8 +209,8 @@ describe.each(STORES)("holding work on %s", (store) => {
     expect(await sent.cancel("Changed my mind")).toBe(true);
     await aborted;
     expect(work.signal.reason).toMatchObject({ code: "cancelled" });
-    expect(await there.attempts(sent.id)).toMatchObject([
-      { outcome: "cancelled", holder: "ben", reason: '{"reason":"Changed my mind"}' },
+    expect(await there.deliveries.attempts(sent.id)).toMatchObject([
+      { outcome: "cancelled", holder: "ben", reason: { reason: "Changed my mind" } },
     ]);
     expect(await sent.completed()).toMatchObject({ kind: "cancelled", reason: "Changed my mind" });
     expect(await sent.cancel("Again"), "it was over already").toBe(false);

@@ -43,7 +43,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expected.push([named.id, "references", 1]);
     const far = await ada.remember({ content: "further", refs: [named.id] });
     expected.push([far.id, "references", 2]);
-    const { downstream, more, hidden } = await hub.impact(id);
+    const { downstream, more, hidden } = await hub.memories.impact(id);
     expect(downstream.map((each) => [each.id, each.via.kind, each.depth])).toEqual(expected);
     expect(downstream.at(-1)?.via.memory).toBe(named.id);
     expect({ more, hidden }).toEqual({ more: false, hidden: 0 });
@@ -63,7 +63,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
       fc.asyncProperty(graph, fc.nat(), async (nodes, chosen) => {
         const { ids, edges } = await write(ada, nodes);
         const root = ids[chosen % ids.length] ?? "";
-        const found = await hub.impact(root);
+        const found = await hub.memories.impact(root);
         const depths = closure(root, edges);
         expect(new Map(found.downstream.map(({ id, depth }) => [id, depth]))).toEqual(depths);
         expect(found.downstream).toHaveLength(depths.size);
@@ -86,10 +86,9 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     const work = await take(ben, { task: "t" });
     const noted = await work.note("found");
     const on = await work.handoff({ to: "cyd" });
-    if (on.kind === "extended") throw new Error("extended");
-    const { downstream, deliveries, agents, envelopes } = await hub.impact(id);
+    const { downstream, deliveries, agents, envelopes } = await hub.memories.impact(id);
     expect(downstream.map((each) => each.id)).toEqual(
-      expect.arrayContaining([waits.memory, work.acceptedBy, noted.memory.id, on.memory]),
+      expect.arrayContaining([waits.memory, work.delivery.acceptedBy, noted.memory.id, on.memory]),
     );
     expect(deliveries.map(({ id: of, state, open }) => [of, state, open])).toEqual([
       [waits.id, "ready", true],
@@ -102,7 +101,10 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
       { agent: "ben", ways: ["accepted", "wrote"] },
     ]);
     await take(cyd, { task: "waits" });
-    expect((await hub.impact(id)).agents).toContainEqual({ agent: "cyd", ways: ["accepted"] });
+    expect((await hub.memories.impact(id)).agents).toContainEqual({
+      agent: "cyd",
+      ways: ["accepted"],
+    });
   });
 
   it("names everybody an offer was shown to, also who let it go [MEM-16]", async () => {
@@ -113,7 +115,10 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
       await offer.release();
       break;
     }
-    expect((await hub.impact(id)).agents).toContainEqual({ agent: "ben", ways: ["claimed"] });
+    expect((await hub.memories.impact(id)).agents).toContainEqual({
+      agent: "ben",
+      ways: ["claimed"],
+    });
   });
 
   it("counts what the reader may not see, and goes on beyond it [MEM-16]", async () => {
@@ -121,16 +126,16 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     const { id } = await ada.remember({ content: "poison" });
     const secret = await ben.remember({ content: "now", scope: "session", refs: [id] });
     const kept = await ben.remember({ content: "mine", scope: "agent", refs: [secret.id] });
-    const seen = await (await hub.agent("ben")).impact(id);
+    const seen = await (await hub.agent("ben")).memories.impact(id);
     expect(seen.hidden, "of another session of the same agent").toBe(1);
     expect(seen.downstream).toMatchObject([{ id: kept.id, depth: 2, via: { memory: "" } }]);
     expect(JSON.stringify(seen.downstream)).not.toContain(secret.id);
-    expect(await ada.impact(id)).toMatchObject({ hidden: 2, downstream: [] });
-    expect(await hub.impact(id)).toMatchObject({ hidden: 2, downstream: [] });
-    const own = await ben.impact(id);
+    expect(await ada.memories.impact(id)).toMatchObject({ hidden: 2, downstream: [] });
+    expect(await hub.memories.impact(id)).toMatchObject({ hidden: 2, downstream: [] });
+    const own = await ben.memories.impact(id);
     expect(own.hidden).toBe(0);
     expect(own.downstream.map((each) => each.id)).toEqual([secret.id, kept.id]);
-    expect(await refusal(ada.impact(secret.id))).toMatchObject({ code: "unknown_memory" });
+    expect(await refusal(ada.memories.impact(secret.id))).toMatchObject({ code: "unknown_memory" });
   });
 
   it("says where a limit ended it, and can be asked to go on there [MEM-16]", async () => {
@@ -140,16 +145,16 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
       chain.push((await ada.remember({ content: `${n}`, refs: [chain.at(-1) ?? ""] })).id);
     }
     const [root = ""] = chain;
-    const short = await hub.impact(root, { depth: 2 });
+    const short = await hub.memories.impact(root, { depth: 2 });
     expect(short.downstream.map(({ id }) => id)).toEqual(chain.slice(1, 3));
     expect(short).toMatchObject({ more: true, cut: [{ memory: chain[2], why: "depth" }] });
-    const rest = await hub.impact(short.cut[0]?.memory ?? "");
+    const rest = await hub.memories.impact(short.cut[0]?.memory ?? "");
     expect(rest.downstream.map(({ id }) => id)).toEqual(chain.slice(3));
     expect(rest).toMatchObject({ more: false, cut: [] });
-    const few = await hub.impact(root, { limit: 3 });
+    const few = await hub.memories.impact(root, { limit: 3 });
     expect(few.downstream).toHaveLength(3);
     expect(few).toMatchObject({ more: true, cut: [{ memory: chain[3], why: "limit" }] });
-    expect(await hub.impact(root, { limit: 5, depth: 5 })).toMatchObject({ more: false });
+    expect(await hub.memories.impact(root, { limit: 5, depth: 5 })).toMatchObject({ more: false });
   });
 
   it("finds more than one answer of the store holds [MEM-16]", async () => {
@@ -163,8 +168,8 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
       ],
     }));
     await ada.remember(many);
-    expect((await hub.impact(id)).downstream).toHaveLength(700);
-    const few = await hub.impact(id, { limit: 650 });
+    expect((await hub.memories.impact(id)).downstream).toHaveLength(700);
+    const few = await hub.memories.impact(id, { limit: 650 });
     expect(few.downstream).toHaveLength(650);
     expect(few).toMatchObject({ more: true, cut: [{ memory: id, why: "limit" }] });
   });
@@ -173,17 +178,17 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     const [hub] = await openTwo(store, { limits: { impactVisits: 10, impactDepth: 5 } });
     const ada = await hub.agent("ada", {});
     const { id } = await ada.remember({ content: "x" });
-    expect(await refusal(hub.impact(id, { limit: 11 }))).toMatchObject({
+    expect(await refusal(hub.memories.impact(id, { limit: 11 }))).toMatchObject({
       code: "limit_exceeded",
       details: { limit: "impactVisits" },
     });
-    expect(await refusal(hub.impact(id, { depth: 6 }))).toMatchObject({
+    expect(await refusal(hub.memories.impact(id, { depth: 6 }))).toMatchObject({
       details: { limit: "impactDepth" },
     });
-    expect(await refusal(hub.impact(id, { depht: 1 } as never))).toMatchObject({
+    expect(await refusal(hub.memories.impact(id, { depht: 1 } as never))).toMatchObject({
       code: "invalid_input",
     });
-    expect(await refusal(hub.impact("nonsense"))).toMatchObject({ path: "id" });
+    expect(await refusal(hub.memories.impact("nonsense"))).toMatchObject({ path: "id" });
   });
 });
 

@@ -25,8 +25,8 @@ describe.each(STORES)("an inbox on %s", (store) => {
       tasks.push(offer.task);
     }
     expect(tasks).toEqual(["one", "two", "three"]);
-    expect(await coder.waiting()).toEqual([]);
-    expect(await planner.waiting()).toHaveLength(1);
+    expect(await coder.deliveries.waiting()).toEqual([]);
+    expect(await planner.deliveries.waiting()).toHaveLength(1);
   });
 
   it("offers only the task it is asked for", async () => {
@@ -74,8 +74,8 @@ describe.each(STORES)("an inbox on %s", (store) => {
     const attempts: number[] = [];
     for await (const offer of coder.inbox()) {
       const work = await offer.accept();
-      attempts.push(work.attempt);
-      if (work.attempt === 3) {
+      attempts.push(work.delivery.attempt);
+      if (work.delivery.attempt === 3) {
         await work.complete();
         break;
       }
@@ -107,7 +107,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
       working.abort();
     }
     expect(seen).toEqual(["one"]);
-    expect((await coder.waiting()).map(({ delivery }) => delivery.state)).toEqual([
+    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.state)).toEqual([
       "ready",
       "ready",
     ]);
@@ -130,17 +130,21 @@ describe.each(STORES)("an inbox on %s", (store) => {
     for (const task of tasks) await send(task);
     await Promise.all(sessions);
     expect(done.toSorted()).toEqual(tasks.toSorted());
-    expect((await hub.books()).byState).toMatchObject({ completed: 12, ready: 0, claimed: 0 });
+    expect((await hub.deliveries.totals()).byState).toMatchObject({
+      completed: 12,
+      ready: 0,
+      claimed: 0,
+    });
   });
 
   it("only shows; what is looked at with waiting() stays as it is", async () => {
     const { hub, coder, send } = await team();
     const sent = await send("one");
-    const before = await hub.events(0);
-    const [seen] = await coder.waiting();
+    const before = await hub.events.list({ after: 0 });
+    const [seen] = await coder.deliveries.waiting();
     expect(seen).toEqual({ delivery: await sent.status(), envelope: sent.envelope });
     expect(seen?.delivery).toMatchObject({ state: "ready", attempt: 0, seenAt: 0 });
-    expect(await hub.events(0)).toEqual(before);
+    expect(await hub.events.list({ after: 0 })).toEqual(before);
   });
 
   it("can be looked at page by page, of one task too [DLV-13]", async () => {
@@ -150,14 +154,14 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await critic.handoff({ to: "coder", task: "two", intent: "Once more" });
     const pages: string[][] = [];
     for (let after: DeliveryRow | undefined; ; ) {
-      const page = await coder.waiting({ limit: 3, after });
+      const page = await coder.deliveries.waiting({ limit: 3, after });
       pages.push(page.map(({ envelope }) => envelope.intent));
       const last = page.at(-1);
       if (last === undefined) break;
       after = last.delivery;
     }
     expect(pages).toEqual([["About one", "About two", "About three"], ["Once more"], []]);
-    const two = await coder.waiting({ task: "two" });
+    const two = await coder.deliveries.waiting({ task: "two" });
     expect(two.map(({ envelope }) => envelope.from.agent)).toEqual(["planner", "critic"]);
   });
 

@@ -30,7 +30,7 @@ describe.each(STORES)("a join on %s", (store) => {
 
   it("opens when all have completed, with their results and parents [DLV-16]", async () => {
     const { hub, lead, workers, sent } = await team();
-    const join = await lead.join(sent, MERGE);
+    const join = await lead.handoffs.join(sent, MERGE);
     expect(await join.status()).toMatchObject({ state: "scheduled", receiver: "lead" });
     expect(join.envelope.joins).toEqual({ deliveries: sent.map(({ id }) => id), need: 3 });
     for (const [i, worker] of workers.entries()) {
@@ -53,8 +53,8 @@ describe.each(STORES)("a join on %s", (store) => {
     const origins = sent.map(({ envelope }) => envelope.id);
     expect(work.envelope.parents).toEqual([join.envelope.id, ...origins]);
     // On the chain it continues from the join, and is derived from each result.
-    const [acceptedFrom] = await lead.relations(work.acceptedBy);
-    const edges = await lead.relations(acceptedFrom?.target ?? "");
+    const [acceptedFrom] = await lead.memories.relations(work.delivery.acceptedBy);
+    const edges = await lead.memories.relations(acceptedFrom?.target ?? "");
     expect(edges.map(({ kind, target }) => [kind, target])).toEqual([
       ["continues-from", join.memory],
       ...settled.map(({ settledBy }) => ["derived-from", settledBy]),
@@ -66,7 +66,7 @@ describe.each(STORES)("a join on %s", (store) => {
 
   it("wakes who waits for it, when the last one completes [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
-    const join = await lead.join(sent, MERGE);
+    const join = await lead.handoffs.join(sent, MERGE);
     const waiting = lead.accept({ wait: true });
     for (const worker of workers) await finish(worker, {});
     expect((await waiting)?.id).toBe(join.id);
@@ -74,7 +74,7 @@ describe.each(STORES)("a join on %s", (store) => {
 
   it("opens when any has completed, with that one's result [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
-    await lead.join(sent, { ...MERGE, need: "any" });
+    await lead.handoffs.join(sent, { ...MERGE, need: "any" });
     await finish(workers[1], { part: "b" });
     const work = await take(lead);
     expect(work.envelope.results?.map(({ agent }) => agent)).toEqual(["bob"]);
@@ -85,7 +85,7 @@ describe.each(STORES)("a join on %s", (store) => {
 
   it("opens when so many have completed, however the others end [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
-    await lead.join(
+    await lead.handoffs.join(
       sent.map(({ id }) => id),
       { ...MERGE, need: 2 },
     );
@@ -100,7 +100,7 @@ describe.each(STORES)("a join on %s", (store) => {
   it("opens at once when all have completed before [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     for (const worker of workers) await finish(worker, {});
-    const join = await lead.join([...sent, ...sent], MERGE); // Named twice, each counts once.
+    const join = await lead.handoffs.join([...sent, ...sent], MERGE); // Named twice, each counts once.
     expect(join.envelope.joins?.need).toBe(3);
     expect((await join.status()).state).toBe("ready");
     expect((await take(lead)).envelope.results).toHaveLength(3);
@@ -109,7 +109,7 @@ describe.each(STORES)("a join on %s", (store) => {
   it("follows a line that is handed on, to its end [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     const [ann, bob, cat] = workers as [Agent, Agent, Agent];
-    await lead.join(sent, MERGE);
+    await lead.handoffs.join(sent, MERGE);
     await finish(bob, { part: "b" });
     await (await take(ann)).handoff({ to: "bob" });
     await finish(cat, { part: "c" });
@@ -129,7 +129,7 @@ describe.each(STORES)("a join on %s", (store) => {
     const { lead, workers, sent } = await team();
     const [ann, bob, cat] = workers as [Agent, Agent, Agent];
     await (await take(ann)).handoff({ to: "bob" });
-    const join = await lead.join(sent.slice(0, 1), MERGE);
+    const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
     expect((await join.status()).state).toBe("scheduled");
     await finish(cat, {});
     await finish(bob, {}); // Its own part, which is another line.
@@ -141,13 +141,13 @@ describe.each(STORES)("a join on %s", (store) => {
   it("goes on to the handoff that took the place of one it waits for [DLV-16 ENV-11]", async () => {
     const clock = new VirtualClock();
     const { hub, lead, workers, sent } = await team({ clock });
-    const join = await lead.join(sent, MERGE);
+    const join = await lead.handoffs.join(sent, MERGE);
     const task = "part of ann";
     const newer = await lead.handoff({ to: "ann", task, intent: "Do more", next: ["This too"] });
     expect(newer.joined).toBe("superseded");
     for (const worker of workers) await finish(worker, { by: worker.id });
     clock.advance(10_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect((await join.status()).state).toBe("ready");
     expect((await take(lead)).envelope.results?.map(({ delivery }) => delivery)).toEqual([
       newer.id,
@@ -158,15 +158,15 @@ describe.each(STORES)("a join on %s", (store) => {
 
   it("that cannot open any more is parked with the reason [DLV-16]", async () => {
     const { hub, lead, workers, sent } = await team();
-    const join = await lead.join(sent, { ...MERGE, need: 2 });
+    const join = await lead.handoffs.join(sent, { ...MERGE, need: 2 });
     await (await take(workers[0] as Agent)).decline("Not mine");
     expect((await join.status()).state).toBe("scheduled");
     await sent[1]?.cancel("Not needed");
-    const [letter, ...others] = await hub.dead();
+    const [letter, ...others] = await hub.deadLetters.list();
     expect(others).toEqual([]);
     expect(letter?.delivery.id).toBe(join.id);
     expect(letter?.attempts).toMatchObject([{ outcome: "stopped" }]);
-    expect(JSON.parse(letter?.attempts[0]?.reason ?? "")).toEqual({
+    expect(letter?.attempts[0]?.reason).toEqual({
       reason: "join_impossible",
       states: {
         [sent[0]?.id ?? ""]: "declined",
@@ -192,11 +192,11 @@ describe.each(STORES)("a join on %s", (store) => {
         intent: "Be quick",
         policy: { deadlineMs: 60_000 },
       });
-      const join = await lead.join([...sent, short], MERGE);
+      const join = await lead.handoffs.join([...sent, short], MERGE);
       const work = await take(ann, { task: "short" });
       if (end === "dead") await work.fail({ message: "no", class: "permanent" });
       clock.advance(60_001);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
       expect((await short.status()).state).toBe(end);
       expect((await join.status()).state).toBe("dead");
     },
@@ -207,7 +207,7 @@ describe.each(STORES)("a join on %s", (store) => {
     const reopen = sharedStore(store, { clock });
     const hub = await hubOn(store, await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
-    const join = await lead.join(sent, MERGE);
+    const join = await lead.handoffs.join(sent, MERGE);
     await finish(workers[0], { part: "a" });
     await finish(workers[1], { part: "b" });
     const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
@@ -217,10 +217,10 @@ describe.each(STORES)("a join on %s", (store) => {
 
     const other = await hubOn(store, await reopen(), { clock });
     clock.advance(4_999);
-    await other.carryOut();
+    await other.deliveries.runDue();
     expect((await join.status()).state).toBe("scheduled");
     clock.advance(1);
-    await other.carryOut();
+    await other.deliveries.runDue();
     expect((await join.status()).state).toBe("ready");
     expect((await take(await other.agent("lead"))).envelope.results).toHaveLength(3);
   });
@@ -230,13 +230,14 @@ describe.each(STORES)("a join on %s", (store) => {
     const reopen = sharedStore(store, { clock });
     const hub = await hubOn(store, await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
-    const join = await lead.join(sent.slice(0, 1), MERGE);
+    const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
     const looks = async () =>
-      (await hub.events(0, 1_000)).filter(({ kind }) => kind === "awaited").length;
+      (await hub.events.list({ after: 0, limit: 1_000 })).filter(({ kind }) => kind === "awaited")
+        .length;
     const first = await looks();
     for (let minute = 0; minute < 24 * 60; minute += 10) {
       clock.advance(10 * 60_000);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
     }
     const times = (await looks()) - first;
     expect(times).toBeGreaterThan(20); // At least once an hour …
@@ -245,13 +246,13 @@ describe.each(STORES)("a join on %s", (store) => {
     const ann = await dying.agent(workers[0]?.id ?? "");
     await finish(ann, {});
     clock.advance(3_600_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect((await join.status()).state).toBe("ready");
   });
 
   it("opens also when the results are larger than an envelope may be [DLV-16]", async () => {
     const { hub, lead, workers, sent } = await team();
-    await lead.join(sent, MERGE);
+    await lead.handoffs.join(sent, MERGE);
     const large = "x".repeat(100_000);
     for (const worker of workers) await finish(worker, { large });
     const work = await take(lead);
@@ -267,12 +268,14 @@ describe.each(STORES)("a join on %s", (store) => {
     const clock = new VirtualClock();
     const { hub, lead, workers, sent } = await team({ clock, limits: { envelopeBytes: 4_000 } });
     const state = "x".repeat(3_200);
-    const join = await lead.join(sent, { ...MERGE, state });
+    const join = await lead.handoffs.join(sent, { ...MERGE, state });
     for (const worker of workers) await finish(worker, { part: worker.id });
     clock.advance(60_000);
     expect(await lead.accept()).toBeUndefined();
     expect((await join.status()).state).toBe("dead");
-    expect(await hub.attempts(join.id)).toMatchObject([{ reason: '{"reason":"unsealable"}' }]);
+    expect(await hub.deliveries.attempts(join.id)).toMatchObject([
+      { reason: { reason: "unsealable" } },
+    ]);
   });
 
   it("opens with as many parents as an envelope can have [DLV-16]", async () => {
@@ -281,7 +284,7 @@ describe.each(STORES)("a join on %s", (store) => {
     for (let i = 0; i < 62; i++) {
       own.push((await lead.handoff({ to: "lead", task: `own ${i}`, intent: "Note" })).envelope.id);
     }
-    const join = await lead.join(sent, { ...MERGE, to: "ann", parents: own });
+    const join = await lead.handoffs.join(sent, { ...MERGE, to: "ann", parents: own });
     for (const worker of workers) await finish(worker, {});
     expect((await join.status()).state).toBe("ready");
     const { parents } = (await take(workers[0] as Agent)).envelope;
@@ -292,14 +295,14 @@ describe.each(STORES)("a join on %s", (store) => {
   it("can be joined itself, taken back, and sent to a role [DLV-16 DLV-18]", async () => {
     const { hub, lead, workers, sent } = await team();
     await hub.agent("tester", { role: "tester" });
-    const inner = await lead.join(sent, { ...MERGE, to: "role:tester" });
-    const outer = await lead.join([inner], { ...MERGE, task: "outer" });
+    const inner = await lead.handoffs.join(sent, { ...MERGE, to: "role:tester" });
+    const outer = await lead.handoffs.join([inner], { ...MERGE, task: "outer" });
     for (const worker of workers) await finish(worker, {});
     await finish(await hub.agent("tester"), { verdict: "good" });
     expect((await take(lead)).id).toBe(outer.id);
 
     const next = await lead.handoff({ to: "ann", task: "more", intent: "Go" });
-    const taken = await lead.join([next], { ...MERGE, task: "taken back" });
+    const taken = await lead.handoffs.join([next], { ...MERGE, task: "taken back" });
     expect(await taken.cancel("Not needed")).toBe(true);
     await finish(workers[0], {});
     expect((await taken.status()).state).toBe("cancelled");
@@ -307,10 +310,10 @@ describe.each(STORES)("a join on %s", (store) => {
 
   it("on a channel opens at each of its receivers [DLV-16 DLV-3]", async () => {
     const { hub, lead, workers, sent } = await team();
-    await hub.channel("results");
+    await hub.channels.set("results");
     const readers = [await hub.agent("rita", {}), await hub.agent("rob", {})];
-    for (const reader of readers) await reader.subscribe("results");
-    const join = await lead.join(sent, { ...MERGE, to: "channel:results" });
+    for (const reader of readers) await reader.channels.subscribe("results");
+    const join = await lead.handoffs.join(sent, { ...MERGE, to: "channel:results" });
     expect(join.receivers).toEqual(["rita", "rob"]);
     for (const worker of workers) await finish(worker, {});
     for (const reader of readers) {
@@ -322,12 +325,12 @@ describe.each(STORES)("a join on %s", (store) => {
     const { hub, lead, sent } = await team();
     const before = await contents(hub);
     const unknown = "dlv_01900000-0000-7000-8000-000000000000";
-    expect(await refusal(lead.join([...sent, unknown], MERGE))).toMatchObject({
+    expect(await refusal(lead.handoffs.join([...sent, unknown], MERGE))).toMatchObject({
       code: "unknown_delivery",
       details: { delivery: unknown },
     });
-    expect(await refusal(lead.join([], MERGE))).toMatchObject({ code: "invalid_input" });
-    expect(await refusal(lead.join(sent, { ...MERGE, need: 4 }))).toMatchObject({
+    expect(await refusal(lead.handoffs.join([], MERGE))).toMatchObject({ code: "invalid_input" });
+    expect(await refusal(lead.handoffs.join(sent, { ...MERGE, need: 4 }))).toMatchObject({
       code: "invalid_input",
       path: "need",
     });

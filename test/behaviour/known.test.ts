@@ -32,7 +32,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     const written = await ada.remember(input, { known: "report" });
     expect(verdicts(written.known)).toEqual([[first.id, "same"]]);
     const [known] = written.known as [Known];
-    expect(known.memory).toEqual(await ada.read(first.id));
+    expect(known.memory).toEqual(await ada.memories.read(first.id));
     expect(known.likeness).toBeGreaterThan(0.8);
     expect(known.why).toMatch(/the same/);
     expect(known.offers.map(({ relation }) => relation)).toEqual([
@@ -41,7 +41,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       "corrects",
     ]);
     // The memory itself is written as ever.
-    expect(await ada.read(written.id)).toMatchObject({ ...input, agent: "ada" });
+    expect(await ada.memories.read(written.id)).toMatchObject({ ...input, agent: "ada" });
   });
 
   it("is told to who says the opposite, newest decision first on offer [MEM-9]", async () => {
@@ -86,7 +86,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   it("is refused in strict mode, and nothing is written [MEM-9]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ben.remember({ content: "The health check is at /healthz." });
-    const before = await hub.books();
+    const before = await hub.deliveries.totals();
     const error = await refusal(
       ada.remember({ content: "/healthz serves the health check." }, { known: "refuse" }),
     );
@@ -95,7 +95,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       known: [{ id: first.id, verdict: "same", input: 0 }],
     });
     expect(error.hint).toContain(first.id);
-    expect(await hub.books()).toEqual(before);
+    expect(await hub.deliveries.totals()).toEqual(before);
     // What is new, and what replaces the old one, goes through.
     await ada.remember({ content: "The mail queue is drained by hand." }, { known: "refuse" });
     const relations = [{ kind: "supersedes" as const, to: first.id }];
@@ -109,7 +109,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     const first = await ben.remember({ content: "The office opens at 8." });
     const second = await ada.remember({ content: "The office opens at 9." }, { known: "refuse" });
     expect(verdicts(second.known)).toEqual([[first.id, "contradicts"]]);
-    expect((await ada.read(second.id)).content).toBe("The office opens at 9.");
+    expect((await ada.memories.read(second.id)).content).toBe("The office opens at 9.");
   });
 
   it("is not looked for unless somebody asked [MEM-9]", async () => {
@@ -132,18 +132,18 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   it("is told without writing anything [MEM-9]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ben.remember({ content: "Logs are written as JSON lines." });
-    const before = await hub.books();
-    const known = await ada.known({ content: "We write logs as JSON lines." });
+    const before = await hub.deliveries.totals();
+    const known = await ada.memories.similar({ content: "We write logs as JSON lines." });
     expect(verdicts(known)).toEqual([[first.id, "same"]]);
-    expect(await hub.books()).toEqual(before);
+    expect(await hub.deliveries.totals()).toEqual(before);
     // The offer is the input that is right from the start.
     const continued = await ada.remember(known[0]?.offers[0]?.input as MemoryInput, {
       known: "refuse",
     });
-    expect(await ada.relations(continued.id)).toMatchObject([
+    expect(await ada.memories.relations(continued.id)).toMatchObject([
       { kind: "continues-from", target: first.id },
     ]);
-    expect(await ada.known({ content: "Traces are sampled." })).toEqual([]);
+    expect(await ada.memories.similar({ content: "Traces are sampled." })).toEqual([]);
   });
 
   it.each(["continues-from", "supersedes", "corrects", "contradicts"] as const)(
@@ -152,10 +152,12 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       const { ada, ben } = await team();
       const first = await ben.remember({ content: "Node 24 is required." });
       const content = "You need Node 24.";
-      expect(await ada.known({ content })).toHaveLength(1);
-      expect(await ada.known({ content, relations: [{ kind, to: first.id }] })).toEqual([]);
+      expect(await ada.memories.similar({ content })).toHaveLength(1);
+      expect(await ada.memories.similar({ content, relations: [{ kind, to: first.id }] })).toEqual(
+        [],
+      );
       const relations = [{ kind: "supports" as const, to: first.id }];
-      expect(await ada.known({ content, relations })).toHaveLength(1);
+      expect(await ada.memories.similar({ content, relations })).toHaveLength(1);
     },
   );
 
@@ -167,11 +169,11 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       const relations = [{ kind, to: old.id }];
       const content = "The cache expires after 60 minutes.";
       const now = await ben.remember({ content, relations });
-      expect(verdicts(await ada.known({ content: old.content }))).toEqual([
+      expect(verdicts(await ada.memories.similar({ content: old.content }))).toEqual([
         [now.id, "contradicts"],
       ]);
-      expect(verdicts(await ada.known({ content }))).toEqual([[now.id, "same"]]);
-      expect((await ada.read(old.id)).content).toBe(old.content);
+      expect(verdicts(await ada.memories.similar({ content }))).toEqual([[now.id, "same"]]);
+      expect((await ada.memories.read(old.id)).content).toBe(old.content);
     },
   );
 
@@ -181,38 +183,45 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     const content = "The vendor accepted the new contract.";
     const lie = await ben.remember({ content });
     await ben.trace({ kind: "result", content });
-    await ben.flush();
+    await ben.traces.flush();
     await ben.remember({ content, validUntil: 1_500_000 });
     await ben.handoff({ to: "ada", task: "contract", intent: content });
-    expect(await ada.known({ content })).toHaveLength(2);
-    await ada.quarantine(lie.id, "made up");
-    expect(await ada.known({ content })).toHaveLength(1);
+    expect(await ada.memories.similar({ content })).toHaveLength(2);
+    await ada.memories.quarantine(lie.id, "made up");
+    expect(await ada.memories.similar({ content })).toHaveLength(1);
     clock.advance(1_000_000);
-    expect(await ada.known({ content })).toEqual([]);
+    expect(await ada.memories.similar({ content })).toEqual([]);
   });
 
   it("is only what the writer may see, and those it writes for [MEM-9]", async () => {
     const { ada, ben } = await team();
     const content = "Hugo is the product owner.";
     const secret = await ben.remember({ content, scope: "agent" });
-    expect(await ada.known({ content, scope: "agent" })).toEqual([]);
-    expect(verdicts(await ben.known({ content, scope: "agent" }))).toEqual([[secret.id, "same"]]);
+    expect(await ada.memories.similar({ content, scope: "agent" })).toEqual([]);
+    expect(verdicts(await ben.memories.similar({ content, scope: "agent" }))).toEqual([
+      [secret.id, "same"],
+    ]);
     // Telling everybody what only ben knew repeats nothing.
-    expect(await ben.known({ content })).toEqual([]);
+    expect(await ben.memories.similar({ content })).toEqual([]);
     const shared = await ben.remember({ content }, { known: "refuse" });
-    expect(verdicts(await ada.known({ content, scope: "agent" }))).toEqual([[shared.id, "same"]]);
+    expect(verdicts(await ada.memories.similar({ content, scope: "agent" }))).toEqual([
+      [shared.id, "same"],
+    ]);
   });
 
   it("is what the branch sees [MEM-9]", async () => {
     const { ada, ben } = await team();
     const content = "Pagination uses cursors.";
-    const side = await ben.branch("run-1");
+    const side = await ben.branches.create("run-1");
     const first = await side.remember({ content });
-    expect(await ada.known({ content })).toEqual([]);
-    expect(verdicts(await (await ada.on("run-1")).known({ content }))).toEqual([
-      [first.id, "same"],
-    ]);
-    await (await ada.on("run-1")).remember({ content: "Queues are ordered." }, { known: "refuse" });
+    expect(await ada.memories.similar({ content })).toEqual([]);
+    expect(verdicts(await (await ada.branches.use("run-1")).memories.similar({ content }))).toEqual(
+      [[first.id, "same"]],
+    );
+    await (await ada.branches.use("run-1")).remember(
+      { content: "Queues are ordered." },
+      { known: "refuse" },
+    );
     await ada.remember({ content }, { known: "refuse" });
   });
 
@@ -223,7 +232,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     for (let n = 0; n < 5; n++) {
       const content = `Worker ${n} drains queue ${n * 7}.`;
       const { id } = await ben.remember({ content });
-      expect(verdicts(await ada.known({ content }))).toEqual([[id, "same"]]);
+      expect(verdicts(await ada.memories.similar({ content }))).toEqual([[id, "same"]]);
     }
   });
 
@@ -252,7 +261,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   it("refuses a whole batch for one of it, wherever it is known from [MEM-9]", async () => {
     const { hub, ada, ben } = await team();
     await ben.remember({ content: "Ivan's car is red." });
-    const before = await hub.books();
+    const before = await hub.deliveries.totals();
     const fresh = { content: "Lines end with LF." };
     const stored = await refusal(
       ada.remember([fresh, { content: "The car of Ivan is red." }], { known: "refuse" }),
@@ -261,7 +270,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     const twins = await refusal(ada.remember([fresh, fresh], { known: "refuse" }));
     expect(twins).toMatchObject({ code: "already_known", path: "[1].content" });
     expect(twins.details).toEqual({ known: [{ verdict: "same", input: 1, twin: 0 }] });
-    expect(await hub.books()).toEqual(before);
+    expect(await hub.deliveries.totals()).toEqual(before);
   });
 
   it("does not stand in the way of a retry with the same id [MEM-9]", async () => {
@@ -313,10 +322,10 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   it("of a short note of another task, or a question, is something else [MEM-9]", async () => {
     const { ada, ben } = await team();
     await ben.remember({ content: "Tests pass.", task: "auth" });
-    expect(await ada.known({ content: "Tests pass.", task: "mail" })).toEqual([]);
-    expect(await ada.known({ content: "Tests pass.", task: "auth" })).toHaveLength(1);
+    expect(await ada.memories.similar({ content: "Tests pass.", task: "mail" })).toEqual([]);
+    expect(await ada.memories.similar({ content: "Tests pass.", task: "auth" })).toHaveLength(1);
     await ben.remember({ content: "Do we use REST for the partner API?", type: "question" });
-    expect(await ada.known({ content: "We use REST for the partner API." })).toEqual([]);
+    expect(await ada.memories.similar({ content: "We use REST for the partner API." })).toEqual([]);
   });
 
   it("is found of a long text, and of one that says nothing, nothing is [MEM-9]", async () => {
@@ -326,8 +335,8 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       (_, n) => `Step ${n} moves shard ${n * 31} to host h${n}.`,
     ).join(" ");
     const first = await ben.remember({ content: long });
-    expect(verdicts(await ada.known({ content: long }))).toEqual([[first.id, "same"]]);
-    expect(await ada.known({ content: "…!" })).toEqual([]);
+    expect(verdicts(await ada.memories.similar({ content: long }))).toEqual([[first.id, "same"]]);
+    expect(await ada.memories.similar({ content: "…!" })).toEqual([]);
   });
 
   it("is asked for with the right words, or not at all [MEM-9]", async () => {
@@ -336,7 +345,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       ada.remember({ content: "x" }, { known: "tell" as unknown as "report" }),
     );
     expect(wrong).toMatchObject({ code: "invalid_input", path: "known" });
-    expect((await refusal(ada.known({ content: "" }))).code).toBe("invalid_memory");
+    expect((await refusal(ada.memories.similar({ content: "" }))).code).toBe("invalid_memory");
     expect((await refusal(ada.remember([], { known: "report" }))).code).toBe("invalid_input");
     const empty = await refusal(
       ada.remember([{ content: "fine" }, { content: "" }], { known: "refuse" }),

@@ -49,11 +49,13 @@ describe("a holder in another process", () => {
       expect((await sent.status()).leaseUntil).toBeGreaterThan(Date.now() + HOUR_MS / 2);
       child.kill();
       const work = await waiting;
-      expect(work).toMatchObject({ id: sent.id, attempt: 2 });
-      expect(await hub.attempts(sent.id)).toMatchObject([
-        { outcome: "expired", instance: "in-child", reason: '{"reason":"process ended"}' },
+      expect(work).toMatchObject({ id: sent.id, delivery: { attempt: 2 } });
+      expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+        { outcome: "expired", instance: "in-child", reason: { reason: "process ended" } },
       ]);
-      expect((await coder.recent({ task: "t", type: "step" }))[0]?.content).toContain("Half");
+      expect((await coder.memories.recent({ task: "t", type: "step" }))[0]?.content).toContain(
+        "Half",
+      );
       await work?.complete();
       expect((await hub.verify()).problems).toEqual([]);
     },
@@ -123,7 +125,9 @@ describe.each(STORES)("leases on %s", (store) => {
     const offered = elsewhere.next(); // Somebody else's inbox, which waits.
     gone.add("mine");
     await until("work that is ready again", async () => (await sent.status()).state === "ready");
-    expect(await hub.attempts(sent.id)).toMatchObject([{ reason: '{"reason":"process ended"}' }]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { reason: { reason: "process ended" } },
+    ]);
     await hub.close();
     expect((await offered).done).toBe(true);
   });
@@ -136,18 +140,18 @@ describe.each(STORES)("leases on %s", (store) => {
     const { id } = await coder.remember({ content: "known" });
     const calls: Record<string, (agent: Agent) => Promise<unknown>> = {
       remember: (agent) => agent.remember({ content: "a fact" }),
-      read: (agent) => agent.read(id),
-      recent: (agent) => agent.recent(),
-      relations: (agent) => agent.relations(id),
-      pin: (agent) => agent.pin(id),
-      pins: (agent) => agent.pins(),
-      unpin: (agent) => agent.unpin(id),
+      read: (agent) => agent.memories.read(id),
+      recent: (agent) => agent.memories.recent(),
+      relations: (agent) => agent.memories.relations(id),
+      pin: (agent) => agent.memories.pin(id),
+      pins: (agent) => agent.memories.pins(),
+      unpin: (agent) => agent.memories.unpin(id),
       catchUp: (agent) => agent.catchUp(),
       handoff: (agent) => agent.handoff({ to: "planner", task: "back", intent: "Look" }),
       accept: (agent) => agent.accept(),
       inbox: (agent) => agent.inbox({ wait: false }).next(),
-      waiting: (agent) => agent.waiting(),
-      "a call that is refused": (agent) => refusal(agent.recent({ limit: -1 })),
+      waiting: (agent) => agent.deliveries.waiting(),
+      "a call that is refused": (agent) => refusal(agent.memories.recent({ limit: -1 })),
     };
     for (const [name, call] of Object.entries(calls)) {
       clock.advance(59_000);
@@ -177,10 +181,10 @@ describe.each(STORES)("leases on %s", (store) => {
     const { leaseUntil } = await sent.status();
     clock.advance(5);
     const other = await hub.agent("coder", undefined, { lease: "session", instance: "b" });
-    await other.recent();
+    await other.memories.recent();
     expect((await sent.status()).leaseUntil).toBe(leaseUntil);
     const same = await hub.agent("coder", undefined, { lease: "session", instance: "a" });
-    await same.recent();
+    await same.memories.recent();
     expect((await sent.status()).leaseUntil).toBe(leaseUntil + 5);
   });
 });
@@ -198,13 +202,15 @@ describe("a lease that cannot be renewed", () => {
     const error = new BatonError("store_busy", { message: "Others write.", hint: "Try again." });
     const coder = await failing(error).agent("coder", {}, { lease: "session" });
     const { id } = await coder.remember({ content: "known" });
-    expect((await coder.read(id)).content).toBe("known");
-    expect(await refusal(coder.recent({ limit: 0 }))).toMatchObject({ code: "invalid_input" });
+    expect((await coder.memories.read(id)).content).toBe("known");
+    expect(await refusal(coder.memories.recent({ limit: 0 }))).toMatchObject({
+      code: "invalid_input",
+    });
   });
 
   it("is told when that is a bug", async () => {
     const coder = await failing(new TypeError("a bug")).agent("coder", {}, { lease: "session" });
-    await expect(coder.recent()).rejects.toThrow("a bug");
+    await expect(coder.memories.recent()).rejects.toThrow("a bug");
   });
 });
 
@@ -230,13 +236,14 @@ describe.each(STORES)("a handle on %s", (store) => {
       instance: "a",
       attempt: 1,
     });
-    const { id, task, envelope, attempt, acceptedBy, handle } = resumed;
+    const { id, envelope, handle } = resumed;
+    const { task, attempt, acceptedBy } = resumed.delivery;
     expect({ id, task, envelope, attempt, acceptedBy, handle }).toEqual({
       id: work.id,
-      task: work.task,
+      task: work.delivery.task,
       envelope: work.envelope,
-      attempt: work.attempt,
-      acceptedBy: work.acceptedBy,
+      attempt: work.delivery.attempt,
+      acceptedBy: work.delivery.acceptedBy,
       handle: work.handle,
     });
     expect(await resumed.note("Going on.")).toMatchObject({ kind: "noted" });

@@ -1,10 +1,25 @@
 /** Holding work: while its holder lives it keeps it; afterwards the next one has it, and only that. */
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { setImmediate as immediate } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { HubOptions } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { until } from "../support/until.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
+
+/** Collects the warnings about this delivery; they are emitted with the next tick. */
+function warningsOf(delivery: string): () => Promise<readonly Error[]> {
+  const warnings: Error[] = [];
+  const listener = (warning: Error): void => {
+    if (warning.message.includes(delivery)) warnings.push(warning);
+  };
+  process.on("warning", listener);
+  onTestFinished(() => void process.off("warning", listener));
+  return async () => {
+    await immediate();
+    return warnings;
+  };
+}
 
 describe.each(STORES)("work on %s", (store) => {
   async function team(limits: HubOptions["limits"] = {}) {
@@ -24,14 +39,63 @@ describe.each(STORES)("work on %s", (store) => {
       await work.note("Began.");
     }
     expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
-    expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "released", holder: "coder" }]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { outcome: "released", holder: "coder" },
+    ]);
     const again = await take(second);
-    expect(again.attempt).toBe(2);
+    expect(again.delivery.attempt).toBe(2);
     {
       await using _work = again;
       await again.complete();
     }
     expect((await sent.status()).state).toBe("completed");
+  });
+
+  it("left unsettled warns that it goes back to the inbox, naming the delivery", async () => {
+    const { first, second, sent } = await team();
+    const warnings = warningsOf(sent.id);
+    {
+      await using _work = await take(first);
+    }
+    expect(await warnings()).toMatchObject([{ name: "BatonWarning", code: "BATON_UNSETTLED" }]);
+    const [{ message = "" } = {}] = await warnings();
+    expect(message).toContain("counted attempt");
+    expect(message).toContain("complete(), fail(), decline(), clarify(), release() or handoff()");
+    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
+    expect((await take(second)).delivery.attempt).toBe(2);
+  });
+
+  it.each(["complete", "fail", "decline", "clarify", "release", "handoff"] as const)(
+    "settled by %s within its block leaves it without a warning",
+    async (verb) => {
+      const { first, sent } = await team();
+      const warnings = warningsOf(sent.id);
+      {
+        await using work = await take(first);
+        const acts = {
+          complete: () => work.complete(),
+          fail: () => work.fail({ message: "flaky" }),
+          decline: () => work.decline("Not mine"),
+          clarify: () => work.clarify("Why?"),
+          release: () => work.release(),
+          handoff: () => work.handoff({ to: "planner" }),
+        };
+        await acts[verb]();
+      }
+      expect(await warnings()).toEqual([]);
+    },
+  );
+
+  it("left after its sender extended it and it was not settled again warns, and is released", async () => {
+    const { planner, first, sent } = await team();
+    const warnings = warningsOf(sent.id);
+    {
+      await using work = await take(first);
+      await planner.handoff({ to: "coder", task: "t", intent: "Go", next: ["More"] });
+      expect((await refusal(work.complete())).code).toBe("work_extended");
+    }
+    expect(await warnings()).toMatchObject([{ code: "BATON_UNSETTLED" }]);
+    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
   });
 
   it("left by an error is released too, and the error comes through", async () => {
@@ -49,8 +113,8 @@ describe.each(STORES)("work on %s", (store) => {
     {
       await using lost = await take(first);
       clock.advance(60_000);
-      expect((await take(second)).attempt).toBe(2);
-      expect(lost.attempt).toBe(1);
+      expect((await take(second)).delivery.attempt).toBe(2);
+      expect(lost.delivery.attempt).toBe(1);
     }
     expect(await sent.status()).toMatchObject({ state: "accepted", attempt: 2 });
   });
@@ -71,14 +135,16 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await second.accept()).toBeUndefined();
     clock.advance(1);
     const work = await take(second);
-    expect(work.attempt).toBe(2);
+    expect(work.delivery.attempt).toBe(2);
     const before = await contents(hub);
     const error = await refusal(lost.complete({ summary: "Too late" }));
     expect(error).toMatchObject({ code: "lease_lost", details: { state: "accepted", attempt: 2 } });
     expect(lost.signal.aborted).toBe(true);
     expect(lost.signal.reason).toBe(error);
     expect(await contents(hub)).toEqual(before);
-    expect(await hub.attempts(sent.id)).toMatchObject([{ attempt: 1, outcome: "expired" }]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { attempt: 1, outcome: "expired" },
+    ]);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
     expect(work.signal.aborted).toBe(false);
   });
@@ -89,8 +155,14 @@ describe.each(STORES)("work on %s", (store) => {
     clock.advance(60_000);
     expect(await second.accept()).toBeUndefined();
     expect(await sent.status()).toMatchObject({ state: "dead", settledAt: clock.now() });
-    expect(await hub.attempts(sent.id)).toMatchObject([{ attempt: 1, outcome: "expired" }]);
-    expect((await hub.events(0)).map(({ kind }) => kind)).toEqual(["sent", "accepted", "dead"]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { attempt: 1, outcome: "expired" },
+    ]);
+    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
+      "sent",
+      "accepted",
+      "dead",
+    ]);
   });
 
   it.each(["fail", "decline", "release", "handoff", "renew", "read"] as const)(
@@ -130,9 +202,11 @@ describe.each(STORES)("work on %s", (store) => {
       delivery: { state: "accepted", attempt: 2 },
     });
     expect(lost.signal.aborted).toBe(true);
-    expect(await first.recent({ tag: "stale-holder" })).toEqual([late.memory]);
+    expect(await first.memories.recent({ tag: "stale-holder" })).toEqual([late.memory]);
     // It still continues from the acceptance it belongs to, not from the new holder's.
-    expect(await first.relations(late.memory.id)).toMatchObject([{ target: lost.acceptedBy }]);
+    expect(await first.memories.relations(late.memory.id)).toMatchObject([
+      { target: lost.delivery.acceptedBy },
+    ]);
     expect((await work.note("Mine.")).memory.tags ?? []).not.toContain("stale-holder");
   });
 

@@ -44,7 +44,6 @@ async function pass(
   draft: Omit<Parameters<Work["handoff"]>[0], "to"> = {},
 ): Promise<Envelope> {
   const sent = await (await take(from)).handoff({ to: to.id, ...draft });
-  expect(sent.kind).not.toBe("extended");
   return sent.envelope as Envelope;
 }
 
@@ -65,7 +64,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const said = { by: "planner", at: sent.envelope.metadata.createdAt };
     const where = { envelope: sent.envelope.id, record: sent.memory, task: "auth" };
     const { level: _, ...fixtures } = FIXTURES;
-    expect(await hub.ledger("auth")).toEqual({
+    expect(await hub.tasks.ledger("auth")).toEqual({
       task: "auth",
       intent: INTENT,
       begun: { ...said, envelope: sent.envelope.id, record: sent.memory },
@@ -76,8 +75,8 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       origins: [],
       from: [],
     });
-    expect(await coder.ledger("auth")).toEqual(await hub.ledger("auth"));
-    expect(await hub.ledger("nothing")).toBeUndefined();
+    expect(await coder.tasks.ledger("auth")).toEqual(await hub.tasks.ledger("auth"));
+    expect(await hub.tasks.ledger("nothing")).toBeUndefined();
   });
 
   it("says no origin where the intent is the original, and writes only what changes [ENV-10]", async () => {
@@ -126,7 +125,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
         }),
       ),
     );
-    const ledger = await hub.ledger("auth");
+    const ledger = await hub.tasks.ledger("auth");
     expect(new Set(idsOf(ledger?.constraints ?? []))).toEqual(
       new Set(["no-fixtures", ...names.map((_, i) => `rule-${i}`)]),
     );
@@ -171,25 +170,25 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const sent = await planner.handoff(BEGIN);
     await planner.handoff({ ...BEGIN, to: "tester" });
     const reason = "The fixtures are generated now";
-    const ledger = await planner.release("auth", { id: "no-fixtures", reason });
+    const ledger = await planner.tasks.releaseItem("auth", { id: "no-fixtures", reason });
     expect(ledger.constraints).toEqual([]);
     const [released] = ledger.released;
     expect(released).toMatchObject({
       ...{ id: "no-fixtures", kind: "constraint", said: FIXTURES.rule, setBy: "planner" },
       ...{ by: "planner", reason },
     });
-    const memory = await planner.read(released?.record ?? "");
+    const memory = await planner.memories.read(released?.record ?? "");
     expect(memory).toMatchObject({ type: "decision", task: "auth", agent: "planner" });
     expect(memory.content).toContain(reason);
-    const edges = await planner.relations(memory.id);
+    const edges = await planner.memories.relations(memory.id);
     expect(edges.map(({ target }) => target)).toEqual([sent.memory]);
     // Both hold an envelope from before: copied, it stays off; under another id it is a new one.
     const stale = await pass(coder, reviewer, { constraints: [FIXTURES] });
     expect(musts(stale)).toEqual([]);
     const anew = await pass(tester, reviewer, { constraints: [{ ...FIXTURES, id: "again" }] });
-    expect(idsOf((await reviewer.ledger("auth"))?.constraints ?? [])).toEqual(["again"]);
+    expect(idsOf((await reviewer.tasks.ledger("auth"))?.constraints ?? [])).toEqual(["again"]);
     expect(anew.task).toBe("auth");
-    expect((await hub.ledger("auth"))?.released).toHaveLength(1);
+    expect((await hub.tasks.ledger("auth"))?.released).toHaveLength(1);
   });
 
   it("a hop releases with its handoff, and says so in its envelope [ENV-10]", async () => {
@@ -204,7 +203,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(envelope.released).toEqual([
       { by: "coder", id: "which-cache", reason: "Measured both", decided },
     ]);
-    const ledger = await hub.ledger("auth");
+    const ledger = await hub.tasks.ledger("auth");
     expect(ledger?.decisions).toEqual([]);
     expect(ledger?.released).toMatchObject([{ by: "coder", decided, said: CACHE.question }]);
     // Released and set anew in one go: the new one counts.
@@ -223,21 +222,21 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const owned = { id: "who-signs", question: "Who signs the release?", owner: "reviewer" };
     await planner.handoff({ ...BEGIN, decisions: [CACHE, owned] });
     const reason = "Done with it";
-    const denied = await refusal(coder.release("auth", { id: "no-fixtures", reason }));
+    const denied = await refusal(coder.tasks.releaseItem("auth", { id: "no-fixtures", reason }));
     expect(denied.code).toBe("not_permitted");
     expect(denied.message).toContain("planner, role:coordinator");
     const work = await take(coder);
     const handing = work.handoff({ to: "tester", releases: [{ id: "who-signs", reason }] });
     expect(await refusal(handing)).toMatchObject({ code: "not_permitted", path: "releases[0]" });
-    const outside = await refusal(tester.release("auth", { id: "which-cache", reason }));
+    const outside = await refusal(tester.tasks.releaseItem("auth", { id: "which-cache", reason }));
     expect(outside.code).toBe("not_permitted");
-    const typo = await refusal(planner.release("auth", { id: "no-fixture", reason }));
+    const typo = await refusal(planner.tasks.releaseItem("auth", { id: "no-fixture", reason }));
     expect(typo).toMatchObject({ code: "not_on_ledger", path: "release.id" });
     expect(typo.hint).toContain("no-fixtures");
-    const none = await refusal(planner.release("nothing", { id: "no-fixtures", reason }));
+    const none = await refusal(planner.tasks.releaseItem("nothing", { id: "no-fixtures", reason }));
     expect(none.code).toBe("not_on_ledger");
     for (const bad of [{ id: "no-fixtures" }, { id: "no-fixtures", reason: "" }, {}, null]) {
-      const refused = await refusal(planner.release("auth", bad as never));
+      const refused = await refusal(planner.tasks.releaseItem("auth", bad as never));
       expect(refused.code).toBe("invalid_input");
     }
     for (const releases of [{}, [{}], [{ id: "no-fixtures" }], ["no-fixtures"]]) {
@@ -250,20 +249,24 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     ];
     const twofold = planner.handoff({ ...BEGIN, to: "tester", releases: doubled });
     expect(await refusal(twofold)).toMatchObject({ code: "not_on_ledger", path: "releases[1].id" });
-    const choosing = planner.release("auth", { id: "no-fixtures", reason, decided: "yes" });
+    const choosing = planner.tasks.releaseItem("auth", {
+      id: "no-fixtures",
+      reason,
+      decided: "yes",
+    });
     expect((await refusal(choosing)).code).toBe("invalid_input");
-    expect((await hub.ledger("auth"))?.released).toEqual([]);
+    expect((await hub.tasks.ledger("auth"))?.released).toEqual([]);
     // Who is to decide it, and who is on the line of one that is nobody's.
-    await reviewer.release("auth", { id: "who-signs", reason, decided: "The lead" });
-    await coder.release("auth", { id: "which-cache", reason, decided: "Redis" });
-    const twice = await refusal(coder.release("auth", { id: "which-cache", reason }));
+    await reviewer.tasks.releaseItem("auth", { id: "who-signs", reason, decided: "The lead" });
+    await coder.tasks.releaseItem("auth", { id: "which-cache", reason, decided: "Redis" });
+    const twice = await refusal(coder.tasks.releaseItem("auth", { id: "which-cache", reason }));
     expect(twice.message).toContain("coder released it before: Done with it");
     // Roles that may are shared by the workspace.
-    expect(await hub.releasers()).toEqual(["coordinator", "planner", "lead"]);
-    expect(await hub.releasers(["tester"])).toEqual(["tester"]);
-    await tester.release("auth", { id: "no-fixtures", reason });
-    expect((await hub.ledger("auth"))?.constraints).toEqual([]);
-    expect((await refusal(hub.releasers([""]))).code).toBe("invalid_input");
+    expect((await hub.settings.get()).releasers).toEqual(["coordinator", "planner", "lead"]);
+    expect((await hub.settings.update({ releasers: ["tester"] })).releasers).toEqual(["tester"]);
+    await tester.tasks.releaseItem("auth", { id: "no-fixtures", reason });
+    expect((await hub.tasks.ledger("auth"))?.constraints).toEqual([]);
+    expect((await refusal(hub.settings.update({ releasers: [""] }))).code).toBe("invalid_input");
   });
 
   it("who has a releasing role no more may not release [ENV-10]", async () => {
@@ -272,9 +275,9 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     await planner.handoff(BEGIN);
     await hub.agent("lena", { role: "coder" });
     const release = { id: "no-fixtures", reason: "Done with it" };
-    expect((await refusal(lead.release("auth", release))).code).toBe("not_permitted");
+    expect((await refusal(lead.tasks.releaseItem("auth", release))).code).toBe("not_permitted");
     await hub.agent("coder", { role: "lead" });
-    expect((await coder.release("auth", release)).constraints).toEqual([]);
+    expect((await coder.tasks.releaseItem("auth", release)).constraints).toEqual([]);
   });
 
   it("the same key sends a release once [ENV-10 DLV-9]", async () => {
@@ -300,7 +303,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const child = await pass(coder, tester, { task: "auth/tests", intent: "Write the tests" });
     expect(child.origin).toBe(INTENT);
     expect(musts(child)).toEqual([FIXTURES.rule]);
-    expect(await hub.ledger("auth/tests")).toMatchObject({
+    expect(await hub.tasks.ledger("auth/tests")).toMatchObject({
       intent: "Write the tests",
       from: ["auth"],
       constraints: [{ id: "no-fixtures", by: "planner", task: "auth" }],
@@ -311,18 +314,21 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const next = await pass(tester, reviewer, { intent: "Review the tests" });
     expect(idsOf(next.constraints)).toEqual(["no-fixtures", "late"]);
     expect(next.origin).toBe(`${INTENT}\n\nWrite the tests`);
-    await planner.release("auth/tests", { id: "no-fixtures", reason: "Tests own them" });
-    expect(idsOf((await hub.ledger("auth/tests"))?.constraints ?? [])).toEqual(["late"]);
-    expect(idsOf((await hub.ledger("auth"))?.constraints ?? [])).toEqual(["no-fixtures", "late"]);
-    await planner.release("auth", { id: "late", reason: "Merging is automatic" });
-    expect((await hub.ledger("auth/tests"))?.constraints).toEqual([]);
-    const [parent] = await hub.line("auth");
+    await planner.tasks.releaseItem("auth/tests", { id: "no-fixtures", reason: "Tests own them" });
+    expect(idsOf((await hub.tasks.ledger("auth/tests"))?.constraints ?? [])).toEqual(["late"]);
+    expect(idsOf((await hub.tasks.ledger("auth"))?.constraints ?? [])).toEqual([
+      "no-fixtures",
+      "late",
+    ]);
+    await planner.tasks.releaseItem("auth", { id: "late", reason: "Merging is automatic" });
+    expect((await hub.tasks.ledger("auth/tests"))?.constraints).toEqual([]);
+    const [parent] = await hub.tasks.line("auth");
     const other = await planner.handoff({
       ...{ to: "coder", task: "docs", intent: "Write it down" },
       parents: [parent?.envelope.id ?? ""],
     });
     expect(other.envelope.origin).toBe(INTENT);
-    expect((await hub.ledger("docs"))?.from).toEqual(["auth"]);
+    expect((await hub.tasks.ledger("docs"))?.from).toEqual(["auth"]);
   });
 
   it("tasks that are each other's parents end somewhere [ENV-10]", async () => {
@@ -331,8 +337,8 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     await pass(coder, tester, { task: "two", constraints: [{ id: "two", rule: "Of two" }] });
     await pass(tester, coder, { task: "one", constraints: [{ id: "one", rule: "Of one" }] });
     const both = ["no-fixtures", "one", "two"];
-    expect(idsOf((await hub.ledger("one"))?.constraints ?? []).toSorted()).toEqual(both);
-    expect(idsOf((await hub.ledger("two"))?.constraints ?? []).toSorted()).toEqual(both);
+    expect(idsOf((await hub.tasks.ledger("one"))?.constraints ?? []).toSorted()).toEqual(both);
+    expect(idsOf((await hub.tasks.ledger("two"))?.constraints ?? []).toSorted()).toEqual(both);
   });
 
   it("more than an envelope has room for is said, not cut [ENV-10]", async () => {
@@ -345,7 +351,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(await refusal(over)).toMatchObject({ code: "limit_exceeded", path: "constraints" });
     await work.handoff({ to: "tester" });
     expect((await take(tester)).envelope.constraints).toHaveLength(200);
-    expect((await hub.ledger("auth"))?.constraints).toHaveLength(200);
+    expect((await hub.tasks.ledger("auth"))?.constraints).toHaveLength(200);
   });
 
   it("two parents that mean different things by one id lose neither [ENV-10]", async () => {
@@ -353,11 +359,15 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const of = (task: string, rule: string) =>
       planner.handoff({ to: "coder", task, intent: task, constraints: [{ id: "same", rule }] });
     const parts = [await of("a", "Do it by hand"), await of("b", "Use the generator")];
-    const join = await planner.join(parts, { to: "reviewer", task: "all", intent: "Join them" });
+    const join = await planner.handoffs.join(parts, {
+      to: "reviewer",
+      task: "all",
+      intent: "Join them",
+    });
     expect(musts(join.envelope as Envelope)).toEqual(["Do it by hand", "Use the generator"]);
     const [, second] = idsOf(join.envelope.constraints);
-    await planner.release("all", { id: second ?? "", reason: "By hand then" });
-    expect((await hub.ledger("all"))?.constraints.map(({ rule }) => rule)).toEqual([
+    await planner.tasks.releaseItem("all", { id: second ?? "", reason: "By hand then" });
+    expect((await hub.tasks.ledger("all"))?.constraints.map(({ rule }) => rule)).toEqual([
       "Do it by hand",
     ]);
   });
@@ -374,10 +384,10 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(own).toBe("deps");
     // Who set the one may not take off the other.
     const release = { id: inherited ?? "", reason: "Done" };
-    expect((await refusal(coder.release("c", release))).code).toBe("not_permitted");
-    await planner.release("c", release);
-    expect((await hub.ledger("c"))?.constraints).toMatchObject([{ id: "deps", by: "coder" }]);
-    expect((await hub.ledger("p"))?.constraints).toMatchObject([{ rule: "Ask before" }]);
+    expect((await refusal(coder.tasks.releaseItem("c", release))).code).toBe("not_permitted");
+    await planner.tasks.releaseItem("c", release);
+    expect((await hub.tasks.ledger("c"))?.constraints).toMatchObject([{ id: "deps", by: "coder" }]);
+    expect((await hub.tasks.ledger("p"))?.constraints).toMatchObject([{ rule: "Ask before" }]);
   });
 
   it("what it was released from on one way still comes down the other [ENV-10]", async () => {
@@ -386,13 +396,13 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       (await planner.handoff({ to: "coder", task, intent: task, parents })).envelope.id;
     const top = await planner.handoff({ ...BEGIN, task: "top" });
     const [a, b] = [await begin("a", [top.envelope.id]), await begin("b", [top.envelope.id])];
-    await planner.release("a", { id: "no-fixtures", reason: "Not here" });
+    await planner.tasks.releaseItem("a", { id: "no-fixtures", reason: "Not here" });
     await begin("both", [a, b]);
-    expect(idsOf((await hub.ledger("both"))?.constraints ?? [])).toEqual(["no-fixtures"]);
-    expect((await hub.ledger("both"))?.origins).toEqual([{ task: "top", intent: INTENT }]);
-    await planner.release("b", { id: "no-fixtures", reason: "Not here either" });
-    expect((await hub.ledger("both"))?.constraints).toEqual([]);
-    expect(idsOf((await hub.ledger("top"))?.constraints ?? [])).toEqual(["no-fixtures"]);
+    expect(idsOf((await hub.tasks.ledger("both"))?.constraints ?? [])).toEqual(["no-fixtures"]);
+    expect((await hub.tasks.ledger("both"))?.origins).toEqual([{ task: "top", intent: INTENT }]);
+    await planner.tasks.releaseItem("b", { id: "no-fixtures", reason: "Not here either" });
+    expect((await hub.tasks.ledger("both"))?.constraints).toEqual([]);
+    expect(idsOf((await hub.tasks.ledger("top"))?.constraints ?? [])).toEqual(["no-fixtures"]);
   });
 
   it("looks at each task of a family once, however many ways lead there [ENV-10]", async () => {
@@ -404,7 +414,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       );
       parents = (await Promise.all(sent)).map(({ envelope }) => envelope.id);
     }
-    expect(await hub.ledger("a39")).toMatchObject({
+    expect(await hub.tasks.ledger("a39")).toMatchObject({
       constraints: [{ id: "no-fixtures", task: "top" }],
       origins: [{ task: "top" }],
     });
@@ -433,7 +443,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       ["two", 3],
       ["three", 2],
     ] as const) {
-      const rules = (await hub.ledger(task))?.constraints ?? [];
+      const rules = (await hub.tasks.ledger(task))?.constraints ?? [];
       expect(new Set(idsOf(rules)).size).toBe(count);
     }
     const weak = { id: "w", rule: "Short lines", level: "should" };
@@ -443,7 +453,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     });
     expect(musts(again)).toEqual(["Short lines"]);
     expect(again.decisions).toEqual([{ ...CACHE, options: [...CACHE.options, "Valkey"] }]);
-    expect(await hub.ledger("four")).toMatchObject({
+    expect(await hub.tasks.ledger("four")).toMatchObject({
       constraints: [{ id: "w" }],
       decisions: [{ options: [...CACHE.options, "Valkey"] }],
     });
@@ -452,7 +462,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
   it("who sets again what was released is told how [ENV-10]", async () => {
     const { planner } = await team();
     await planner.handoff(BEGIN);
-    await planner.release("auth", { id: "no-fixtures", reason: "They are generated" });
+    await planner.tasks.releaseItem("auth", { id: "no-fixtures", reason: "They are generated" });
     const { envelope } = await planner.handoff({ ...BEGIN, to: "tester" });
     expect(musts(envelope as Envelope)).toEqual([]);
     expect(envelope.flags).toMatchObject([{ about: "no-fixtures", path: "constraints[0]" }]);
@@ -465,7 +475,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       planner.handoff({ to: "coder", task: `part ${i}`, intent: `${i}`.repeat(3_999) }),
     );
     const whole = { to: "reviewer", task: "whole", intent: "All of it" };
-    const { envelope } = await planner.join(await Promise.all(parts), whole);
+    const { envelope } = await planner.handoffs.join(await Promise.all(parts), whole);
     expect(envelope.origin?.length).toBeLessThanOrEqual(FORMAT_LIMITS.textLength);
     expect(envelope.origin).toContain("2".repeat(3_999));
     expect(envelope.origin).toMatch(/There are more: see `origins` of the task's ledger\.\)$/);
@@ -485,8 +495,8 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     const sent = await planner.handoff(BEGIN);
     await (await take(coder)).clarify("Which validator?");
     await addLate(planner);
-    await planner.release("auth", { id: "no-fixtures", reason: "Generated now" });
-    await planner.answer(sent.id, "The JWT one");
+    await planner.tasks.releaseItem("auth", { id: "no-fixtures", reason: "Generated now" });
+    await planner.questions.answer(sent.id, "The JWT one");
     const { envelope } = await take(coder);
     expect(idsOf(envelope.constraints)).toEqual([
       ...idsOf(sent.envelope.constraints).slice(1),
@@ -503,7 +513,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
       await planner.handoff({ to: "coder", task: "a", intent: "Part a" }),
       await planner.handoff({ to: "tester", task: "b", intent: "Part b" }),
     ];
-    await planner.join(parts, { to: "reviewer", task: "all", intent: "Join them" });
+    await planner.handoffs.join(parts, { to: "reviewer", task: "all", intent: "Join them" });
     await planner.handoff({ ...BEGIN, task: "a", to: "planner" });
     await pass(tester, coder, { task: "b2", constraints: [LATE] });
     for (const task of ["a", "b2"]) await (await take(coder, { task })).complete();
@@ -521,11 +531,11 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     const sent = await planner.handoff({ ...BEGIN, policy: { attempts: 1 } });
     await (await take(coder)).fail({ message: "It broke" });
     await addLate(planner);
-    await planner.redrive(sent.id);
+    await planner.deadLetters.redrive(sent.id);
     const again = await take(coder);
     expect(musts(envelopeOf(again))).toEqual([FIXTURES.rule, LATE.rule]);
     await again.fail({ message: "It broke" });
-    await planner.redrive(sent.id, {
+    await planner.deadLetters.redrive(sent.id, {
       constraints: ["Log every step"],
       next: ["Touch the test fixtures"],
     });
@@ -534,7 +544,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     expect(edited.flags?.map(({ about, path }) => [about, path])).toEqual([
       ["no-fixtures", "next[0]"],
     ]);
-    const ledger = await hub.ledger("auth");
+    const ledger = await hub.tasks.ledger("auth");
     expect(ledger?.constraints.map(({ rule }) => rule)).toEqual([
       FIXTURES.rule,
       LATE.rule,
@@ -551,13 +561,13 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     await held.note("Half of it is done");
     await addLate(planner);
     await clock.advance(2_000_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const reconstructed = envelopeOf(await take(coder));
     expect(reconstructed.reconstructed).toBeDefined();
     expect(musts(reconstructed)).toEqual([FIXTURES.rule, LATE.rule]);
-    const [waiting] = await (await hub.agent("reviewer")).waiting();
+    const [waiting] = await (await hub.agent("reviewer")).deliveries.waiting();
     const person = await hub.agent("reviewer");
-    const edited = await person.edit(waiting?.delivery.id ?? "", {
+    const edited = await person.approvals.edit(waiting?.delivery.id ?? "", {
       intent: "Just the validator",
       to: "tester",
     });
@@ -565,12 +575,12 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     expect(musts(edited.envelope as Envelope).toSorted()).toEqual(
       [FIXTURES.rule, LATE.rule].toSorted(),
     );
-    await hub.channel("news");
-    await tester.subscribe("news");
-    await planner.publish("news", { task: "auth", intent: "It goes on" });
+    await hub.channels.set("news");
+    await tester.channels.subscribe("news");
+    await planner.channels.publish("news", { task: "auth", intent: "It goes on" });
     await planner.handoff({ ...BEGIN, constraints: [{ id: "third", rule: "Measure it" }] });
-    await coder.subscribe("news", { from: "start" });
-    const line = (await hub.line("auth")).map(({ envelope }) => envelope);
+    await coder.channels.subscribe("news", { from: "start" });
+    const line = (await hub.tasks.line("auth")).map(({ envelope }) => envelope);
     const [, news] = line.filter(({ to }) => to.kind === "channel");
     expect(news && musts(news)).toEqual([FIXTURES.rule, LATE.rule, "Measure it"]);
   });
@@ -587,8 +597,8 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     const strong = Array.from({ length: 100 }, (_, i) => `Rule ${i}`);
     await planner.handoff({ ...BEGIN, to: "tester", constraints: strong });
     await (await take(coder)).clarify("Which?");
-    const [asked] = await planner.questions();
-    await planner.answer(asked?.delivery.id ?? "", "That one");
+    const [asked] = await planner.questions.list();
+    await planner.questions.answer(asked?.delivery.id ?? "", "That one");
     const work = await take(coder);
     expect(work.envelope.constraints).toHaveLength(151);
     expect(work.envelope.flags?.[0]).toMatchObject({ path: "constraints" });
@@ -628,20 +638,20 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     );
     expect(intent).toContain(brief);
     expect(LONG.startsWith(intent.slice(0, intent.indexOf("\n[")))).toBe(true);
-    const record = await coder.read(brief);
+    const record = await coder.memories.read(brief);
     expect(record).toMatchObject({ type: "brief", content: LONG, task: "auth", agent: "planner" });
     expect(refs).toEqual([{ id: brief, digest: record.digest }]);
     const next = await pass(coder, tester, { intent: "In short: auth" });
     expect(next).toMatchObject({ intent: "In short: auth", origin: intent, brief });
     expect(idsOf(next.refs)).toEqual([brief]);
-    expect((await hub.ledger("auth"))?.brief).toBe(brief);
+    expect((await hub.tasks.ledger("auth"))?.brief).toBe(brief);
     // The same brief again, whole or as it travels, is the same record.
     const again = await planner.handoff({ ...BEGIN, to: "reviewer", intent: LONG });
     expect(again.envelope).toMatchObject({ intent, brief });
     const copied = await pass(tester, coder, { intent });
     expect(copied).toMatchObject({ intent, brief });
     expect(copied.origin).toBeUndefined();
-    expect(await hub.recent({ type: "brief" })).toHaveLength(1);
+    expect(await hub.memories.recent({ type: "brief" })).toHaveLength(1);
   });
 
   it("one that was refused is not stored twice, one without spaces is cut at a character [ENV-10]", async () => {
@@ -653,7 +663,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     expect(sent.envelope.intent.length).toBeLessThanOrEqual(FORMAT_LIMITS.intentLength);
     const missing = { ...draft, task: "b", parents: ["env_00000000-0000-7000-8000-000000000000"] };
     for (let i = 0; i < 2; i++) await refusal(planner.handoff(missing));
-    expect(await hub.recent({ type: "brief", task: "b" })).toHaveLength(1);
+    expect(await hub.memories.recent({ type: "brief", task: "b" })).toHaveLength(1);
     const tooLong = "x".repeat(FORMAT_LIMITS.contentLength + 1);
     expect(await refusal(planner.handoff({ ...draft, intent: tooLong }))).toMatchObject({
       code: "invalid_envelope",
@@ -664,7 +674,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
   it("a quarantined brief goes no further, and the work does [ENV-10]", async () => {
     const { planner, coder, tester } = await team();
     const { envelope } = await planner.handoff({ ...BEGIN, intent: LONG });
-    await planner.quarantine([envelope.brief ?? ""], "Of another customer");
+    await planner.memories.quarantine([envelope.brief ?? ""], "Of another customer");
     const next = await pass(coder, tester, { intent: "Go on" });
     expect(next.brief).toBeUndefined();
     expect(next.refs).toEqual([]);
@@ -685,8 +695,8 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
       ["no-fixtures", "next[0]"],
       ["which-cache", "history[0].decided"],
     ]);
-    expect(await hub.recent({ tag: "flagged" })).toHaveLength(1);
-    await planner.release("auth", {
+    expect(await hub.memories.recent({ tag: "flagged" })).toHaveLength(1);
+    await planner.tasks.releaseItem("auth", {
       ...{ id: "which-cache", reason: "Measured" },
       decided: "Use Redis for the sessions",
     });
@@ -711,7 +721,7 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
       history: [{ agent: "coder", did: "extracted it", decided: "One class for all tokens" }],
     });
     expect(envelope.flags).toBeUndefined();
-    expect(await hub.recent({ tag: "flagged" })).toEqual([]);
+    expect(await hub.memories.recent({ tag: "flagged" })).toEqual([]);
   });
 });
 
@@ -723,14 +733,14 @@ describe.each(STORES)("keeping a ledger on %s", (store) => {
       ...BEGIN,
       constraints: [{ id: "login", rule: `Log in with ${SECRET}` }],
     });
-    await planner.redact({ text: SECRET }, "A password");
-    const masked = await hub.ledger("auth");
+    await planner.memories.redact({ text: SECRET }, "A password");
+    const masked = await hub.tasks.ledger("auth");
     expect(JSON.stringify(masked)).not.toContain(SECRET);
     expect(masked?.constraints).toMatchObject([{ id: "login", rule: "Log in with [redacted]" }]);
     const next = await pass(coder, tester, { intent: "Go on" });
     expect(musts(next)).toEqual(["Log in with [redacted]"]);
-    await planner.redact({ ids: [sent.envelope.id] }, "All of it");
-    const ledger = await hub.ledger("auth");
+    await planner.memories.redact({ ids: [sent.envelope.id] }, "All of it");
+    const ledger = await hub.tasks.ledger("auth");
     expect(ledger).toMatchObject({
       intent: "[redacted]",
       constraints: [{ id: "login", rule: "[redacted]" }],
@@ -743,10 +753,10 @@ describe.each(STORES)("keeping a ledger on %s", (store) => {
     const { hub, planner } = await teamOn(await openFresh(store));
     await planner.handoff(BEGIN);
     const lines: string[] = [];
-    for await (const line of hub.export()) lines.push(line);
+    for await (const line of hub.archive.export()) lines.push(line);
     const other = await openFresh(store);
-    await other.import(lines);
-    expect(await other.ledger("auth")).toEqual(await hub.ledger("auth"));
+    await other.archive.import(lines);
+    expect(await other.tasks.ledger("auth")).toEqual(await hub.tasks.ledger("auth"));
   });
 });
 

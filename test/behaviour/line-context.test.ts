@@ -47,7 +47,7 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
   });
 
   it("that does not fit is outlined, listed in the manifest, and read by its id [CTX-12]", async () => {
-    const { planner, coder } = await team(store);
+    const { hub, planner, coder } = await team(store);
     const log = Array.from({ length: 400 }, (_, i) => `line ${i} of the log`).join("\n");
     const data = { verdict: "red", log, counts: { failed: 3, passed: 9 } };
     await planner.handoff({ ...draft, payload: { type: "log", data } });
@@ -63,13 +63,13 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
       );
       expect(view.text).not.toContain("line 300 of the log");
       expect(view.omitted.find((each) => each.id === id)).toMatchObject({ shown: "summary" });
-      const [kept] = (await work.views()).slice(-1);
+      const [kept] = (await hub.deliveries.views(work.id)).slice(-1);
       expect(kept).toMatchObject({ matches: true, text: view.text });
     }
     const whole = await work.read(id);
     expect(whole.value).toEqual({ type: "log", data });
     expect(whole.text).toContain("line 399 of the log");
-    expect((await planner.read(id)).value).toEqual({ type: "log", data });
+    expect((await planner.memories.read(id)).value).toEqual({ type: "log", data });
   });
 
   it("of outputs that are handed on is read by the next receiver [CTX-12]", async () => {
@@ -89,15 +89,17 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
   it("is refused by a part that does not exist, with the parts there are [CTX-12]", async () => {
     const { planner } = await team(store);
     const { envelope } = await planner.handoff({ ...draft, done: ["one"] });
-    expect((await planner.read(`${envelope.id}#done[0]`)).value).toBe("one");
-    expect((await planner.read(envelope.id)).value).toMatchObject({ intent: draft.intent });
+    expect((await planner.memories.read(`${envelope.id}#done[0]`)).value).toBe("one");
+    expect((await planner.memories.read(envelope.id)).value).toMatchObject({
+      intent: draft.intent,
+    });
     for (const part of ["paylod", "done[7]", "done[1-2]"]) {
-      expect(await refusal(planner.read(`${envelope.id}#${part}`))).toMatchObject({
+      expect(await refusal(planner.memories.read(`${envelope.id}#${part}`))).toMatchObject({
         code: "invalid_input",
         path: "id",
       });
     }
-    expect(await refusal(planner.read("env_nothing#done"))).toMatchObject({
+    expect(await refusal(planner.memories.read("env_nothing#done"))).toMatchObject({
       code: "invalid_input",
     });
   });
@@ -125,7 +127,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
   }
 
   it("accumulates what earlier hops reported, with who, when and an id [CTX-13]", async () => {
-    const { third } = await threeHops();
+    const { hub, third } = await threeHops();
     const view = await third.view({ tokens: 4_000 });
     const { text } = view;
     expect(text).toContain("## Earlier on this task");
@@ -158,13 +160,13 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     ]) {
       expect(third.primer).toContain(said);
     }
-    const [kept] = (await third.views()).slice(-1);
+    const [kept] = (await hub.deliveries.views(third.id)).slice(-1);
     expect(kept).toMatchObject({ matches: true, text });
   });
 
   it("says the day of what was reported on another day than the handoff's [CTX-13]", async () => {
     const clock = new VirtualClock();
-    const { planner, coder, tester } = await team(store, { clock });
+    const { hub, planner, coder, tester } = await team(store, { clock });
     await planner.handoff({ ...draft, done: ["Wrote the plan"] });
     const day = new Date(clock.now()).toISOString().slice(0, 10);
     await planner.remember({ type: "fact", content: "Tokens expire hourly", task: "auth" });
@@ -180,7 +182,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(text).toMatch(
       new RegExp(`\\[fact\\] by planner, ${day}:\\n- [0-9a-f]{6}: «Tokens expire hourly»`),
     );
-    const [kept] = (await third.views()).slice(-1);
+    const [kept] = (await hub.deliveries.views(third.id)).slice(-1);
     expect(kept).toMatchObject({ matches: true, text });
   });
 
@@ -254,7 +256,9 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const id = item?.id ?? "";
     expect(
       await refusal(
-        hub.agent("stranger", {}).then((other) => other.release("auth", { id, reason: "x" })),
+        hub
+          .agent("stranger", {})
+          .then((other) => other.tasks.releaseItem("auth", { id, reason: "x" })),
       ),
     ).toMatchObject({ code: "not_permitted" });
     await third.handoff({
@@ -267,12 +271,12 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const { text } = await fourth.view({ tokens: 4_000 });
     expect(text).not.toContain("blocked: «Staging is down»");
     expect(text).toContain("it is up again");
-    const { progress, released } = (await hub.ledger("auth")) ?? {};
+    const { progress, released } = (await hub.tasks.ledger("auth")) ?? {};
     expect(progress?.map((each) => each.text)).not.toContain("Staging is down");
     expect(released).toMatchObject([{ id, kind: "blocked", said: "Staging is down", by: "coder" }]);
     const done = progress?.find((each) => each.text === "Wrote the plan");
-    await coder.release("auth", { id: done?.id ?? "", reason: "the plan was dropped" });
-    expect((await hub.ledger("auth"))?.progress.map((each) => each.text)).not.toContain(
+    await coder.tasks.releaseItem("auth", { id: done?.id ?? "", reason: "the plan was dropped" });
+    expect((await hub.tasks.ledger("auth"))?.progress.map((each) => each.text)).not.toContain(
       "Wrote the plan",
     );
   });
@@ -297,7 +301,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(child.progress.map(({ text }) => text)).toContain("Do not ask legal again");
     const { text } = await child.view({ tokens: 4_000 });
     expect(text).toContain("on «auth»: do not redo: «Do not ask legal again»");
-    await planner.quarantine([sent.memory], "made up");
+    await planner.memories.quarantine([sent.memory], "made up");
     const { text: after } = await child.view({ tokens: 4_000, anew: true });
     expect(after).not.toContain("Do not ask legal again");
   });
@@ -311,7 +315,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
   }
 
   it("that failed says why, what was tried, hints and notes [CTX-14]", async () => {
-    const { planner, coder } = await team(store);
+    const { hub, planner, coder } = await team(store);
     const policy = { attempts: 3, backoff: { firstMs: 1, longestMs: 1 } };
     await planner.handoff({ ...draft, policy });
     const work = await take(coder);
@@ -344,7 +348,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
       expect(text).toContain("The mock server listens on 9099");
     }
     expect(view.text).toMatch(/ {2}note mem_\S+: «The mock server listens on 9099»/);
-    const [kept] = (await second.views()).slice(-1);
+    const [kept] = (await hub.deliveries.views(second.id)).slice(-1);
     expect(kept).toMatchObject({ matches: true, text: view.text });
     expect((await second.read(`${second.id}#attempts[0]`)).value).toMatchObject({ attempt: 1 });
     expect(JSON.parse(JSON.stringify(second)).attempts).toHaveLength(1);
@@ -369,7 +373,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     const sent = await planner.handoff(draft);
     const work = await take(coder);
     await work.clarify("Which port does staging use?");
-    await planner.answer(sent.id, "Port 8080, behind the proxy");
+    await planner.questions.answer(sent.id, "Port 8080, behind the proxy");
     const second = await again(coder);
     expect(second.attempts).toMatchObject([
       {
@@ -394,7 +398,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     await planner.handoff({ ...draft, policy: { attempts: 1 } });
     const work = await take(coder);
     await work.fail({ message: "No access to the registry", class: "permanent" });
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const report = await again(lead);
     const decision = { decision: "retry", reason: "access was granted this morning" } as const;
     expect(await lead.failures.decide(report, decision)).toMatchObject({ kind: "decided" });

@@ -50,14 +50,14 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
   it("comes back with findings however it is sent: handed on, published, joined, by its key [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
-    await hub.channel("news");
-    await ben.subscribe("news");
-    const news = await ada.publish("news", { intent: "Done" });
+    await hub.channels.set("news");
+    await ben.channels.subscribe("news");
+    const news = await ada.channels.publish("news", { intent: "Done" });
     expect(rulesOf(news)).toEqual(["vague_intent"]);
     const keyed = { ...GOOD, next: [], key: "k-1" };
     const first = await ada.handoff(keyed);
     expect(rulesOf(await ada.handoff(keyed))).toEqual(["no_next_step"]);
-    const joined = await ada.join([first], { ...GOOD, task: "merge", expects: [] });
+    const joined = await ada.handoffs.join([first], { ...GOOD, task: "merge", expects: [] });
     expect(rulesOf(joined)).toEqual(["no_criteria"]);
     const next = await (await take(ben, { task: "login" })).handoff({ to: "ada" });
     if (next.kind !== "sent") throw new Error("the work was handed on");
@@ -67,7 +67,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
   it("counts the rules as the workspace has set them [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada } = await team(hub);
-    await hub.lintRules({ no_next_step: "off", transcript: "warn" });
+    await hub.settings.update({ lint: { no_next_step: "off", transcript: "warn" } });
     const sent = await ada.handoff({ ...GOOD, next: [], state: TALK });
     expect(sent.findings).toMatchObject([{ rule: "transcript", level: "error", path: "state" }]);
   });
@@ -89,7 +89,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
       expect(error).toMatchObject({ code: "lint_refused", path });
       expect(error.violations).toMatchObject([{ rule: "transcript", path }]);
       expect(error.hint).toMatch(
-        /remember it .* refs: .* hub\.lintRules\(\{ transcript: "warn" \}\)/,
+        /remember it .* refs: .* hub\.settings\.update\(\{ lint: \{ transcript: "warn" \} \}\)/,
       );
       expect(await contents(hub)).toEqual(before);
     },
@@ -102,7 +102,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     const refs = [{ id, summary: "The login fails for an empty password." }];
     expect((await ada.handoff({ ...GOOD, refs })).findings).toEqual([]);
     await (await take(ben)).complete(DONE);
-    await hub.lintRules({ transcript: "warn" });
+    await hub.settings.update({ lint: { transcript: "warn" } });
     await ada.handoff({ ...GOOD, task: "talk", state: TALK });
     expect((await take(ben)).envelope.state).toBe(TALK);
   });
@@ -110,9 +110,9 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
   it("can be handed on with a conversation that came with it, and not with a new one [CTX-11 ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
-    await hub.lintRules({ transcript: "warn" });
+    await hub.settings.update({ lint: { transcript: "warn" } });
     await ada.handoff({ ...GOOD, intent: TALK });
-    await hub.lintRules({ transcript: "refuse" });
+    await hub.settings.update({ lint: { transcript: "refuse" } });
     const work = await take(ben);
     const refused = await refusal(work.handoff({ to: "ada", state: TALK }));
     expect(refused).toMatchObject({ code: "lint_refused", path: "state" });

@@ -28,10 +28,10 @@ describe("linting a handoff", () => {
   it("finds nothing in a good one, sends nothing and stores nothing [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
-    const before = await hub.events(0);
-    expect(await ada.lint(GOOD)).toEqual({ ok: true, findings: [] });
-    expect(await hub.events(0)).toEqual(before);
-    expect(await hub.line("login")).toEqual([]);
+    const before = await hub.events.list({ after: 0 });
+    expect(await ada.handoffs.lint(GOOD)).toEqual({ ok: true, findings: [] });
+    expect(await hub.events.list({ after: 0 })).toEqual(before);
+    expect(await hub.tasks.line("login")).toEqual([]);
   });
 
   const flawed: readonly (readonly [what: string, rule: string, path: string, Partial<Draft>])[] = [
@@ -94,7 +94,7 @@ describe("linting a handoff", () => {
     const [, rule, path, changes] = flaw;
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
-    const { findings } = await ada.lint({ ...GOOD, ...changes });
+    const { findings } = await ada.handoffs.lint({ ...GOOD, ...changes });
     const found = findings.find((each) => each.rule === rule && each.path === path);
     expect(found, JSON.stringify(findings)).toBeDefined();
     expect(found?.hint).not.toBe("");
@@ -106,7 +106,7 @@ describe("linting a handoff", () => {
     const hub = await openFresh("memory", { versions: new Versions({ deprecated }) });
     const { ada } = await team(hub);
     const constraints = ["Stay small", { rule: "Keep the fixtures", source: "QA" }];
-    expect((await ada.lint({ ...GOOD, constraints })).findings).toMatchObject([
+    expect((await ada.handoffs.lint({ ...GOOD, constraints })).findings).toMatchObject([
       { rule: "deprecated_field", path: "constraints[1].source", hint: "Say history instead." },
     ]);
   });
@@ -114,7 +114,7 @@ describe("linting a handoff", () => {
   it("never repeats a secret, not even one that is the name of a field [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
-    const report = await ada.lint({
+    const report = await ada.handoffs.lint({
       ...GOOD,
       state: `It is ${token}`,
       payload: { type: "map", data: { [token]: { note: `and ${token}` } } },
@@ -127,27 +127,29 @@ describe("linting a handoff", () => {
   it("asks no steps of news and reports, and no criteria of an approval [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada, ben } = await team(hub);
-    await hub.channel("news");
-    await ben.subscribe("news");
+    await hub.channels.set("news");
+    await ben.channels.subscribe("news");
     const bare = { intent: "Login accepts no empty password any more" };
-    expect((await ada.lint({ ...bare, to: "channel:news" })).findings).toEqual([]);
-    expect((await ada.lint({ ...bare, to: "ben", action: "completed" })).findings).toEqual([]);
+    expect((await ada.handoffs.lint({ ...bare, to: "channel:news" })).findings).toEqual([]);
+    expect((await ada.handoffs.lint({ ...bare, to: "ben", action: "completed" })).findings).toEqual(
+      [],
+    );
     const approval = { ...GOOD, expects: [{ name: "verdict", type: "approval" }] };
-    expect((await ada.lint(approval)).findings).toEqual([]);
+    expect((await ada.handoffs.lint(approval)).findings).toEqual([]);
   });
 
   it("leaves intents alone that name something, in any language [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     for (const intent of ["Refactor auth", "Fix login", "修复登录表单", "Anmeldung prüfen"]) {
-      expect(rulesOf((await ada.lint({ ...GOOD, intent })).findings), intent).toEqual([]);
+      expect(rulesOf((await ada.handoffs.lint({ ...GOOD, intent })).findings), intent).toEqual([]);
     }
   });
 
   it("holds what is sent to the same form, and says what is wrong [ENV-12 ENV-5]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
-    const error = await refusal(ada.lint({ ...GOOD, nextt: [] } as unknown as Draft));
+    const error = await refusal(ada.handoffs.lint({ ...GOOD, nextt: [] } as unknown as Draft));
     expect(error.code).toBe("invalid_envelope");
     expect(error.path).toBe("nextt");
   });
@@ -166,7 +168,7 @@ describe.each(STORES)("on a %s store", (store) => {
       content: "Session cookies must be valid for 30 minutes.",
     });
     await ada.remember({ type: "finding", content: "The login page loads in 400 ms." });
-    const repeats = await ada.lint({
+    const repeats = await ada.handoffs.lint({
       ...GOOD,
       constraints: ["Sessions are stored in Redis, not in the database"],
     });
@@ -179,13 +181,13 @@ describe.each(STORES)("on a %s store", (store) => {
       }),
     ]);
     // Referred to, it may be said again.
-    const referred = await ada.lint({
+    const referred = await ada.handoffs.lint({
       ...GOOD,
       refs: [sessions.id],
       constraints: ["Sessions are stored in Redis, not in the database"],
     });
     expect(referred.findings).toEqual([]);
-    const against = await ada.lint({
+    const against = await ada.handoffs.lint({
       ...GOOD,
       state: "Work has begun. Session cookies must be valid for 60 minutes.",
       history: [{ agent: "ada", did: "looked", decided: "The login page loads in 900 ms." }],
@@ -212,13 +214,13 @@ describe.each(STORES)("on a %s store", (store) => {
       to: "ada",
       state: "Work has begun. Session cookies must be valid for 60 minutes.",
     };
-    const against = await ben.lint(draft);
+    const against = await ben.handoffs.lint(draft);
     expect(against.findings).toMatchObject([
       { rule: "contradicts_decision", path: "state", message: expect.stringContaining("cookies") },
     ]);
     const releases = [{ id: "cookies", reason: "The client asked for an hour" }];
-    expect((await ben.lint({ ...draft, releases })).findings).toEqual([]);
-    expect((await ben.lint({ ...draft, task: "other" })).findings).toEqual([]);
+    expect((await ben.handoffs.lint({ ...draft, releases })).findings).toEqual([]);
+    expect((await ben.handoffs.lint({ ...draft, task: "other" })).findings).toEqual([]);
   });
 
   it("what was superseded, or is private, is no decision of the team [ENV-12]", async () => {
@@ -238,7 +240,7 @@ describe.each(STORES)("on a %s store", (store) => {
       scope: "agent",
       content: "Releases are cut every second Tuesday.",
     });
-    const { findings } = await ada.lint({
+    const { findings } = await ada.handoffs.lint({
       ...GOOD,
       state: "The API speaks REST to clients. Releases are cut every second Tuesday.",
     });
@@ -249,7 +251,7 @@ describe.each(STORES)("on a %s store", (store) => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const sent = await ada.handoff({ to: "ben", task: "login", intent: "Fix it" });
-    const report = await hub.lint(sent.envelope.id);
+    const report = await hub.handoffs.lintSent(sent.envelope.id);
     expect(rulesOf(report.findings)).toEqual(["no_next_step", "no_criteria", "vague_intent"]);
     await ben.remember({
       type: "decision",
@@ -261,21 +263,24 @@ describe.each(STORES)("on a %s store", (store) => {
       to: "ada",
       state: "Login is fixed in the gateway, not the form.",
     });
-    if (next.kind === "extended") throw new Error("nobody added anything");
-    expect(rulesOf((await hub.lint(next.envelope.id)).findings)).toEqual(["repeats_decision"]);
-    const unknown = await refusal(hub.lint("env_00000000-0000-7000-8000-000000000000"));
+    expect(rulesOf((await hub.handoffs.lintSent(next.envelope.id)).findings)).toEqual([
+      "repeats_decision",
+    ]);
+    const unknown = await refusal(
+      hub.handoffs.lintSent("env_00000000-0000-7000-8000-000000000000"),
+    );
     expect(unknown.code).toBe("unknown_envelope");
-    expect((await refusal(hub.lint("login"))).code).toBe("invalid_input");
+    expect((await refusal(hub.handoffs.lintSent("login"))).code).toBe("invalid_input");
   });
 
   it("a binding rule stops a handoff before anything is stored, with every violation [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
-    expect(await hub.lintRules()).toMatchObject({ no_next_step: "warn", secret: "warn" });
-    await hub.lintRules({ no_next_step: "refuse", secret: "refuse" });
-    const rules = await hub.lintRules({ no_criteria: "off" });
+    expect((await hub.settings.get()).lint).toMatchObject({ no_next_step: "warn", secret: "warn" });
+    await hub.settings.update({ lint: { no_next_step: "refuse", secret: "refuse" } });
+    const rules = (await hub.settings.update({ lint: { no_criteria: "off" } })).lint;
     expect(rules).toMatchObject({ no_next_step: "refuse", secret: "refuse", no_criteria: "off" });
-    const before = [await hub.events(0), await hub.books()];
+    const before = [await hub.events.list({ after: 0 }), await hub.deliveries.totals()];
     const draft = { ...GOOD, next: [], state: `Use ${token}`, done: [`Tried ${token}`] };
     const error = await refusal(ada.handoff(draft));
     expect(error.code).toBe("lint_refused");
@@ -286,25 +291,29 @@ describe.each(STORES)("on a %s store", (store) => {
     ]);
     expect(error.violations.every(({ hint }) => hint !== "")).toBe(true);
     expect(JSON.stringify(error)).not.toContain(token);
-    expect([await hub.events(0), await hub.books()]).toEqual(before);
+    expect([await hub.events.list({ after: 0 }), await hub.deliveries.totals()]).toEqual(before);
     // What is not binding stops nothing; what is off is not even told.
     const sent = await ada.handoff({ ...GOOD, intent: "Fix it", expects: [] });
-    expect(rulesOf((await hub.lint(sent.envelope.id)).findings)).toEqual(["vague_intent"]);
-    expect((await ada.lint({ ...GOOD, next: [] })).findings).toMatchObject([{ level: "error" }]);
-    expect((await take(ben)).task).toBe("login");
+    expect(rulesOf((await hub.handoffs.lintSent(sent.envelope.id)).findings)).toEqual([
+      "vague_intent",
+    ]);
+    expect((await ada.handoffs.lint({ ...GOOD, next: [] })).findings).toMatchObject([
+      { level: "error" },
+    ]);
+    expect((await take(ben)).delivery.task).toBe("login");
   });
 
   it("holds everybody who sends: handing on, publishing, joining; not the hub's own news [ENV-12]", async () => {
     const hub = await openFresh(store, { limits: { hops: 1 } });
     const { ada, ben } = await team(hub);
     const carl = await hub.agent("carl", { role: "coordinator" });
-    await hub.lintRules({ no_next_step: "refuse", vague_intent: "refuse" });
-    await hub.channel("news");
-    await ben.subscribe("news");
+    await hub.settings.update({ lint: { no_next_step: "refuse", vague_intent: "refuse" } });
+    await hub.channels.set("news");
+    await ben.channels.subscribe("news");
     const sent = await ada.handoff(GOOD);
     const refused = [
-      ada.publish("news", { intent: "Done" }),
-      ada.join([sent], { to: "ben", intent: "Merge both patches of login" }),
+      ada.channels.publish("news", { intent: "Done" }),
+      ada.handoffs.join([sent], { to: "ben", intent: "Merge both patches of login" }),
     ];
     for (const { code } of await Promise.all(refused.map(refusal)))
       expect(code).toBe("lint_refused");
@@ -312,7 +321,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect((await refusal(work.handoff({ to: "ada" }))).code).toBe("lint_refused");
     // The work is still held, and goes on; past the last hop the hub tells the coordinator.
     const next = await work.handoff({ to: "ada", next: ["Review the patch"] });
-    expect(next.kind === "extended").toBe(false);
+    expect(next.kind).toBe("sent");
     const review = await take(ada);
     await review.handoff({ to: "ben", next: ["Merge the patch"] });
     expect((await take(carl)).envelope.action).toBe("failed");
@@ -323,21 +332,25 @@ describe.each(STORES)("on a %s store", (store) => {
     const { ada, ben } = await team(hub);
     const { id } = await ada.handoff({ to: "ben", intent: "Fix it", task: "login" });
     await (await take(ben)).fail({ message: "cannot" });
-    await hub.lintRules({ secret: "refuse", vague_intent: "refuse", no_next_step: "refuse" });
+    await hub.settings.update({
+      lint: { secret: "refuse", vague_intent: "refuse", no_next_step: "refuse" },
+    });
     const before = await contents(hub);
     for (const changes of [{ state: "password=Zx9!kfj2LLq" }, { next: [] }]) {
-      const error = await refusal(ada.redrive(id, changes));
+      const error = await refusal(ada.deadLetters.redrive(id, changes));
       expect(error).toMatchObject({ code: "lint_refused", path: Object.keys(changes)[0] });
     }
     expect(await contents(hub)).toEqual(before);
-    expect((await ada.redrive(id, { state: "It is in the vault." })).state).toBe("ready");
+    expect((await ada.deadLetters.redrive(id, { state: "It is in the vault." })).state).toBe(
+      "ready",
+    );
   });
 
   it("a rule made binding by one hub binds the other within a second [ENV-12]", async () => {
     const [one, two] = await openTwo(store);
     const { ada } = await team(one);
     await ada.handoff({ ...GOOD, next: [] });
-    await two.lintRules({ no_next_step: "refuse" });
+    await two.settings.update({ lint: { no_next_step: "refuse" } });
     const outcome = () =>
       ada.handoff({ ...GOOD, task: "other", next: [] }).then(
         () => undefined,
@@ -345,21 +358,21 @@ describe.each(STORES)("on a %s store", (store) => {
       );
     expect(await until("a refusal", outcome)).toBe("lint_refused");
     // The same key again is the same handoff, whatever was decided since.
-    await two.lintRules({ no_next_step: "warn" });
-    await one.lintRules({ no_next_step: "warn" });
+    await two.settings.update({ lint: { no_next_step: "warn" } });
+    await one.settings.update({ lint: { no_next_step: "warn" } });
     const keyed = { ...GOOD, task: "keyed", next: [], key: "k-1" };
     const first = await ada.handoff(keyed);
-    await one.lintRules({ no_next_step: "refuse" });
+    await one.settings.update({ lint: { no_next_step: "refuse" } });
     expect((await ada.handoff(keyed)).envelope.id).toBe(first.envelope.id);
   });
 
   it("rules that do not exist are refused, and nothing is changed [ENV-12]", async () => {
     const hub = await openFresh(store);
-    const wrong = { no_nonsense: "refuse" } as unknown as Parameters<Hub["lintRules"]>[0];
-    expect((await refusal(hub.lintRules(wrong))).code).toBe("invalid_input");
-    const value = { secret: "maybe" } as unknown as Parameters<Hub["lintRules"]>[0];
-    expect((await refusal(hub.lintRules(value))).path).toBe("secret");
-    const { transcript, ...others } = await hub.lintRules();
+    const wrong = { no_nonsense: "refuse" } as never;
+    expect((await refusal(hub.settings.update({ lint: wrong }))).code).toBe("invalid_input");
+    const value = { secret: "maybe" } as never;
+    expect((await refusal(hub.settings.update({ lint: value }))).path).toBe("lint.secret");
+    const { transcript, ...others } = (await hub.settings.get()).lint;
     expect(transcript).toBe("refuse");
     expect(new Set(Object.values(others))).toEqual(new Set(["warn"]));
   });

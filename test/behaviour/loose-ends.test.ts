@@ -25,7 +25,7 @@ describe.each(STORES)("on %s", (store) => {
   it("a join opens with results that were cut in the middle of a character [DLV-16]", async () => {
     const { ada, ben } = await team();
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
-    const join = await ada.join([part], { to: "ada", task: "join", intent: "y" });
+    const join = await ada.handoffs.join([part], { to: "ada", task: "join", intent: "y" });
     await (await take(ben)).complete({ summary: cutAt(2_000) });
     expect(await stateOf(join)).toBe("ready");
   });
@@ -34,7 +34,7 @@ describe.each(STORES)("on %s", (store) => {
     const { ada, ben } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
     await (await take(ben)).clarify(cutAt(1_990));
-    await ada.answer(sent.id, cutAt(2_000));
+    await ada.questions.answer(sent.id, cutAt(2_000));
     expect(await stateOf(sent)).toBe("ready");
   });
 
@@ -46,7 +46,7 @@ describe.each(STORES)("on %s", (store) => {
       const part = await ada.handoff({ to: "ben", task: `part-${n}`, intent: "x" });
       const joins = await Promise.all(
         [ada, other].map((agent, i) =>
-          agent.join([part.id], { to: "ada", task: `join-${n}-${i}`, intent: "y" }),
+          agent.handoffs.join([part.id], { to: "ada", task: `join-${n}-${i}`, intent: "y" }),
         ),
       );
       await (await take(ben)).complete();
@@ -58,7 +58,7 @@ describe.each(STORES)("on %s", (store) => {
     const { ada, ben, cyd } = await team();
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
     const work = await take(ben);
-    const join = await ada.join([part], { to: "ada", task: "join", intent: "y" });
+    const join = await ada.handoffs.join([part], { to: "ada", task: "join", intent: "y" });
     await work.handoff({ to: "cyd" });
     expect(await stateOf(join)).toBe("scheduled");
     await (await take(cyd)).complete();
@@ -68,7 +68,7 @@ describe.each(STORES)("on %s", (store) => {
   it("a join follows what took the place of the handoff it waits for [DLV-16 ENV-11]", async () => {
     const { ada, ben } = await team();
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
-    const join = await ada.join([part], { to: "ada", task: "join", intent: "y" });
+    const join = await ada.handoffs.join([part], { to: "ada", task: "join", intent: "y" });
     expect((await ada.handoff({ to: "ben", task: "part", intent: "x, again" })).joined).toBe(
       "superseded",
     );
@@ -81,7 +81,7 @@ describe.each(STORES)("on %s", (store) => {
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
     const part = await ada.handoff({ to: "cyd", task: "part", intent: "x" });
-    const join = await ada.join([part], { to: "ben", task: "t", intent: "y" });
+    const join = await ada.handoffs.join([part], { to: "ben", task: "t", intent: "y" });
     expect([join.joined, await stateOf(join)]).toEqual(["new", "scheduled"]);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
     await (await take(cyd)).complete();
@@ -95,12 +95,16 @@ describe.each(STORES)("on %s", (store) => {
     const policy = { acceptMs: 1_000, attempts: 1, exhausted: "escalate" } as const;
     const many = Array.from({ length: 30 }, (_, n) => `t-${n}`);
     await Promise.all(many.map((task) => ada.handoff({ to: "ben", task, intent: "x", policy })));
-    await hub.channel("news");
-    await ada.publish("news", { task: "news", intent: "x", policy }, { receivers: ["ben", "cyd"] });
+    await hub.channels.set("news");
+    await ada.channels.publish(
+      "news",
+      { task: "news", intent: "x", policy },
+      { receivers: ["ben", "cyd"] },
+    );
     clock.advance(1_000);
-    await hub.carryOut();
-    expect(await hub.dead()).toHaveLength(32);
-    expect(await boss.waiting()).toHaveLength(32);
+    await hub.deliveries.runDue();
+    expect(await hub.deadLetters.list()).toHaveLength(32);
+    expect(await boss.deliveries.waiting()).toHaveLength(32);
   });
 
   it("a fallback that names somebody twice passes over nobody, and one redriven to another stays there [DLV-7]", async () => {
@@ -112,7 +116,7 @@ describe.each(STORES)("on %s", (store) => {
     await (await take(cyd)).fail({ message: "no" });
     expect(await stateOf(sent)).toBe("dead");
     const dora = await hub.agent("dora", {});
-    await ada.redrive(sent.id, { to: "dora" });
+    await ada.deadLetters.redrive(sent.id, { to: "dora" });
     await (await take(dora)).fail({ message: "no" });
     expect(await sent.status()).toMatchObject({ receiver: "dora", state: "dead" });
   });
@@ -125,11 +129,11 @@ describe.each(STORES)("on %s", (store) => {
     const policy = { acceptMs: 5_000, attempts: 1 };
     const next = await cyd.handoff({ to: "ben", task: "t", intent: "y", policy });
     clock.advance(5_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await next.status()).toMatchObject({ state: "ready", inTurn: false, attempt: 0 });
     await work.complete();
     clock.advance(5_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await stateOf(next)).toBe("dead");
   });
 
@@ -138,11 +142,11 @@ describe.each(STORES)("on %s", (store) => {
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
     const [, handedOn] = await Promise.allSettled([
-      ada.cancel({ task: "t" }, "stop"),
+      ada.tasks.cancelHandoffs("t", "stop"),
       work.handoff({ to: "cyd" }),
     ]);
-    if (handedOn.status === "fulfilled") await ada.cancel({ task: "t" }, "stop");
-    const { ready, accepted } = (await hub.books()).byState;
+    if (handedOn.status === "fulfilled") await ada.tasks.cancelHandoffs("t", "stop");
+    const { ready, accepted } = (await hub.deliveries.totals()).byState;
     expect({ ready, accepted }).toEqual({ ready: 0, accepted: 0 });
   });
 

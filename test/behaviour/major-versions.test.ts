@@ -94,7 +94,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
       to: _to,
       ...said
     } = { ...DRAFT, decisions: undefined, expects: undefined };
-    const [waiting] = await ben.waiting();
+    const [waiting] = await ben.deliveries.waiting();
     expect(waiting?.envelope).toMatchObject(JSON.parse(JSON.stringify(said)));
     expect(waiting?.envelope).toMatchObject({ audience: ["mobile"], version: "1.0" });
     expect((await ben.catchUp()).text).toContain(DRAFT.intent);
@@ -166,16 +166,16 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
       const [ben, task] = [await hub.agent("ben", {}), `by the ${hub === old ? "old" : "new"} hub`];
       const sent = await ada.handoff({ ...DRAFT, task });
       await (await take(ben, { task })).clarify("How?");
-      await (await hub.agent("ada")).answer(sent.id, "Well.");
+      await (await hub.agent("ada")).questions.answer(sent.id, "Well.");
       const work = await take(ben, { task });
       expect(work.envelope).toMatchObject({
         ...{ intent: DRAFT.intent, state: DRAFT.state, doNotRedo: DRAFT.doNotRedo },
         audience: ["mobile"],
         history: [{ decided: "Well." }],
       });
-      await ben.redact({ ids: [work.envelope.id] }, "enough");
+      await ben.memories.redact({ ids: [work.envelope.id] }, "enough");
       for (const reader of [old, newer]) {
-        const redacted = (await reader.line(task)).at(-1)?.envelope;
+        const redacted = (await reader.tasks.line(task)).at(-1)?.envelope;
         expect(redacted).toMatchObject({
           redacted: { by: "ben", reason: "enough" },
           doNotRedo: [],
@@ -198,9 +198,9 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     const late = await old.agent("ben");
     const attempts: readonly (() => Promise<unknown>)[] = [
       () => late.accept(),
-      () => late.waiting(),
-      () => old.line("t"),
-      () => old.delivery(sent.id),
+      () => late.deliveries.waiting(),
+      () => old.tasks.line("t"),
+      () => old.deliveries.get(sent.id),
     ];
     for (const attempt of attempts) {
       expect(await refusal(attempt())).toMatchObject({
@@ -212,7 +212,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     }
     const told = await late.catchUp();
     expect(told.text).toContain("It cannot be read here.");
-    const report = await late.redact({ text: "Make logins safe" }, "no");
+    const report = await late.memories.redact({ text: "Make logins safe" }, "no");
     expect(report.left).toContainEqual({
       kind: "envelope",
       id: sent.envelope.id,
@@ -239,7 +239,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     const listen = (message: unknown): void => void told.push(message);
     subscribe("batonpass:envelope:unread", listen);
     onTestFinished(() => void unsubscribe("batonpass:envelope:unread", listen));
-    expect((await ben.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect((await ben.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
     expect(told).toMatchObject([{ delivery: unread.id, error: { code: "unsupported_version" } }]);
     const work = await take(ben);
     expect(work.id).toBe(sent.id);

@@ -13,7 +13,7 @@ async function team() {
 }
 
 const known = async (agent: Agent): Promise<string[]> =>
-  (await agent.recent({ limit: 1_000 })).map(({ content }) => content).reverse();
+  (await agent.memories.recent({ limit: 1_000 })).map(({ content }) => content).reverse();
 
 /** A line of the document that ends with a record's mark. */
 const entry = (text: string, { id, digest }: Memory): string =>
@@ -37,7 +37,7 @@ describe("the document", () => {
     await ada.remember({ content: "over since long", validUntil: 5 });
     await ada.remember({ content: "mine alone", scope: "agent" });
     await ada.handoff({ to: "ben", task: "t", intent: "Go on" });
-    const text = await hub.exportMarkdown();
+    const text = await hub.memories.exportMarkdown();
     expect(text.slice(text.indexOf("-->\n\n## ") + 5)).toBe(
       [
         "## Decisions",
@@ -54,9 +54,9 @@ describe("the document", () => {
         "",
       ].join("\n"),
     );
-    expect(await hub.exportMarkdown()).toBe(text);
-    expect(await ada.exportMarkdown()).toContain("mine alone");
-    expect(await hub.exportMarkdown({ type: "step" })).toContain(
+    expect(await hub.memories.exportMarkdown()).toBe(text);
+    expect(await ada.memories.exportMarkdown()).toContain("mine alone");
+    expect(await hub.memories.exportMarkdown({ type: "step" })).toContain(
       "## Type: step\n\n- ran the tests",
     );
   });
@@ -65,8 +65,12 @@ describe("the document", () => {
     const { hub, ada, ben } = await team();
     await ada.remember([{ content: "one" }, { type: "decision", content: "two\n\n- three\n" }]);
     const before = await known(ada);
-    const text = await hub.exportMarkdown();
-    expect(await ben.importMarkdown(text)).toEqual({ taken: [], unchanged: 2, redacted: [] });
+    const text = await hub.memories.exportMarkdown();
+    expect(await ben.memories.importMarkdown(text)).toEqual({
+      taken: [],
+      unchanged: 2,
+      redacted: [],
+    });
     expect(await known(ada)).toEqual(before);
   });
 
@@ -102,8 +106,8 @@ describe("the document", () => {
     const seed = chosenSeed();
     const contents = fc.sample(content, { numRuns: 400, seed });
     const memories = await ada.remember(contents.map((each) => ({ content: each })));
-    const text = await hub.exportMarkdown();
-    const report = await ada.importMarkdown(text);
+    const text = await hub.memories.exportMarkdown();
+    const report = await ada.memories.importMarkdown(text);
     const lost = memories.filter(({ id }) =>
       report.taken.some(({ supersedes }) => supersedes.includes(id)),
     );
@@ -118,7 +122,7 @@ describe("the document", () => {
     });
     // Also through an editor that strips spaces at the ends of lines and ends lines its own way.
     const edited = text.replaceAll(/[ \t]+$/gm, "").replaceAll("\n", "\r\n");
-    expect(await ada.importMarkdown(edited)).toEqual(report);
+    expect(await ada.memories.importMarkdown(edited)).toEqual(report);
   });
 });
 
@@ -129,25 +133,27 @@ describe("a document that a person has changed", () => {
       ...{ type: "decision", content: "Use RS256.", task: "auth", tags: ["jwt"] },
     });
     const second = await ada.remember({ content: "Deleted in the document." });
-    const text = await hub.exportMarkdown();
+    const text = await hub.memories.exportMarkdown();
     const edited = text
       .replace("Use RS256.", "Use EdDSA.\n  It is smaller.")
       .replace(entry("Deleted in the document.", second), "- A new fact.")
       .concat("\n## Lessons\n\n- Sleep over it.\n");
-    const report = await ben.importMarkdown(edited, { task: "review" });
+    const report = await ben.memories.importMarkdown(edited, { task: "review" });
     expect(report.taken).toMatchObject([
       { type: "decision", supersedes: [first.id] },
       { type: "fact", supersedes: [] },
       { type: "lesson", supersedes: [] },
     ]);
-    const [changed, added] = await Promise.all(report.taken.map(({ memory }) => hub.read(memory)));
+    const [changed, added] = await Promise.all(
+      report.taken.map(({ memory }) => hub.memories.read(memory)),
+    );
     expect(changed).toMatchObject({
       ...{ agent: "ben", content: "Use EdDSA.\nIt is smaller.", task: "auth", tags: ["jwt"] },
       relations: [{ kind: "supersedes", to: first.id }],
     });
     expect(added).toMatchObject({ content: "A new fact.", task: "review" });
-    expect((await hub.read(second.id)).content).toBe("Deleted in the document.");
-    const after = await hub.exportMarkdown();
+    expect((await hub.memories.read(second.id)).content).toBe("Deleted in the document.");
+    const after = await hub.memories.exportMarkdown();
     expect(after).not.toContain("RS256");
     expect(after).toContain("Deleted in the document.");
     expect((await hub.verify()).problems).toEqual([]);
@@ -156,48 +162,55 @@ describe("a document that a person has changed", () => {
   it("taken in twice is taken in once [MEM-17]", async () => {
     const { hub, ada } = await team();
     await ada.remember({ content: "Before." });
-    const edited = `${(await hub.exportMarkdown()).replace("Before.", "After.")}\n- New.\n`;
-    expect((await ada.importMarkdown(edited)).taken).toHaveLength(2);
-    expect(await ada.importMarkdown(edited)).toMatchObject({ taken: [], unchanged: 2 });
+    const edited = `${(await hub.memories.exportMarkdown()).replace("Before.", "After.")}\n- New.\n`;
+    expect((await ada.memories.importMarkdown(edited)).taken).toHaveLength(2);
+    expect(await ada.memories.importMarkdown(edited)).toMatchObject({ taken: [], unchanged: 2 });
     expect(await known(ada)).toEqual(["Before.", "After.", "New."]);
   });
 
   it("that is out of date is refused with its line, and nothing of it is taken in [MEM-17]", async () => {
     const { hub, ada, ben } = await team();
     const old = await ada.remember({ content: "One." });
-    const text = await hub.exportMarkdown();
+    const text = await hub.memories.exportMarkdown();
     const newer = await ada.remember({
       ...{ content: "Two.", relations: [{ kind: "supersedes", to: old.id }] },
     });
     const line = text.split("\n").findIndex((each) => each.includes("One.")) + 1;
-    const error = await refusal(ben.importMarkdown(`${text.replace("One.", "Three.")}\n- New.\n`));
+    const error = await refusal(
+      ben.memories.importMarkdown(`${text.replace("One.", "Three.")}\n- New.\n`),
+    );
     expect(error).toMatchObject({ code: "document_stale", path: `line ${line}` });
     expect(error.details).toMatchObject({ memory: old.id, newer: newer.id });
     expect(await known(ada)).toEqual(["One.", "Two."]);
     // What was left as it is has nothing to do with it.
-    expect((await ben.importMarkdown(text)).taken).toEqual([]);
+    expect((await ben.memories.importMarkdown(text)).taken).toEqual([]);
   });
 
   it("with the mark of another record is refused [MEM-17]", async () => {
     const { hub, ada } = await team();
     const one = await ada.remember({ content: "One." });
-    const text = (await hub.exportMarkdown()).replace(one.digest.slice(0, 12), "0123456789ab");
-    expect(await refusal(ada.importMarkdown(text))).toMatchObject({ code: "document_stale" });
+    const text = (await hub.memories.exportMarkdown()).replace(
+      one.digest.slice(0, 12),
+      "0123456789ab",
+    );
+    expect(await refusal(ada.memories.importMarkdown(text))).toMatchObject({
+      code: "document_stale",
+    });
   });
 
   it("does not bring back what was redacted [MEM-17 MEM-18]", async () => {
     const { hub, ada } = await team();
     const leak = await ada.remember({ content: "The password is hunter2." });
-    const text = await hub.exportMarkdown();
-    await ada.redact({ ids: [leak.id] }, "a password");
-    const report = await ada.importMarkdown(text);
+    const text = await hub.memories.exportMarkdown();
+    await ada.memories.redact({ ids: [leak.id] }, "a password");
+    const report = await ada.memories.importMarkdown(text);
     expect(report).toMatchObject({ taken: [], redacted: [{ memory: leak.id }] });
-    expect(await hub.exportMarkdown()).not.toContain("hunter2");
+    expect(await hub.memories.exportMarkdown()).not.toContain("hunter2");
   });
 
   it("shows what would be done before it is done [MEM-17]", async () => {
     const { ada } = await team();
-    const report = await ada.importMarkdown("- New.\n", { dryRun: true });
+    const report = await ada.memories.importMarkdown("- New.\n", { dryRun: true });
     expect(report).toMatchObject({ taken: [{ line: 1, memory: "", supersedes: [] }] });
     expect(await known(ada)).toEqual([]);
   });
@@ -206,7 +219,7 @@ describe("a document that a person has changed", () => {
 describe("a document of somebody else", () => {
   it("is taken in block by block, with its headings as types or tags [MEM-17]", async () => {
     const { hub, ada } = await team();
-    const report = await ada.importMarkdown(
+    const report = await ada.memories.importMarkdown(
       [
         "---",
         "description: settings of an editor",
@@ -234,7 +247,7 @@ describe("a document of somebody else", () => {
         "",
       ].join("\r\n"),
     );
-    const memories = await Promise.all(report.taken.map(({ memory }) => hub.read(memory)));
+    const memories = await Promise.all(report.taken.map(({ memory }) => hub.memories.read(memory)));
     expect(memories.map(({ type, tags, content }) => ({ type, tags, content }))).toEqual([
       { type: "fact", tags: ["CLAUDE.md"], content: "Build with `npm test`.\nIt takes a while." },
       { type: "convention", tags: undefined, content: "Two spaces\n- also in JSON" },
@@ -246,26 +259,28 @@ describe("a document of somebody else", () => {
       },
       { type: "fact", tags: ["Deploying"], content: "[ ] Ask *first*" },
     ]);
-    expect((await ada.importMarkdown(await hub.exportMarkdown())).taken).toEqual([]);
+    expect((await ada.memories.importMarkdown(await hub.memories.exportMarkdown())).taken).toEqual(
+      [],
+    );
   });
 
   it("of another workspace is new here, and its marks mean nothing [MEM-17]", async () => {
     const { hub, ada } = await team();
     await ada.remember({ type: "decision", content: "From there." });
-    const text = await hub.exportMarkdown();
+    const text = await hub.memories.exportMarkdown();
     const other = await team();
-    expect((await other.ada.importMarkdown(text)).taken).toMatchObject([
+    expect((await other.ada.memories.importMarkdown(text)).taken).toMatchObject([
       { type: "decision", supersedes: [] },
     ]);
-    expect((await other.ada.importMarkdown(text)).taken).toEqual([]);
+    expect((await other.ada.memories.importMarkdown(text)).taken).toEqual([]);
   });
 
   it("that is too large is refused [MEM-17]", async () => {
     const hub = await openFresh("memory", { limits: { documentBytes: 100 } });
     const ada = await hub.agent("ada", {});
-    const error = await refusal(ada.importMarkdown(`- ${"x".repeat(100)}`));
+    const error = await refusal(ada.memories.importMarkdown(`- ${"x".repeat(100)}`));
     expect(error).toMatchObject({ code: "limit_exceeded", details: { limit: "documentBytes" } });
     await ada.remember({ content: "x".repeat(100) });
-    expect(await refusal(hub.exportMarkdown())).toMatchObject({ code: "limit_exceeded" });
+    expect(await refusal(hub.memories.exportMarkdown())).toMatchObject({ code: "limit_exceeded" });
   });
 });

@@ -73,7 +73,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     await agent.remember(
       [...contents, chance].map((content, n) => ({ content, session: `s${n}` })),
     );
-    await hub.embed();
+    await hub.index.embed();
     const first = async (question: string) => (await hub.recall(question)).hits[0]?.memory.content;
     expect(await first("Whereabouts does our youngest kitten usually spend evenings?")).toBe(
       contents[0],
@@ -103,17 +103,17 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     );
     expect(first.texts, "nothing yet: writing does not wait for it").toEqual([]);
     const steps: number[] = [];
-    await hub.embed(({ done }) => steps.push(done));
+    await hub.index.embed(({ done }) => steps.push(done));
     expect(steps.length).toBeGreaterThan(1);
     expect(steps).toEqual(steps.toSorted((a, b) => a - b));
     expect(first.texts).toHaveLength(300);
     await agent.remember({ content: "One more cat" });
-    await hub.embed();
+    await hub.index.embed();
     expect(first.texts, "only the new one").toHaveLength(301);
     const again = topical("topics 1");
-    await (await hubOn(store, await reopen(), { embedder: again })).embed();
+    await (await hubOn(store, await reopen(), { embedder: again })).index.embed();
     expect(again.texts, "another process starts where the last one stopped").toEqual([]);
-    const [state] = await hub.models();
+    const [state] = await hub.index.models();
     expect(state).toMatchObject({ model: "topics 1", dimensions: 3 });
     expect(state?.done).toBe(state?.total);
   });
@@ -123,15 +123,18 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const hub = await hubOn(store, await reopen(), { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
-    await hub.embed();
+    await hub.index.embed();
     const second = topical("topics 2");
     const other = await hubOn(store, await reopen(), { embedder: second });
-    await other.embed();
+    await other.index.embed();
     expect(second.texts).toEqual(contents);
     expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
-    expect((await other.models()).map(({ model }) => model)).toEqual(["topics 1", "topics 2"]);
-    await other.dropModel("topics 1");
-    expect((await other.models()).map(({ model }) => model)).toEqual(["topics 2"]);
+    expect((await other.index.models()).map(({ model }) => model)).toEqual([
+      "topics 1",
+      "topics 2",
+    ]);
+    await other.index.deleteModel("topics 1");
+    expect((await other.index.models()).map(({ model }) => model)).toEqual(["topics 2"]);
     expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
   });
 
@@ -156,7 +159,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect(meaning).toContain("out of credit");
     broken = false;
     clock.advance(60_000);
-    await hub.embed();
+    await hub.index.embed();
     expect((await hub.recall("duty")).hits).toHaveLength(1);
   });
 
@@ -171,7 +174,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const { hits, meaning } = await hub.recall("levy");
     expect(hits[0]?.memory.content).toBe("A cat and a levy.");
     expect(meaning).toContain("topics 1");
-    expect((await hub.models()).filter(({ vectors }) => vectors > 0)).toEqual([]);
+    expect((await hub.index.models()).filter(({ vectors }) => vectors > 0)).toEqual([]);
   });
 
   it("does not wait for ever for an embedder that never answers [MEM-8]", async () => {
@@ -208,7 +211,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
       { content: "A forbidden word.", session: "a" },
       { content: "Our feline sleeps.", session: "b" },
     ]);
-    await hub.embed();
+    await hub.index.embed();
     expect((await hub.recall("kitten")).hits[0]?.memory.session).toBe("b");
     expect((await hub.recall("forbidden word", { meaning: false })).hits).toHaveLength(1);
   });
@@ -217,7 +220,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen(), { embedder: topical("topics 1") });
     await (await hub.agent("writer", {})).remember({ content: "Our feline sleeps." });
-    await hub.embed();
+    await hub.index.embed();
     const local = topical("topics 1");
     const wider: Embedder = {
       ...local,
@@ -226,9 +229,11 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
         (await local.embed(texts)).map((vector) => Float32Array.from([...vector, 0])),
     };
     const other = await hubOn(store, await reopen(), { embedder: wider });
-    await other.embed();
+    await other.index.embed();
     expect((await other.recall("kitten")).hits).toHaveLength(1);
-    expect(await other.models()).toMatchObject([{ model: "topics 1", dimensions: 4, vectors: 1 }]);
+    expect(await other.index.models()).toMatchObject([
+      { model: "topics 1", dimensions: 4, vectors: 1 },
+    ]);
   });
 
   it("gives a text that is too long for the model the mean of its parts [MEM-8]", async () => {
@@ -236,7 +241,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const hub = await openFresh(store, { embedder });
     const agent = await hub.agent("writer", {});
     await agent.remember({ content: `cat ${"and so on ".repeat(200)} truck` });
-    await hub.embed();
+    await hub.index.embed();
     expect(embedder.texts.length).toBeGreaterThan(1);
     expect(embedder.texts.every((text) => text.length <= 1_000)).toBe(true);
     expect((await hub.recall("feline")).hits).toHaveLength(1);
@@ -265,7 +270,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     });
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
-    await hub.embed();
+    await hub.index.embed();
     expect((await hub.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
   });
 });

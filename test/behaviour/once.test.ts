@@ -32,7 +32,7 @@ describe.each(STORES)("a key on %s", (store) => {
       result: { summary: "Done" },
     });
     expect(await coder.accept()).toBeUndefined();
-    expect((await hub.books()).deliveries).toBe(1);
+    expect((await hub.deliveries.totals()).deliveries).toBe(1);
   });
 
   it("used again for something else is a conflict, and nothing is sent [DLV-9]", async () => {
@@ -60,7 +60,7 @@ describe.each(STORES)("a key on %s", (store) => {
     const { key, intent, ...rest } = DRAFT;
     const same = await planner.handoff({ key, intent, ...rest, to: "dev" });
     expect(same.joined).toBe("repeated");
-    expect(await coder.waiting()).toHaveLength(1);
+    expect(await coder.deliveries.waiting()).toHaveLength(1);
   });
 
   it("is the sender's own: another may use the same [DLV-9]", async () => {
@@ -81,26 +81,26 @@ describe.each(STORES)("a key on %s", (store) => {
     );
     expect(new Set(sent.map((each) => each?.id)).size).toBe(1);
     expect(sent.filter((each) => each?.joined === "new")).toHaveLength(1);
-    expect(await hubs[1].books()).toMatchObject({ envelopes: 1, deliveries: 1 });
+    expect(await hubs[1].deliveries.totals()).toMatchObject({ envelopes: 1, deliveries: 1 });
     expect((await hubs[1].verify()).problems).toEqual([]);
   });
 
   it("makes a publication one too, and other receivers are another body [DLV-9 DLV-3]", async () => {
     const { hub, planner } = await team();
-    await hub.channel("news");
-    for (const name of ["ann", "bob"]) await (await hub.agent(name, {})).subscribe("news");
+    await hub.channels.set("news");
+    for (const name of ["ann", "bob"]) await (await hub.agent(name, {})).channels.subscribe("news");
     const draft = { task: "t", intent: "Hear this", key: "k" };
-    const first = await planner.publish("news", draft);
-    const again = await planner.publish("news", draft);
+    const first = await planner.channels.publish("news", draft);
+    const again = await planner.channels.publish("news", draft);
     expect(again).toMatchObject({ joined: "repeated", receivers: first.receivers });
     expect(again.each.map(({ id }) => id)).toEqual(first.each.map(({ id }) => id));
     const named = { receivers: ["ann"] };
-    const refused = await refusal(planner.publish("news", draft, named));
+    const refused = await refusal(planner.channels.publish("news", draft, named));
     expect(refused.code).toBe("idempotency_conflict");
-    await planner.publish("news", { ...draft, key: "named" }, named);
-    const repeated = await planner.publish("news", { ...draft, key: "named" }, named);
+    await planner.channels.publish("news", { ...draft, key: "named" }, named);
+    const repeated = await planner.channels.publish("news", { ...draft, key: "named" }, named);
     expect(repeated).toMatchObject({ joined: "repeated", receivers: ["ann"] });
-    expect((await hub.books()).deliveries).toBe(3);
+    expect((await hub.deliveries.totals()).deliveries).toBe(3);
   });
 
   it("makes a join one too, and joining others is another body [DLV-9 DLV-16]", async () => {
@@ -108,17 +108,17 @@ describe.each(STORES)("a key on %s", (store) => {
     const one = await planner.handoff({ to: "coder", task: "one", intent: "Go" });
     const two = await planner.handoff({ to: "coder", task: "two", intent: "Go" });
     const draft = { to: "planner", task: "merge", intent: "Merge", key: "k" };
-    const join = await planner.join([one, two], draft);
-    const again = await planner.join([one, two], draft);
+    const join = await planner.handoffs.join([one, two], draft);
+    const again = await planner.handoffs.join([one, two], draft);
     expect(again).toMatchObject({ id: join.id, joined: "repeated" });
     for (const other of [
-      () => planner.join([one], draft),
-      () => planner.join([one, two], { ...draft, need: "any" }),
+      () => planner.handoffs.join([one], draft),
+      () => planner.handoffs.join([one, two], { ...draft, need: "any" }),
       () => planner.handoff(draft),
     ]) {
       expect((await refusal(other())).code).toBe("idempotency_conflict");
     }
-    expect((await hub.books()).deliveries).toBe(3);
+    expect((await hub.deliveries.totals()).deliveries).toBe(3);
   });
 
   it("of a handoff that was refused is free for the next [DLV-9]", async () => {
@@ -149,14 +149,21 @@ describe.each(STORES)("an effect on %s", (store) => {
     let runs = 0;
     const pay = async () => ({ receipt: ++runs, lines: ["a", null, true] });
     const result = { receipt: 1, lines: ["a", null, true] };
-    expect(await planner.once("pay 17", pay)).toEqual({ kind: "done", result, again: false });
-    expect(await planner.once("pay 17", pay)).toEqual({ kind: "done", result, again: true });
-    expect(await coder.once("pay 17", pay)).toEqual({ kind: "done", result, again: true });
+    expect(await planner.effects.run("pay 17", pay)).toEqual({
+      kind: "done",
+      result,
+      again: false,
+    });
+    expect(await planner.effects.run("pay 17", pay)).toEqual({ kind: "done", result, again: true });
+    expect(await coder.effects.run("pay 17", pay)).toEqual({ kind: "done", result, again: true });
     expect(runs).toBe(1);
-    expect(await coder.once("pay 18", pay)).toMatchObject({ again: false, result: { receipt: 2 } });
-    const nothing = await planner.once("nothing to tell", () => undefined);
+    expect(await coder.effects.run("pay 18", pay)).toMatchObject({
+      again: false,
+      result: { receipt: 2 },
+    });
+    const nothing = await planner.effects.run("nothing to tell", () => undefined);
     expect(nothing).toEqual({ kind: "done", result: undefined, again: false });
-    const again = await planner.once("nothing to tell", () => expect.fail("ran again"));
+    const again = await planner.effects.run("nothing to tell", () => expect.fail("ran again"));
     expect(again).toEqual({ kind: "done", result: undefined, again: true });
   });
 
@@ -170,14 +177,17 @@ describe.each(STORES)("an effect on %s", (store) => {
       await begun.promise;
       return "sent";
     };
-    const both = agents.map((agent) => agent.once("mail", effect));
+    const both = agents.map((agent) => agent.effects.run("mail", effect));
     const first = await Promise.race(both); // Whoever may not run it is answered at once.
     expect(first.kind).toBe("uncertain");
     begun.resolve();
     const kinds = (await Promise.all(both)).map(({ kind }) => kind);
     expect(kinds.toSorted()).toEqual(["done", "uncertain"]);
     expect(runs).toBe(1);
-    expect(await agents[0]?.once("mail", effect)).toMatchObject({ kind: "done", again: true });
+    expect(await agents[0]?.effects.run("mail", effect)).toMatchObject({
+      kind: "done",
+      again: true,
+    });
   });
 
   it("that was begun and not recorded is uncertain, until somebody says what came of it [DLV-9]", async () => {
@@ -186,7 +196,7 @@ describe.each(STORES)("an effect on %s", (store) => {
     const dying = new LocalHub(dyingAfter("putEntry", await reopen()), { clock });
     const coder = await dying.agent("coder", {});
     let runs = 0;
-    expect((await refusal(coder.once("pay", () => ++runs))).code).toBe("store_closed");
+    expect((await refusal(coder.effects.run("pay", () => ++runs))).code).toBe("store_closed");
     expect(runs).toBe(1);
 
     const since = clock.now();
@@ -194,40 +204,42 @@ describe.each(STORES)("an effect on %s", (store) => {
     const hub = await hubOn(store, await reopen(), { clock });
     const planner = await hub.agent("planner", {});
     const unknown = { kind: "uncertain", by: "coder", since };
-    expect(await planner.once("pay", () => ++runs)).toEqual(unknown);
-    expect(await planner.once("pay", () => ++runs)).toEqual(unknown);
+    expect(await planner.effects.run("pay", () => ++runs)).toEqual(unknown);
+    expect(await planner.effects.run("pay", () => ++runs)).toEqual(unknown);
     expect(runs).toBe(1);
-    await planner.resolve("pay", { receipt: 17 });
+    await planner.effects.resolve("pay", { receipt: 17 });
     const known = { kind: "done", result: { receipt: 17 }, again: true };
-    expect(await planner.once("pay", () => ++runs)).toEqual(known);
+    expect(await planner.effects.run("pay", () => ++runs)).toEqual(known);
     expect(runs).toBe(1);
     // What was recorded stays: nobody can say otherwise later.
-    const refused = await refusal(planner.resolve("pay", { receipt: 18 }));
+    const refused = await refusal(planner.effects.resolve("pay", { receipt: 18 }));
     expect(refused).toMatchObject({ code: "id_conflict", path: "key", details: { key: "pay" } });
-    expect(await planner.once("pay", () => ++runs)).toEqual(known);
+    expect(await planner.effects.run("pay", () => ++runs)).toEqual(known);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
   it("that throws is uncertain as well: half of it may have happened [DLV-9]", async () => {
     const { planner } = await team();
-    const broken = planner.once("pay", () => Promise.reject(new Error("connection reset")));
+    const broken = planner.effects.run("pay", () => Promise.reject(new Error("connection reset")));
     await expect(broken).rejects.toThrow("connection reset");
-    expect(await planner.once("pay", () => "again")).toMatchObject({ kind: "uncertain" });
+    expect(await planner.effects.run("pay", () => "again")).toMatchObject({ kind: "uncertain" });
   });
 
   it("whose outcome was said meanwhile tells who comes back late [DLV-9]", async () => {
     const { planner, coder } = await team();
     const [begun, running] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
-    const late = coder.once("pay", () => {
+    const late = coder.effects.run("pay", () => {
       begun.resolve();
       return running.promise;
     });
     await begun.promise;
-    expect(await planner.once("pay", () => "no")).toMatchObject({ kind: "uncertain" });
-    await planner.resolve("pay", "looked: it was paid");
+    expect(await planner.effects.run("pay", () => "no")).toMatchObject({ kind: "uncertain" });
+    await planner.effects.resolve("pay", "looked: it was paid");
     running.resolve("paid");
     expect((await refusal(late)).code).toBe("id_conflict");
-    expect(await coder.once("pay", () => "no")).toMatchObject({ result: "looked: it was paid" });
+    expect(await coder.effects.run("pay", () => "no")).toMatchObject({
+      result: "looked: it was paid",
+    });
   });
 
   it("of a piece of work runs once, however often that is redelivered [DLV-9]", async () => {
@@ -236,11 +248,11 @@ describe.each(STORES)("an effect on %s", (store) => {
     const effect = () => `run ${++runs}`;
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const first = await take(coder);
-    expect(first.redelivered).toBe(false);
+    expect(first.delivery.attempt > 1).toBe(false);
     expect(await first.once("mail", effect)).toMatchObject({ result: "run 1", again: false });
     await first.release();
     const second = await take(coder);
-    expect(second.redelivered).toBe(true);
+    expect(second.delivery.attempt > 1).toBe(true);
     expect(await second.once("mail", effect)).toMatchObject({ result: "run 1", again: true });
     expect(await second.once("other", effect)).toMatchObject({ result: "run 2", again: false });
     await second.complete();
@@ -255,12 +267,12 @@ describe.each(STORES)("an effect on %s", (store) => {
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const offer = async () => (await coder.inbox({ wait: false }).next()).value;
     const first = await offer();
-    expect(first?.redelivered).toBe(false);
+    expect(first?.delivery.attempt).toBe(1);
     const work = await first?.accept();
-    expect(work?.redelivered).toBe(false);
+    expect(work?.delivery.attempt).toBe(1);
     clock.advance(60_001); // Its lease runs out: it may have done part of it.
     const second = await offer();
-    expect(second?.redelivered).toBe(true);
-    expect((await second?.accept())?.redelivered).toBe(true);
+    expect(second?.delivery.attempt).toBe(2);
+    expect((await second?.accept())?.delivery.attempt).toBe(2);
   });
 });

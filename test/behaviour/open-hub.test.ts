@@ -100,13 +100,15 @@ describe("a hub with an address", () => {
       await (await hub.agent("scout", {})).remember({ content: "Kept." });
     }
     const again = await open(address);
-    expect(await (await again.agent("scout")).recent()).toMatchObject([{ content: "Kept." }]);
+    expect(await (await again.agent("scout")).memories.recent()).toMatchObject([
+      { content: "Kept." },
+    ]);
   });
 
   it("memory: is gone with the hub, and no two are the same", async () => {
     const [one, two] = [await open("memory:"), await open("memory:")];
     await one.agent("scout", {});
-    expect(await two.agents()).toEqual([]);
+    expect(await two.agents.list()).toEqual([]);
   });
 
   it("keeps workspaces of one file apart, and refuses a name that is none", async () => {
@@ -120,7 +122,7 @@ describe("a hub with an address", () => {
     expect(await refusal(planner.handoff({ to: "coder", intent: "Go" }))).toMatchObject({
       code: "unknown_agent",
     });
-    expect(await right.books()).toMatchObject({ envelopes: 0 });
+    expect(await right.deliveries.totals()).toMatchObject({ envelopes: 0 });
     const wrong = open("memory:", { workspace: " " });
     expect(await refusal(wrong)).toMatchObject({ code: "invalid_input", path: "workspace" });
   });
@@ -130,7 +132,7 @@ describe("a hub with an address", () => {
     const one = await open(file);
     await one.agent("planner", {});
     const two = await open(`sqlite:${file}`);
-    expect((await two.agents()).map(({ id }) => id)).toEqual(["planner"]);
+    expect((await two.agents.list()).map(({ id }) => id)).toEqual(["planner"]);
   });
 
   it.each(["mysql://me:secret@host/db", "sqlite:", "hub", "redis:x"])(

@@ -44,11 +44,11 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     await (await take(coder)).fail({ message: "not yet" });
     expect((await sent[0]?.status())?.state).toBe("scheduled");
     expect(await other.accept()).toBeUndefined();
-    const [first, second] = await other.waiting();
+    const [first, second] = await other.deliveries.waiting();
     expect([first?.delivery.inTurn, second?.delivery.inTurn]).toEqual([true, false]);
     clock.advance(500);
     const retried = await take(other);
-    expect([retried.id, retried.attempt]).toEqual([sent[0]?.id, 2]);
+    expect([retried.id, retried.delivery.attempt]).toEqual([sent[0]?.id, 2]);
     expect(await coder.accept()).toBeUndefined();
     await retried.fail({ message: "never" });
     expect((await sent[0]?.status())?.state).toBe("dead");
@@ -62,6 +62,6 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     const ann = await hub.agent("ann");
     await ann.handoff({ to: "coder", task: "another", intent: "Go" });
     await take(coder);
-    expect((await take(other)).task).toBe("another");
+    expect((await take(other)).delivery.task).toBe("another");
   });
 });

@@ -48,9 +48,9 @@ const codeOf = (attempt: Promise<unknown>): Promise<string | undefined> =>
 describe.each(STORES)("a registered payload type on %s", (store) => {
   it("is enforced on every way a payload is sent, and a refused call stores nothing [ENV-13]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
-    await hub.payloadType("patch", PATCH);
-    await hub.channel("news");
-    await ben.subscribe("news");
+    await hub.payloadTypes.set("patch", PATCH);
+    await hub.channels.set("news");
+    await ben.channels.subscribe("news");
     const other = await ada.handoff({ to: "ben", task: "other", intent: "Go" });
     const sent = await ada.handoff(draft(GOOD, { task: "held" }));
     const work = await take(ben, { task: "held" });
@@ -61,12 +61,12 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
       handoff: () => ada.handoff(draft(BAD)),
       extension: () => ada.handoff(draft(BAD, { task: "held" })),
       "hand on": () => work.handoff({ to: "ada", payload: BAD }),
-      join: () => ada.join([other.id], draft(BAD)),
+      join: () => ada.handoffs.join([other.id], draft(BAD)),
       channel: () => ada.handoff(draft(BAD, { to: "channel:news" })),
-      "edited dead letter": () => ada.redrive(dead.id, { payload: BAD }),
-      edit: () => ben.edit(other.id, { payload: BAD }),
+      "edited dead letter": () => ada.deadLetters.redrive(dead.id, { payload: BAD }),
+      edit: () => ben.approvals.edit(other.id, { payload: BAD }),
       task: () => ada.tasks.add({ ...draft(BAD), task: "queued" }),
-      preview: () => ada.preview(draft(BAD)),
+      preview: () => ada.handoffs.preview(draft(BAD)),
     };
     for (const [way, attempt] of Object.entries(ways)) {
       const error = await refusal(attempt());
@@ -86,46 +86,49 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     const [one, two] = await openTwo(store);
     const { ada } = await team(one);
     await ada.handoff(draft(BAD)); // This hub has read that nothing is registered.
-    await two.payloadType("patch", PATCH);
+    await two.payloadTypes.set("patch", PATCH);
     const attempt = () => codeOf(ada.handoff(draft(BAD)));
     expect(await until("a refusal", attempt)).toBe("invalid_payload");
-    await two.payloadType("patch", undefined);
+    await two.payloadTypes.delete("patch");
     await until("an acceptance", async () => (await attempt()) === undefined);
   });
 
   it("gets a new version with each changed schema, and keeps those before [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
-    const first = await hub.payloadType("patch", PATCH, { by: "ada" });
+    const first = await hub.payloadTypes.set("patch", PATCH, { by: "ada" });
     expect(first).toEqual({
       ...{ name: "patch", version: 1, schema: PATCH },
       ...{ at: expect.any(Number), by: "ada" },
     });
-    expect(await hub.payloadType("patch", { ...PATCH })).toEqual(first);
+    expect(await hub.payloadTypes.set("patch", { ...PATCH })).toEqual(first);
     const sent = await ada.handoff(draft(GOOD));
     const { createdAt } = sent.envelope.metadata;
     await until("a later millisecond", () => Date.now() > createdAt);
-    expect(await hub.payloadType("patch", PATCH_2)).toMatchObject({ version: 2, schema: PATCH_2 });
+    expect(await hub.payloadTypes.set("patch", PATCH_2)).toMatchObject({
+      version: 2,
+      schema: PATCH_2,
+    });
     expect(await codeOf(ada.handoff(draft(GOOD, { task: "t-2" })))).toBe("invalid_payload");
-    const versions = await hub.payloadTypeVersions("patch");
+    const versions = await hub.payloadTypes.versions("patch");
     expect(versions.map(({ version, schema, by }) => ({ version, schema, by }))).toEqual([
       { version: 1, schema: PATCH, by: "ada" },
       { version: 2, schema: PATCH_2, by: undefined },
     ]);
     // The version an envelope was sent with is the last one registered before it was made.
     expect(versions.findLast(({ at }) => at <= createdAt)?.version).toBe(1);
-    expect(await hub.payloadTypes()).toMatchObject([{ name: "patch", version: 2 }]);
+    expect(await hub.payloadTypes.list()).toMatchObject([{ name: "patch", version: 2 }]);
   });
 
   it("that is removed and registered again continues its versions [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
-    await hub.payloadType("patch", PATCH);
-    expect(await hub.payloadType("patch", undefined)).toBeUndefined();
-    expect(await hub.payloadType("never", undefined)).toBeUndefined();
-    expect(await hub.payloadTypes()).toEqual([]);
+    await hub.payloadTypes.set("patch", PATCH);
+    expect(await hub.payloadTypes.delete("patch")).toBeUndefined();
+    expect(await hub.payloadTypes.delete("never")).toBeUndefined();
+    expect(await hub.payloadTypes.list()).toEqual([]);
     expect(await codeOf(ada.handoff(draft(BAD)))).toBeUndefined();
-    expect(await hub.payloadTypeVersions("patch")).toHaveLength(1);
-    expect(await hub.payloadType("patch", PATCH)).toMatchObject({ version: 2 });
-    const unknown = await refusal(hub.payloadTypeVersions("patsh"));
+    expect(await hub.payloadTypes.versions("patch")).toHaveLength(1);
+    expect(await hub.payloadTypes.set("patch", PATCH)).toMatchObject({ version: 2 });
+    const unknown = await refusal(hub.payloadTypes.versions("patsh"));
     expect(unknown).toMatchObject({ code: "unknown_payload_type", path: "name" });
     expect(unknown.hint).toContain("patch");
   });
@@ -133,19 +136,22 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
   it("survives reopening, export and import [ENV-13]", async () => {
     const address = freshAddress(store);
     const { hub: first } = await team(await open(address));
-    await first.payloadType("patch", PATCH);
-    await first.payloadType("patch", PATCH_2);
-    await first.handoffRules({ actions: ["delegated"], unregistered: "refuse" });
-    const types = await first.payloadTypes();
+    await first.payloadTypes.set("patch", PATCH);
+    await first.payloadTypes.set("patch", PATCH_2);
+    await first.settings.update({ handoffs: { actions: ["delegated"], unregistered: "refuse" } });
+    const types = await first.payloadTypes.list();
     const copy = await openFresh(store);
-    await copy.import(await Array.fromAsync(first.export()));
+    await copy.archive.import(await Array.fromAsync(first.archive.export()));
     if (store !== "memory") await first.close();
     const reopened = store === "memory" ? first : await open(address);
     for (const hub of [reopened, copy]) {
       const ada = await hub.agent("ada");
-      expect(await hub.payloadTypes()).toEqual(types);
-      expect(await hub.payloadTypeVersions("patch")).toHaveLength(2);
-      expect(await hub.handoffRules()).toEqual({ actions: ["delegated"], unregistered: "refuse" });
+      expect(await hub.payloadTypes.list()).toEqual(types);
+      expect(await hub.payloadTypes.versions("patch")).toHaveLength(2);
+      expect((await hub.settings.get()).handoffs).toEqual({
+        actions: ["delegated"],
+        unregistered: "refuse",
+      });
       expect(await codeOf(ada.handoff(draft(GOOD)))).toBe("invalid_payload");
       expect((await hub.verify()).problems).toEqual([]);
     }
@@ -157,15 +163,15 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     await ada.handoff(draft(GOOD, { task: "passed on" }));
     const edited = await ada.handoff(draft(GOOD, { to: "pat", task: "edited" }));
     const work = await take(ben);
-    await hub.payloadType("patch", PATCH_2);
+    await hub.payloadTypes.set("patch", PATCH_2);
     expect((await work.handoff({ to: "ada", payload: GOOD })).kind).toBe("sent");
-    expect((await person.edit(edited.id, { next: ["Go on"] })).kind).toBe("sent");
+    expect((await person.approvals.edit(edited.id, { next: ["Go on"] })).kind).toBe("sent");
   });
 
   it("does not change what a key stands for [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
     const first = await ada.handoff(draft(BAD, { key: "k-1" }));
-    await hub.payloadType("patch", PATCH);
+    await hub.payloadTypes.set("patch", PATCH);
     const again = await ada.handoff(draft(BAD, { key: "k-1" }));
     expect(again.envelope.id).toBe(first.envelope.id);
   });
@@ -173,9 +179,11 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
   it("is registered by two hubs at once without losing either [ENV-13]", async () => {
     const [one, two] = await openTwo(store);
     const names = ["a", "b", "c", "d", "e", "f"];
-    await Promise.all(names.map((name, i) => (i % 2 === 0 ? one : two).payloadType(name, PATCH)));
+    await Promise.all(
+      names.map((name, i) => (i % 2 === 0 ? one : two).payloadTypes.set(name, PATCH)),
+    );
     for (const hub of [one, two]) {
-      expect((await hub.payloadTypes()).map(({ name }) => name)).toEqual(names);
+      expect((await hub.payloadTypes.list()).map(({ name }) => name)).toEqual(names);
     }
   });
 });
@@ -184,10 +192,12 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
   it("refuse an action that is not allowed, in every process [ENV-13]", async () => {
     const [one, two] = await openTwo(store);
     const { ada, ben } = await team(one);
-    expect(await one.handoffRules()).toEqual({ actions: [], unregistered: "accept" });
+    expect((await one.settings.get()).handoffs).toEqual({ actions: [], unregistered: "accept" });
     const send = (action: string) => ada.handoff({ to: "ben", intent: "Go", action });
     await send("celebrated");
-    await two.handoffRules({ actions: ["needs_review", "delegated", "delegated"] });
+    await two.settings.update({
+      handoffs: { actions: ["needs_review", "delegated", "delegated"] },
+    });
     expect(await until("a refusal", () => codeOf(send("celebrated")))).toBe("invalid_envelope");
     const before = await contents(one);
     const error = await refusal(send("celebrated"));
@@ -197,14 +207,16 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     expect((await send("needs_review")).kind).toBe("sent");
     const work = await take(ben);
     expect(await codeOf(work.handoff({ to: "ada", action: "thrown" }))).toBe("invalid_envelope");
-    expect(await one.handoffRules({ actions: [] })).toMatchObject({ actions: [] });
+    expect((await one.settings.update({ handoffs: { actions: [] } })).handoffs).toMatchObject({
+      actions: [],
+    });
     expect((await send("celebrated")).kind).toBe("sent");
   });
 
   it("refuse a payload type that is not registered, where the workspace says so [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
-    await hub.payloadType("patch", PATCH);
-    await hub.handoffRules({ unregistered: "refuse" });
+    await hub.payloadTypes.set("patch", PATCH);
+    await hub.settings.update({ handoffs: { unregistered: "refuse" } });
     const before = await contents(hub);
     const error = await refusal(ada.handoff(draft({ type: "patsh", data: {} })));
     expect(error).toMatchObject({ code: "invalid_payload", path: "payload.type" });
@@ -213,7 +225,7 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
     expect((await ada.handoff(draft(GOOD))).kind).toBe("sent");
     expect((await ada.handoff({ to: "ben", intent: "Without a payload" })).kind).toBe("sent");
-    await hub.handoffRules({ unregistered: "accept" });
+    await hub.settings.update({ handoffs: { unregistered: "accept" } });
     expect((await ada.handoff(draft({ type: "patsh", data: {} }))).kind).toBe("sent");
   });
 
@@ -221,8 +233,8 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     const { hub, ada, ben } = await team(await openFresh(store));
     await hub.agent("kim", { role: "memory-keeper" });
     const person = await hub.agent("pat", { kind: "person" });
-    await hub.route("back", { to: "ada", when: { result: "done" } });
-    await hub.handoffRules({ actions: ["delegated"], unregistered: "refuse" });
+    await hub.routes.set("back", { to: "ada", when: { result: "done" } });
+    await hub.settings.update({ handoffs: { actions: ["delegated"], unregistered: "refuse" } });
     const item = { section: "conventions", key: "tabs", rule: "Use tabs." } as const;
     expect((await ada.context.propose(item, { reason: "They are shorter." })).sent.kind).toBe(
       "sent",
@@ -232,7 +244,7 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     expect(settled.kind).toBe("settled");
     expect((await take(ada)).envelope.payload).toEqual({ type: "result done", data: { n: 1 } });
     const asked = await ada.handoff({ to: "pat", task: "edited", intent: "Look" });
-    expect((await person.edit(asked.id, { next: ["Go on"] })).kind).toBe("sent");
+    expect((await person.approvals.edit(asked.id, { next: ["Go on"] })).kind).toBe("sent");
   });
 
   it("that are invalid are refused, and nothing is changed [ENV-13]", async () => {
@@ -242,13 +254,13 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
       { actions: ["Not A Word"] },
       { unregistered: "maybe" },
     ]) {
-      const error = await refusal(hub.handoffRules(rules as never));
+      const error = await refusal(hub.settings.update({ handoffs: rules as never }));
       expect(error).toMatchObject({
         code: "invalid_input",
-        path: expect.stringMatching(/^(actions|unreg)/),
+        path: expect.stringMatching(/^handoffs\.(actions|unreg)/),
       });
     }
-    expect(await hub.handoffRules()).toEqual({ actions: [], unregistered: "accept" });
+    expect((await hub.settings.get()).handoffs).toEqual({ actions: [], unregistered: "accept" });
   });
 });
 
@@ -268,32 +280,32 @@ describe.each(STORES)("a payload type that is refused on %s", (store) => {
     [z.object({ files: z.array(z.string()) }), "schema"],
   ])("has the schema %j, and is told where it is wrong [ENV-13]", async (schema, path) => {
     const hub = await openFresh(store);
-    const error = await refusal(hub.payloadType("patch", schema as never));
+    const error = await refusal(hub.payloadTypes.set("patch", schema as never));
     expect(error).toMatchObject({ code: "invalid_input", path });
     expect(error.hint).not.toBe("");
-    expect(await hub.payloadTypes()).toEqual([]);
+    expect(await hub.payloadTypes.list()).toEqual([]);
   });
 
   it("is too large, has too many besides, or no agent of that name [ENV-13]", async () => {
     const limits = { payloadTypes: 2, payloadTypeVersions: 3, payloadSchemaBytes: 1_000 };
     const hub = await openFresh(store, { limits });
     const over = { description: "x".repeat(1_000) };
-    const size = await refusal(hub.payloadType("a", over));
+    const size = await refusal(hub.payloadTypes.set("a", over));
     expect(size).toMatchObject({
       code: "limit_exceeded",
       details: { limit: "payloadSchemaBytes" },
     });
-    expect((await refusal(hub.payloadType("a", PATCH, { by: "nobody" }))).code).toBe(
+    expect((await refusal(hub.payloadTypes.set("a", PATCH, { by: "nobody" }))).code).toBe(
       "unknown_agent",
     );
-    await hub.payloadType("a", PATCH);
-    await hub.payloadType("b", PATCH);
-    const types = await refusal(hub.payloadType("c", PATCH));
+    await hub.payloadTypes.set("a", PATCH);
+    await hub.payloadTypes.set("b", PATCH);
+    const types = await refusal(hub.payloadTypes.set("c", PATCH));
     expect(types).toMatchObject({ code: "limit_exceeded", details: { limit: "payloadTypes" } });
-    await hub.payloadType("b", PATCH_2);
-    const versions = await refusal(hub.payloadType("b", PATCH));
+    await hub.payloadTypes.set("b", PATCH_2);
+    const versions = await refusal(hub.payloadTypes.set("b", PATCH));
     expect(versions).toMatchObject({ details: { limit: "payloadTypeVersions" } });
-    expect((await hub.payloadTypes()).map(({ version }) => version)).toEqual([1, 2]);
+    expect((await hub.payloadTypes.list()).map(({ version }) => version)).toEqual([1, 2]);
   });
 });
 
@@ -320,8 +332,11 @@ describe("a registered payload type", () => {
 
   it("checks what the Standard Schema of the process returns [ENV-13]", async () => {
     const { hub, ada, ben } = await team(await openFresh());
-    await hub.payload("patch", z.object({ files: z.string().transform((file) => [file]) }));
-    await hub.payloadType("patch", PATCH);
+    await hub.payloadTypes.define(
+      "patch",
+      z.object({ files: z.string().transform((file) => [file]) }),
+    );
+    await hub.payloadTypes.set("patch", PATCH);
     await ada.handoff(draft({ type: "patch", data: { files: "a.ts" } }));
     expect((await take(ben)).envelope.payload).toEqual(GOOD);
   });
@@ -329,14 +344,14 @@ describe("a registered payload type", () => {
   it("takes what z.toJSONSchema() makes of a Zod schema [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh());
     const schema = z.object({ files: z.array(z.string()), email: z.email().optional() });
-    await hub.payloadType("patch", z.toJSONSchema(schema));
+    await hub.payloadTypes.set("patch", z.toJSONSchema(schema));
     expect(await codeOf(ada.handoff(draft(GOOD)))).toBeUndefined();
     expect(await codeOf(ada.handoff(draft(BAD)))).toBe("invalid_payload");
   });
 
   it("refuses a payload whose validation takes too long, and the hub goes on [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh());
-    await hub.payloadType("slow", { properties: { text: { pattern: "^(a+)+$" } } });
+    await hub.payloadTypes.set("slow", { properties: { text: { pattern: "^(a+)+$" } } });
     const slow = draft({ type: "slow", data: { text: `${"a".repeat(60)}!` } });
     const error = await refusal(ada.handoff(slow));
     expect(error).toMatchObject({ code: "invalid_payload", path: "payload.data" });
@@ -347,7 +362,7 @@ describe("a registered payload type", () => {
 
   it("refuses a payload whose schema refers to itself without end [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh());
-    await hub.payloadType("loop", { allOf: [{ $ref: "#" }] });
+    await hub.payloadTypes.set("loop", { allOf: [{ $ref: "#" }] });
     const error = await refusal(ada.handoff(draft({ type: "loop", data: {} })));
     expect(error).toMatchObject({ code: "invalid_payload", violations: [{ rule: "time_limit" }] });
   });
@@ -355,16 +370,16 @@ describe("a registered payload type", () => {
   it("has no secret stored in its schema [ENV-13]", async () => {
     const { hub } = await team(await openFresh());
     const secret = `gh${"p_"}Zq7mX2vK9rT4wB6nL1cD8hF3jS5gP0yAeR3u`;
-    const stored = await hub.payloadType("patch", { type: "object", description: secret });
+    const stored = await hub.payloadTypes.set("patch", { type: "object", description: secret });
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
   it("comes back with a backup [ENV-13]", async () => {
     const { hub } = await team(await openFresh());
-    await hub.payloadType("patch", PATCH);
+    await hub.payloadTypes.set("patch", PATCH);
     const file = `${tempFolder()}/backup.db`;
-    await hub.backup(file);
+    await hub.archive.backup(file);
     const copy = await open(`sqlite:${file}`);
-    expect(await copy.payloadTypes()).toEqual(await hub.payloadTypes());
+    expect(await copy.payloadTypes.list()).toEqual(await hub.payloadTypes.list());
   });
 });

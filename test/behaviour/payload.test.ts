@@ -90,8 +90,8 @@ type Schema = (typeof SCHEMAS)[keyof typeof SCHEMAS];
 
 /** A Standard Schema is registered in the process, a JSON Schema in the workspace. */
 async function register(hub: Hub, schema: Schema): Promise<void> {
-  if ("~standard" in schema) await hub.payload<Review>("review", schema);
-  else await hub.payloadType("review", schema);
+  if ("~standard" in schema) await hub.payloadTypes.define<Review>("review", schema);
+  else await hub.payloadTypes.set("review", schema);
 }
 
 async function team(store: StoreName = "memory") {
@@ -153,7 +153,7 @@ describe("a payload", () => {
 
   it("is checked when work is handed on too, which then stays with its holder [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team();
-    await hub.payload("review", zodReview);
+    await hub.payloadTypes.define("review", zodReview);
     const sent = await coder.handoff({ to: "reviewer", intent: "Go" });
     const work = await take(reviewer);
     const payload = { type: "review", data: { files: [] } };
@@ -165,11 +165,11 @@ describe("a payload", () => {
 
   it("type with an invalid JSON Schema is refused, and not registered [ENV-4]", async () => {
     const { hub, coder } = await team();
-    const error = await refusal(hub.payloadType("broken", { type: "no such type" }));
+    const error = await refusal(hub.payloadTypes.set("broken", { type: "no such type" }));
     expect(error).toMatchObject({ code: "invalid_input", path: "schema.type" });
-    const inProcess = await refusal(hub.payload("broken", { type: "object" } as never));
+    const inProcess = await refusal(hub.payloadTypes.define("broken", { type: "object" } as never));
     expect(inProcess).toMatchObject({ code: "invalid_input", path: "schema" });
-    expect(inProcess.hint).toContain("hub.payloadType");
+    expect(inProcess.hint).toContain("hub.payloadTypes.set");
     const payload = { type: "broken", data: {} };
     expect((await coder.handoff({ to: "reviewer", intent: "Go", payload })).kind).toBe("sent");
   });
@@ -177,7 +177,7 @@ describe("a payload", () => {
   it("reaches its receiver as the schema's output type says, defaults filled in [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team();
     const schema = z.object({ name: z.string().trim(), tries: z.number().default(3) });
-    const type = await hub.payload("job", schema);
+    const type = await hub.payloadTypes.define("job", schema);
     expectTypeOf(type).toEqualTypeOf<PayloadType<{ name: string; tries: number }>>();
     const payload = { type: "job", data: { name: " build " } };
     const sent = await coder.handoff({ to: "reviewer", intent: "Go", payload });
@@ -189,7 +189,7 @@ describe("a payload", () => {
   it("whose schema makes something else than an object of it is refused [ENV-4]", async () => {
     const { hub, coder } = await team();
     const name = z.object({ name: z.string() }).transform(({ name }) => name);
-    await hub.payload("name", name);
+    await hub.payloadTypes.define("name", name);
     const payload = { type: "name", data: { name: "build" } };
     const error = await refusal(coder.handoff({ to: "reviewer", intent: "Go", payload }));
     expect(error).toMatchObject({ code: "invalid_envelope", path: "payload.data" });
@@ -199,7 +199,7 @@ describe("a payload", () => {
 describe("the type of a payload", () => {
   it("follows it from the schema through handoff, inbox and work [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team();
-    const review = await hub.payload("review", zodReview);
+    const review = await hub.payloadTypes.define("review", zodReview);
     type Data = { files: string[]; risk: number };
     expectTypeOf(review).toEqualTypeOf<PayloadType<Data>>();
     expectTypeOf(review.of).parameter(0).toEqualTypeOf<Data>();

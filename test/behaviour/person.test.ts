@@ -28,14 +28,14 @@ describe.each(STORES)("a person on %s", (store) => {
 
   it("is told apart from agents, and addressed like one, by name or role [DLV-17]", async () => {
     const { hub, paula, ask } = await team();
-    const kinds = (await hub.agents()).map(({ id, kind }) => [id, kind]);
+    const kinds = (await hub.agents.list()).map(({ id, kind }) => [id, kind]);
     expect(kinds).toEqual([
       ["coder", undefined],
       ["paula", "person"],
     ]);
     await ask();
     await ask({ to: "role:owner", task: "other" });
-    expect((await paula.waiting()).map(({ delivery }) => delivery.task)).toEqual([
+    expect((await paula.deliveries.waiting()).map(({ delivery }) => delivery.task)).toEqual([
       "release",
       "other",
     ]);
@@ -77,16 +77,16 @@ describe.each(STORES)("a person on %s", (store) => {
       kind: "declined",
       reason: "Not mine to decide",
     });
-    expect(await hub.breakers()).toEqual([]); // A refusal is no failure.
+    expect(await hub.agents.breakers()).toEqual([]); // A refusal is no failure.
   });
 
   it("answers a question, as the sender of the work it is about [DLV-17]", async () => {
     const { coder, paula } = await team();
     const sent = await paula.handoff({ to: "coder", task: "t", intent: "Release it" });
     await (await take(coder)).clarify("Which version?");
-    const [question] = await paula.questions();
+    const [question] = await paula.questions.list();
     expect(question?.question).toBe("Which version?");
-    await paula.answer(sent.id, "2.0");
+    await paula.questions.answer(sent.id, "2.0");
     expect((await take(coder)).envelope.history).toMatchObject([
       { agent: "paula", decided: "2.0" },
     ]);
@@ -97,7 +97,7 @@ describe.each(STORES)("a person on %s", (store) => {
     const sent = await ask();
     await (await take(paula)).clarify("What has changed since 1.9?");
     expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "asked" });
-    await coder.answer(sent.id, "Only the parser");
+    await coder.questions.answer(sent.id, "Only the parser");
     expect((await take(paula)).envelope.history).toMatchObject([{ decided: "Only the parser" }]);
   });
 
@@ -119,7 +119,7 @@ describe.each(STORES)("a person on %s", (store) => {
       parents: [sent.envelope.id],
       payload: { data: { version: "1.10" } },
     });
-    const line = await hub.line("release");
+    const line = await hub.tasks.line("release");
     expect(line.map(({ envelope }) => envelope.payload?.data)).toEqual([
       { version: "2.0" },
       { version: "1.10" },
@@ -135,7 +135,7 @@ describe.each(STORES)("a person on %s", (store) => {
   it("decides in one step: approves, replies or rejects by the delivery's id [DLV-17]", async () => {
     const { hub, paula, ask } = await team();
     const approved = await ask();
-    expect(await paula.approve(approved.id, { comment: "On Monday" })).toMatchObject({
+    expect(await paula.approvals.approve(approved.id, { comment: "On Monday" })).toMatchObject({
       state: "completed",
       holder: "paula",
     });
@@ -148,13 +148,13 @@ describe.each(STORES)("a person on %s", (store) => {
     });
     const expects = [{ name: "text", type: "text", criteria: ["is polite"] }];
     const replied = await ask({ task: "reply", expects });
-    await paula.reply(replied.id, "Dear all, …");
+    await paula.approvals.reply(replied.id, "Dear all, …");
     expect(await replied.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
       result: { outputs: { text: "Dear all, …" } },
     });
     const rejected = await ask({ task: "reject" });
-    expect((await paula.reject(rejected.id, "Not this year")).state).toBe("declined");
+    expect((await paula.approvals.reject(rejected.id, "Not this year")).state).toBe("declined");
     expect(await rejected.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "declined",
       reason: "Not this year",
@@ -170,22 +170,26 @@ describe.each(STORES)("a person on %s", (store) => {
     const added = await ask({ next: ["Not on Friday"] });
     const seen = added.envelope.id;
     for (const decide of [
-      () => paula.approve(sent.id),
-      () => paula.reject(sent.id, "No"),
-      () => paula.edit(sent.id, { next: ["Later"] }),
+      () => paula.approvals.approve(sent.id),
+      () => paula.approvals.reject(sent.id, "No"),
+      () => paula.approvals.edit(sent.id, { next: ["Later"] }),
     ]) {
       const error = await refusal(decide());
-      expect(error).toMatchObject({ code: "not_open", path: "seen", details: { envelope: seen } });
+      expect(error).toMatchObject({
+        code: "work_extended",
+        path: "seen",
+        details: { delivery: sent.id, envelope: seen },
+      });
     }
     expect((await sent.status()).state).toBe("accepted");
-    expect((await paula.approve(sent.id, { seen })).state).toBe("completed");
+    expect((await paula.approvals.approve(sent.id, { seen })).state).toBe("completed");
   });
 
   it("edits in one step: the sender gets a new envelope that says who changed what [DLV-17]", async () => {
     const { coder, paula, ask } = await team();
     const sent = await ask({ constraints: ["Keep the API"], next: ["Release 2.0"] });
     const payload = { type: "plan", data: { version: "1.10" } };
-    const edited = await paula.edit(sent.id, {
+    const edited = await paula.approvals.edit(sent.id, {
       comment: "2.0 comes later",
       constraints: ["Tell support first"],
       next: ["Release 1.10"],
@@ -212,24 +216,24 @@ describe.each(STORES)("a person on %s", (store) => {
     const { hub, coder, paula, ask } = await team();
     const sent = await ask({ expects: [{ name: "port", type: "number" }] });
     const before = await contents(hub);
-    expect((await refusal(paula.approve(sent.id))).code).toBe("invalid_result");
-    expect((await refusal(paula.edit(sent.id, {}))).code).toBe("invalid_input");
-    expect((await refusal(coder.approve(sent.id))).code).toBe("not_open");
+    expect((await refusal(paula.approvals.approve(sent.id))).code).toBe("invalid_result");
+    expect((await refusal(paula.approvals.edit(sent.id, {}))).code).toBe("invalid_input");
+    expect((await refusal(coder.approvals.approve(sent.id))).code).toBe("not_open");
     for (const text of ["", 42, undefined] as string[]) {
-      expect((await refusal(paula.reply(sent.id, text))).code).toBe("invalid_input");
-      expect((await refusal(paula.reject(sent.id, text))).code).toBe("invalid_input");
+      expect((await refusal(paula.approvals.reply(sent.id, text))).code).toBe("invalid_input");
+      expect((await refusal(paula.approvals.reject(sent.id, text))).code).toBe("invalid_input");
     }
     expect(await contents(hub)).toEqual(before); // A mistake costs no try.
-    await paula.approve(sent.id, { outputs: { port: 8080 } });
-    expect((await refusal(paula.approve(sent.id))).code).toBe("not_open");
-    expect((await refusal(paula.reject(sent.id, "Too late"))).code).toBe("not_open");
+    await paula.approvals.approve(sent.id, { outputs: { port: 8080 } });
+    expect((await refusal(paula.approvals.approve(sent.id))).code).toBe("not_open");
+    expect((await refusal(paula.approvals.reject(sent.id, "Too late"))).code).toBe("not_open");
   });
 
   it("takes its time: what nobody takes up stays, and loses nothing [DLV-17]", async () => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask();
     clock.advance(30 * 24 * HOUR_MS);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0 });
     expect((await take(paula)).id).toBe(sent.id);
   });
@@ -238,18 +242,18 @@ describe.each(STORES)("a person on %s", (store) => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask({ policy: { remindMs: HOUR_MS } });
     const reminders = async () =>
-      (await hub.events(0)).filter(
+      (await hub.events.list({ after: 0 })).filter(
         ({ kind, delivery }) => kind === "reminded" && delivery === sent.id,
       ).length;
     clock.advance(HOUR_MS - 1);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await reminders()).toBe(0);
     clock.advance(1);
-    await hub.carryOut();
-    await hub.carryOut();
+    await hub.deliveries.runDue();
+    await hub.deliveries.runDue();
     expect(await reminders()).toBe(1);
     clock.advance(HOUR_MS);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await reminders()).toBe(2);
     expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0 }); // No try is lost.
     const work = await take(paula);
@@ -258,7 +262,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect(await reminders()).toBe(2);
     await work.complete({ outputs: { decision: { approved: true } } });
     clock.advance(2 * HOUR_MS);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await reminders()).toBe(2);
   });
 
@@ -268,7 +272,7 @@ describe.each(STORES)("a person on %s", (store) => {
     const changes = sent.changes({ timeoutMs: 60_000 });
     expect((await changes.next()).value?.state).toBe("ready");
     clock.advance(HOUR_MS);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     await sent.cancel("Enough");
     expect((await changes.next()).value?.state).toBe("cancelled");
   });
@@ -277,16 +281,16 @@ describe.each(STORES)("a person on %s", (store) => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask({ policy: { deadlineMs: 2 * HOUR_MS, remindMs: HOUR_MS } });
     clock.advance(HOUR_MS);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect((await sent.status()).state).toBe("ready");
     clock.advance(HOUR_MS - 1);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect((await sent.status()).state).toBe("ready");
     clock.advance(1);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "expired" });
     expect(await paula.accept()).toBeUndefined();
-    expect(await paula.waiting()).toEqual([]);
+    expect(await paula.deliveries.waiting()).toEqual([]);
   });
 
   it("that does not answer in time is passed over, where the sender said to whom [DLV-17]", async () => {
@@ -295,11 +299,11 @@ describe.each(STORES)("a person on %s", (store) => {
     const policy = { acceptMs: HOUR_MS, attempts: 1, fallback: ["deputy"] };
     const sent = await ask({ policy });
     clock.advance(HOUR_MS);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const work = await take(deputy);
     expect(work.id).toBe(sent.id);
     await work.complete({ outputs: { decision: { approved: true } } });
-    expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "unaccepted" }]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "unaccepted" }]);
   });
 
   it("says once how it likes to be tried: its profile has a policy [DLV-17]", async () => {
@@ -308,8 +312,11 @@ describe.each(STORES)("a person on %s", (store) => {
     const sent = await coder.handoff({ to: "otto", task: "t", intent: "May I?" });
     expect(sent.envelope.policy).toEqual({ remindMs: HOUR_MS });
     clock.advance(HOUR_MS);
-    await hub.carryOut();
-    expect((await hub.events(0)).at(-1)).toMatchObject({ kind: "reminded", delivery: sent.id });
-    expect(await otto.waiting()).toHaveLength(1);
+    await hub.deliveries.runDue();
+    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+      kind: "reminded",
+      delivery: sent.id,
+    });
+    expect(await otto.deliveries.waiting()).toHaveLength(1);
   });
 });

@@ -2,16 +2,11 @@
  * What one agent says, the next one reads: random lines of up to twelve hops with a word planted in every field.
  * Each word is in the text that the receiver gets, or behind an id of the manifest that returns it.
  */
+
 import { describe, expect, it } from "vitest";
+import type { WorkViewOptions } from "../../src/delivery/work/views.ts";
 import { DraftSchema } from "../../src/envelope/schema.ts";
-import {
-  type Agent,
-  type Hub,
-  isBatonError,
-  type ShownView,
-  type Work,
-  type WorkViewOptions,
-} from "../../src/index.ts";
+import { type Agent, type Hub, isBatonError, type ShownView, type Work } from "../../src/index.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { LASTING, NOT_PLANTED, plantedDraft, Words } from "./planted-words.ts";
@@ -70,7 +65,7 @@ async function troubled(team: Team, name: string, sender: string): Promise<Work>
     await noted(team, work);
     if (random.chance(0.4)) {
       await work.clarify(`What about ${words.of("question")}?`);
-      await agentOf(team, sender).answer(work.id, `It is ${words.of("answer")}`);
+      await agentOf(team, sender).questions.answer(work.id, `It is ${words.of("answer")}`);
     } else {
       const isDecided = random.chance(0.4);
       await work.fail({
@@ -122,7 +117,7 @@ async function joined(
       await from.handoff({ ...draft, task: `${task}-${part}`, to, parents: [work.envelope.id] }),
     );
   }
-  const joins = await from.join(parts, {
+  const joins = await from.handoffs.join(parts, {
     ...{ ...plantedDraft(random, words), task: `${task}-joined`, to: from.id },
     parents: [work.envelope.id],
   });
@@ -172,7 +167,7 @@ async function behindManifest(
 }
 
 async function check(team: Team, work: Work): Promise<void> {
-  const { random, words } = team;
+  const { hub, random, words } = team;
   const tokens = Math.floor(2 ** (7 + 7 * random.next()));
   const strategy = random.pick(STRATEGIES);
   const view = await viewWithin(work, { tokens, strategy });
@@ -194,13 +189,13 @@ async function check(team: Team, work: Work): Promise<void> {
   );
   expect(missing, `with ample room, hop ${work.envelope.hop}`).toEqual([]);
   expect(new TextEncoder().encode(work.primer).length).toBeLessThan(2_048);
-  const [kept] = (await work.views()).slice(-1);
+  const [kept] = (await hub.deliveries.views(work.id)).slice(-1);
   expect(kept?.matches).toBe(true);
 }
 
 /** Takes something off the ledger at times: from then on its words need not be there. */
 async function releasing({ hub, random, words }: Team, task: string) {
-  const { progress = [] } = (await hub.ledger(task)) ?? {};
+  const { progress = [] } = (await hub.tasks.ledger(task)) ?? {};
   const [item] = random.chance(0.4) ? progress : [];
   if (item === undefined) return {};
   for (const [word] of words.live) {

@@ -7,7 +7,7 @@ import { type Envelope, EnvelopeSchema } from "../../src/envelope/schema.ts";
 import { NO_BACKGROUND } from "../../src/history/background.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
-import { openFresh, refusal, STORES, take } from "./support.ts";
+import { openFresh, refusal, refusedAsExtended, STORES, take } from "./support.ts";
 
 const NIL = "00000000-0000-7000-8000-000000000000";
 
@@ -207,7 +207,7 @@ describe.each(STORES)("the primer of a delivery on %s", (store) => {
       next: ["Look"],
     });
     const { id } = sent;
-    expect(await hub.primer(id)).toContain("You are role:coder.");
+    expect(await hub.deliveries.primer(id)).toContain("You are role:coder.");
     let primer = "";
     for await (const offer of ben.inbox()) {
       primer = offer.primer;
@@ -217,8 +217,8 @@ describe.each(STORES)("the primer of a delivery on %s", (store) => {
       break;
     }
     expect(primer).toContain("You are ben, in the role «coder». ada handed you this task");
-    expect(await hub.primer(id)).toBe(primer);
-    const unknown = await refusal(hub.primer(`dlv_${NIL}`));
+    expect(await hub.deliveries.primer(id)).toBe(primer);
+    const unknown = await refusal(hub.deliveries.primer(`dlv_${NIL}`));
     expect(unknown.code).toBe("unknown_delivery");
   });
 
@@ -227,8 +227,9 @@ describe.each(STORES)("the primer of a delivery on %s", (store) => {
     const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
     await ada.handoff({ to: "ben", task: "t", intent: "Fix it", next: ["Look"] });
     const work = await take(ben);
-    await ada.handoff({ to: "ben", task: "t", intent: "Fix it", next: ["Look twice"] });
-    expect((await work.complete()).kind).toBe("extended");
+    const draft = { to: "ben", task: "t", intent: "Fix it", next: ["Look twice"] };
+    const added = await ada.handoff(draft);
+    await refusedAsExtended(work, () => work.complete(), added);
     expect(work.primer).toContain("- Look twice");
   });
 });

@@ -7,8 +7,8 @@ const hub = await openHub(address);
 const ben = await hub.agent("ben");
 const work = await ben.accept({ wait: true });
 if (work === undefined) throw new Error("there was nothing to accept");
-work.onWarned = (warnings) => {
+work.on("warned", (warnings) => {
   for (const { memory, by, reason } of warnings) sayLine({ memory, by, reason });
-};
+});
 sayLine(work.handle);
 setInterval(() => {}, 1_000); // Works on until it is killed.

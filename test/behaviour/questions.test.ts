@@ -30,24 +30,24 @@ describe.each(STORES)("a question on %s", (store) => {
       question: "Which port?",
     });
     expect((await sent.accepted({ timeoutMs: 60_000 })).kind).toBe("accepted");
-    const [question, ...more] = await planner.questions();
+    const [question, ...more] = await planner.questions.list();
     expect(more).toEqual([]);
     expect(question).toEqual({
       delivery: await sent.status(),
       envelope: sent.envelope,
       question: "Which port?",
     });
-    expect(await coder.questions()).toEqual([]); // It asked; it is not asked.
+    expect(await coder.questions.list()).toEqual([]); // It asked; it is not asked.
     expect(await coder.accept()).toBeUndefined();
-    const [record] = await planner.recent({ task: "t", type: "question" });
+    const [record] = await planner.memories.recent({ task: "t", type: "question" });
     expect(record).toMatchObject({ agent: "coder", data: { question: "Which port?" } });
   });
 
   it("answered comes back with the answer in its history [DLV-11]", async () => {
     const { hub, planner, coder, sent, work } = await asked();
-    const row = await planner.answer(sent.id, "8080");
+    const row = await planner.questions.answer(sent.id, "8080");
     expect(row).toMatchObject({ id: sent.id, state: "ready" });
-    expect(await planner.questions()).toEqual([]);
+    expect(await planner.questions.list()).toEqual([]);
     const again = await take(coder);
     expect(again.id).toBe(sent.id);
     expect(again.envelope.history).toEqual([
@@ -64,12 +64,16 @@ describe.each(STORES)("a question on %s", (store) => {
       parents: [sent.envelope.id],
     });
     // One graph: handoff ← acceptance ← question ← answer ← acceptance.
-    const back = async (id: string) => (await hub.read(id)).relations?.map(({ to }) => to) ?? [];
-    const [answer = ""] = await back(again.acceptedBy);
+    const back = async (id: string) =>
+      (await hub.memories.read(id)).relations?.map(({ to }) => to) ?? [];
+    const [answer = ""] = await back(again.delivery.acceptedBy);
     const [question = ""] = await back(answer);
-    expect(await hub.read(answer)).toMatchObject({ agent: "planner", data: { answer: "8080" } });
-    expect(await back(question)).toEqual([work.acceptedBy]);
-    expect((await hub.line("t")).map(({ envelope }) => envelope.id)).toEqual([
+    expect(await hub.memories.read(answer)).toMatchObject({
+      agent: "planner",
+      data: { answer: "8080" },
+    });
+    expect(await back(question)).toEqual([work.delivery.acceptedBy]);
+    expect((await hub.tasks.line("t")).map(({ envelope }) => envelope.id)).toEqual([
       sent.envelope.id,
       again.envelope.id,
     ]);
@@ -83,7 +87,7 @@ describe.each(STORES)("a question on %s", (store) => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     for (let i = 1; i <= 4; i++) {
       await (await take(coder)).clarify(`Question ${i}?`);
-      await planner.answer(sent.id, `Answer ${i}`);
+      await planner.questions.answer(sent.id, `Answer ${i}`);
     }
     const last = await take(coder);
     expect(last.envelope.history.map(({ decided }) => decided)).toEqual([
@@ -97,7 +101,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect((await sent.status()).state).toBe("ready");
     await (await take(coder)).release();
     expect((await sent.status()).state).toBe("dead");
-    const outcomes = (await hub.attempts(sent.id)).map(({ outcome }) => outcome);
+    const outcomes = (await hub.deliveries.attempts(sent.id)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual([...Array(4).fill("asked"), "released", "released"]);
   });
 
@@ -105,10 +109,10 @@ describe.each(STORES)("a question on %s", (store) => {
     const clock = new VirtualClock();
     const { hub, planner, coder, sent } = await asked({ clock });
     clock.advance(7 * 24 * 3_600_000); // It waits without a lease: nothing runs out.
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await sent.status()).toMatchObject({ state: "waiting" });
     const waiting = coder.accept({ wait: true, signal: AbortSignal.timeout(60_000) });
-    await planner.answer(sent.id, "8080");
+    await planner.questions.answer(sent.id, "8080");
     const session = await waiting;
     expect(session?.id).toBe(sent.id);
     await session?.release();
@@ -119,7 +123,7 @@ describe.each(STORES)("a question on %s", (store) => {
   it("lets a session end: what it asked is picked up by another [DLV-11]", async () => {
     const { hub, planner, sent, work } = await asked();
     const other = await hub.agent("coder", undefined, { instance: "next morning" });
-    await planner.answer(sent.id, "8080");
+    await planner.questions.answer(sent.id, "8080");
     const again = await take(other);
     expect(await sent.status()).toMatchObject({ instance: "next morning", state: "accepted" });
     expect((await refusal(work.complete())).code).toBe("already_settled");
@@ -131,29 +135,29 @@ describe.each(STORES)("a question on %s", (store) => {
     const other = await hub.agent("other", {});
     await other.handoff({ to: "coder", task: "t", intent: "And this" });
     expect(await coder.accept()).toBeUndefined();
-    await planner.answer(sent.id, "8080");
+    await planner.questions.answer(sent.id, "8080");
     expect((await take(coder)).id).toBe(sent.id);
   });
 
   it("is answered once, and only while it waits [DLV-11]", async () => {
     const { hub, planner, sent } = await asked();
-    await planner.answer(sent.id, "8080");
+    await planner.questions.answer(sent.id, "8080");
     const before = await contents(hub);
-    const refused = await refusal(planner.answer(sent.id, "9090"));
+    const refused = await refusal(planner.questions.answer(sent.id, "9090"));
     expect(refused).toMatchObject({
       code: "not_open",
       path: "delivery",
       details: { delivery: sent.id, state: "ready" },
     });
-    expect(refused.hint).toContain("questions()");
+    expect(refused.hint).toContain("agent.questions.list()");
     expect(await contents(hub)).toEqual(before);
   });
 
   it("answered by two at once has one answer [DLV-11]", async () => {
     const { planner, coder, sent } = await asked();
     const answers = await Promise.allSettled([
-      planner.answer(sent.id, "8080"),
-      planner.answer(sent.id, "9090"),
+      planner.questions.answer(sent.id, "8080"),
+      planner.questions.answer(sent.id, "9090"),
     ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect((await take(coder)).envelope.history).toHaveLength(1);
@@ -169,8 +173,8 @@ describe.each(STORES)("a question on %s", (store) => {
     });
     expect(more).toMatchObject({ id: sent.id, joined: "extended" });
     expect((await sent.status()).state).toBe("waiting");
-    expect(await planner.questions()).toMatchObject([{ question: "Which port?" }]);
-    await planner.answer(sent.id, "See above");
+    expect(await planner.questions.list()).toMatchObject([{ question: "Which port?" }]);
+    await planner.questions.answer(sent.id, "See above");
     const { envelope } = await take(coder);
     expect(envelope).toMatchObject({ next: ["Use 8080"], history: [{ decided: "See above" }] });
   });
@@ -179,13 +183,13 @@ describe.each(STORES)("a question on %s", (store) => {
     const clock = new VirtualClock();
     const { hub, planner, sent } = await asked({ clock }, { policy: { deadlineMs: 60_000 } });
     clock.advance(60_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect((await sent.status()).state).toBe("expired");
-    expect(await planner.questions()).toEqual([]);
-    expect((await refusal(planner.answer(sent.id, "8080"))).code).toBe("not_open");
+    expect(await planner.questions.list()).toEqual([]);
+    expect((await refusal(planner.questions.answer(sent.id, "8080"))).code).toBe("not_open");
 
     const second = await asked();
     expect(await second.sent.cancel("Never mind")).toBe(true);
-    expect(await second.planner.questions()).toEqual([]);
+    expect(await second.planner.questions.list()).toEqual([]);
   });
 });

@@ -73,7 +73,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     it("finds main behind a branch that says more [MEM-8 MEM-10]", async () => {
       const { hub, ann, bob } = await team();
       await ann.remember({ content: "deploy note of main", session: "main" });
-      const trial = await bob.branch("trial");
+      const trial = await bob.branches.create("trial");
       await write(trial, crowd(count));
       expect(await found(hub)).toEqual(["main"]);
       expect(await found(trial, { branch: "main" })).toEqual(["main"]);
@@ -109,7 +109,8 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
         ...(cursor === undefined ? {} : { cursor }),
       });
       seen.push(...page.hits.map(({ memory }) => memory.session));
-      if (seen.length === 25) await ann.quarantine([page.hits[3]?.memory.id ?? ""], "wrong");
+      if (seen.length === 25)
+        await ann.memories.quarantine([page.hits[3]?.memory.id ?? ""], "wrong");
       cursor = page.cursor;
     } while (cursor !== undefined);
     expect(seen).toHaveLength(400);
@@ -122,8 +123,8 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     clock.advance(10 * DAY);
     const later = await hub.agent("ann", {});
     await later.trace({ kind: "tool", content: "deploy note that stays" });
-    await hub.retention({ traces: { days: 5 } });
-    await hub.prune();
+    await hub.settings.update({ retention: { traces: { days: 5 } } });
+    await hub.memories.prune();
     const { hits, cursor } = await hub.recall("deploy note", { traces: true, limit: 5 });
     expect(hits.map(({ memory }) => memory.content).join()).toContain("deploy note that stays");
     expect(hits.every(({ memory }) => memory.storedAt > 1_005 * DAY)).toBe(true);

@@ -105,7 +105,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     const [released] = await hitsOf(hub, "theodolite", { type: "handoff" });
     expect(released?.passage).toContain("measured theodolite");
     const part = await ada.handoff({ to: "ben", task: "part", intent: "Do a part" });
-    const join = await ada.join([part], { to: "ada", task: "merge", intent: "Merge" });
+    const join = await ada.handoffs.join([part], { to: "ada", task: "merge", intent: "Merge" });
     await (await take(ben)).complete({ outputs: { found: "a sextant" } });
     const joined = await hitsOf(hub, "sextant", { task: "merge" });
     expect(joined.map(({ handoff }) => handoff?.deliveries)).toEqual([[join.id]]);
@@ -164,7 +164,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     await ada.handoff({ to: "ben", task: "t", intent: "Signal", payload: PAYLOAD });
     expect(await hitsOf(hub, "mirrors", { asOf: before })).toEqual([]);
     expect(await hitsOf(hub, "mirrors", { asOf: clock.now() })).toHaveLength(1);
-    const branch = await ada.branch("side");
+    const branch = await ada.branches.create("side");
     const payload = { type: "note", data: { remark: "semaphore" } };
     await branch.handoff({ to: "ben", task: "u", intent: "Apart", payload });
     expect(await hitsOf(hub, "semaphore")).toEqual([]);
@@ -175,14 +175,16 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     const embedder = wordCounter(["heliograph", "login"]);
     const { hub, ada } = await team({ embedder });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "login", payload: PAYLOAD });
-    await hub.embed();
-    await ada.quarantine(sent.memory, "made up");
+    await hub.index.embed();
+    await ada.memories.quarantine(sent.memory, "made up");
     expect(await hitsOf(hub, "mirrors")).toEqual([]);
     const params = [{ text: "heliograph" }];
     const near = "select cosine_similarity(embedding, ?) as score";
-    expect((await hub.sql(`${near} from handoffs`, { params })).rows).toEqual([{ score: null }]);
+    expect((await hub.memories.sql(`${near} from handoffs`, { params })).rows).toEqual([
+      { score: null },
+    ]);
     const of = `${near} from memories where type = 'handoff'`;
-    expect((await hub.sql(of, { params })).rows).toEqual([]);
+    expect((await hub.memories.sql(of, { params })).rows).toEqual([]);
   });
 
   it("finds a handoff and a result by SQL similarity with what they carry [MEM-19]", async () => {
@@ -192,8 +194,8 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "Signal", payload: PAYLOAD });
     await ada.handoff({ to: "ben", task: "u", intent: "login" });
     await (await take(ben)).complete({ outputs: { cause: "astrolabe" } });
-    await hub.embed();
-    const handoffs = await hub.sql(
+    await hub.index.embed();
+    const handoffs = await hub.memories.sql(
       `select id, cosine_similarity(embedding, ?) as score from handoffs
        where embedding is not null order by score desc`,
       { params: [{ text: "heliograph" }] },
@@ -201,7 +203,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect(handoffs.rows[0]?.["id"]).toBe(sent.envelope.id);
     expect(handoffs.rows[0]?.["score"]).toBeCloseTo(1, 2);
     expect(handoffs.rows[1]?.["score"]).toBe(0);
-    const results = await hub.sql(
+    const results = await hub.memories.sql(
       `select d.id, cosine_similarity(m.embedding, ?) as score
        from deliveries d join memories m on m.id = d.settled_by
        where m.embedding is not null order by score desc limit 1`,
@@ -216,11 +218,11 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     const { hub, ada, ben } = await team({ embedder });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "login", payload: PAYLOAD });
     await (await take(ben)).complete({ summary: "Fine.", outputs: { cause: "an astrolabe" } });
-    await hub.embed();
+    await hub.index.embed();
     expect(await hitsOf(hub, "heliograph")).toHaveLength(1);
-    await ada.redact({ text: "The heliograph" }, "leaked");
-    await ada.redact({ text: "an astrolabe" }, "leaked");
-    await hub.embed();
+    await ada.memories.redact({ text: "The heliograph" }, "leaked");
+    await ada.memories.redact({ text: "an astrolabe" }, "leaked");
+    await hub.index.embed();
     for (const word of ["heliograph", "mirrors", "astrolabe"]) {
       expect(await hitsOf(hub, word), word).toEqual([]);
     }
@@ -228,7 +230,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     const params = [{ text: "heliograph astrolabe" }];
     const near = `select cosine_similarity(embedding, ?) as score from memories
       where embedding is not null order by score desc limit 1`;
-    expect((await hub.sql(near, { params })).rows[0]?.["score"] ?? 0).toBe(0);
+    expect((await hub.memories.sql(near, { params })).rows[0]?.["score"] ?? 0).toBe(0);
   });
 
   it("ranks a memory that says it before a handoff that carries it along [MEM-19]", async () => {

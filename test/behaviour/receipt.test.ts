@@ -50,7 +50,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
   it("that fits is kept with the acceptance [DLV-11]", async () => {
     const { hub, coder } = await team();
     const work = await take(coder, { receipt: GOOD });
-    expect((await coder.read(work.acceptedBy)).data).toEqual({ receipt: GOOD });
+    expect((await coder.memories.read(work.delivery.acceptedBy)).data).toEqual({ receipt: GOOD });
     await work.complete();
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
       },
     });
     expect(seen[0]).toEqual(sent.envelope);
-    expect((await coder.read(work.acceptedBy)).data).toMatchObject({
+    expect((await coder.memories.read(work.delivery.acceptedBy)).data).toMatchObject({
       receipt: { goal: "Refactor auth", constraints: ["api", "fixtures"] },
     });
   });
@@ -130,7 +130,9 @@ describe.each(STORES)("a receipt on %s", (store) => {
     );
     const work = await offer?.accept({ receipt: GOOD });
     expect(work?.id).toBe(sent.id);
-    expect((await coder.read(work?.acceptedBy ?? "")).data).toEqual({ receipt: GOOD });
+    expect((await coder.memories.read(work?.delivery.acceptedBy ?? "")).data).toEqual({
+      receipt: GOOD,
+    });
   });
 
   it("is for the newest envelope: what the sender added is in it [DLV-11 ENV-11]", async () => {
@@ -150,12 +152,12 @@ describe.each(STORES)("a receipt on %s", (store) => {
   it("is off unless it is asked for, and may be given all the same [DLV-11]", async () => {
     const { coder, planner } = await team({});
     const work = await take(coder);
-    expect((await coder.read(work.acceptedBy)).data).toBeUndefined();
+    expect((await coder.memories.read(work.delivery.acceptedBy)).data).toBeUndefined();
     await work.complete();
     await planner.handoff({ ...DRAFT, task: "u" });
     const own: Receipt = { goal: "Mine", firstStep: "Read it", constraints: ["whatever"] };
     const given = await take(coder, { receipt: own });
-    expect((await coder.read(given.acceptedBy)).data).toEqual({ receipt: own });
+    expect((await coder.memories.read(given.delivery.acceptedBy)).data).toEqual({ receipt: own });
   });
 
   it("that does not come leaves room to decline [DLV-11]", async () => {

@@ -2,14 +2,7 @@
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { EnvelopeSchema } from "../../src/envelope/schema.ts";
-import {
-  type Agent,
-  generateKey,
-  type Hub,
-  type HubOptions,
-  LocalHub,
-  reasonOf,
-} from "../../src/index.ts";
+import { type Agent, generateKey, type Hub, type HubOptions, LocalHub } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore } from "./shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "./support.ts";
@@ -30,7 +23,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
   /** Nothing of it is left, and nobody notices anything but what was meant. */
   async function expectGone(hub: Hub, by: Agent, secret = SECRET): Promise<void> {
     expect((await hub.verify()).problems).toEqual([]);
-    expect(await by.redact({ text: secret }, "a look", { dryRun: true })).toMatchObject({
+    expect(await by.memories.redact({ text: secret }, "a look", { dryRun: true })).toMatchObject({
       erased: [],
       left: [],
     });
@@ -42,7 +35,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const plain = await ada.remember({ content: `The key is ${SECRET}.`, tags: [SECRET, "key"] });
     const own = await ben.remember({ scope: "agent", content: "Mine.", data: { [SECRET]: 1 } });
     const other = await ada.remember({ content: "Nothing of the kind." });
-    await ada.once("deploy", () => ({ token: SECRET, ok: true }));
+    await ada.effects.run("deploy", () => ({ token: SECRET, ok: true }));
     const sent = await ada.handoff({
       to: "ben",
       task: "auth",
@@ -53,8 +46,8 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await work.fail({ message: `401 with ${SECRET}` });
     const { settledBy } = await sent.status();
 
-    const dry = await ada.redact({ text: SECRET }, WHY, { dryRun: true });
-    const report = await ada.redact({ text: SECRET }, WHY);
+    const dry = await ada.memories.redact({ text: SECRET }, WHY, { dryRun: true });
+    const report = await ada.memories.redact({ text: SECRET }, WHY);
     const spots = report.erased.map(({ kind, id }) => `${kind} ${id}`);
     expect(spots.toSorted()).toEqual(
       [
@@ -68,21 +61,21 @@ describe.each(STORES)("a redaction on %s", (store) => {
     );
     expect(dry).toMatchObject({ dryRun: true, records: [], erased: report.erased });
     expect(report).toMatchObject({ dryRun: false, left: [], hidden: { erased: 1, left: 0 } });
-    expect(await ben.read(own.id)).toMatchObject({ content: "", redacted: { by: "ada" } });
+    expect(await ben.memories.read(own.id)).toMatchObject({ content: "", redacted: { by: "ada" } });
     expect(report.beyond.join()).toMatch(/[Bb]ackups/);
 
-    expect(await ada.read(other.id)).toEqual(other);
-    expect((await hub.agents()).find(({ id }) => id === "cyd")).toMatchObject({
+    expect(await ada.memories.read(other.id)).toEqual(other);
+    expect((await hub.agents.list()).find(({ id }) => id === "cyd")).toMatchObject({
       description: "uses [redacted] to log in",
       model: "m",
     });
-    expect(await ada.once("deploy", () => "again")).toEqual({
+    expect(await ada.effects.run("deploy", () => "again")).toEqual({
       kind: "done",
       again: true,
       result: { token: "[redacted]", ok: true },
     });
-    const [attempt] = await hub.attempts(sent.id);
-    expect(attempt && reasonOf(attempt)).toEqual({ redacted: report.records[0] });
+    const [attempt] = await hub.deliveries.attempts(sent.id);
+    expect(attempt?.reason).toEqual({ redacted: report.records[0] });
     await expectGone(hub, ada);
   });
 
@@ -95,32 +88,34 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const none = { erased: 0, left: 0 };
 
     for (const guess of [SECRET, `Mine: ${SECRET}`, `Mine: ${SECRET.slice(0, -1)}?`]) {
-      const look = await ben.redact({ text: guess }, "a look", { dryRun: true });
+      const look = await ben.memories.redact({ text: guess }, "a look", { dryRun: true });
       expect(look).toMatchObject({ left: [], hidden: none });
       expect(look.erased).toEqual(guess === SECRET ? spots : []);
     }
-    const hers = await ada.redact({ text: SECRET }, "a look", { dryRun: true });
+    const hers = await ada.memories.redact({ text: SECRET }, "a look", { dryRun: true });
     expect(hers.erased).toEqual([{ kind: "memory", id: own.id }, ...spots]);
     expect(hers.left).toEqual([{ kind: "memory", id: named.id, why: "name" }]);
     expect(hers.hidden).toEqual(none);
 
-    const report = await ben.redact({ text: SECRET }, WHY);
+    const report = await ben.memories.redact({ text: SECRET }, WHY);
     expect(report).toMatchObject({ erased: spots, left: [], hidden: { erased: 1, left: 1 } });
-    expect(await ada.read(own.id)).toMatchObject({ content: "", redacted: { by: "ben" } });
+    expect(await ada.memories.read(own.id)).toMatchObject({ content: "", redacted: { by: "ben" } });
     expect((await hub.verify()).problems).toEqual([]);
   });
 
   it("does not name a private record by the mark it was quarantined with [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const own = await ada.remember({ scope: "agent", content: "Mine." });
-    await ben.quarantine({ agent: "ada" }, `wrote ${SECRET}`);
-    const look = await ben.redact({ text: SECRET }, "a look", { dryRun: true });
+    await ben.memories.quarantine({ agent: "ada" }, `wrote ${SECRET}`);
+    const look = await ben.memories.redact({ text: SECRET }, "a look", { dryRun: true });
     expect(JSON.stringify(look)).not.toContain(own.id);
-    const report = await ben.redact({ text: SECRET }, WHY);
+    const report = await ben.memories.redact({ text: SECRET }, WHY);
     expect(JSON.stringify(report)).not.toContain(own.id);
     expect(report.hidden).toEqual({ erased: 1, left: 0 });
-    expect(JSON.stringify(await hub.read(report.records[0] ?? ""))).not.toContain(own.id);
-    expect((await ada.read(own.id)).quarantined).toMatchObject({ reason: "wrote [redacted]" });
+    expect(JSON.stringify(await hub.memories.read(report.records[0] ?? ""))).not.toContain(own.id);
+    expect((await ada.memories.read(own.id)).quarantined).toMatchObject({
+      reason: "wrote [redacted]",
+    });
     await expectGone(hub, ada);
   });
 
@@ -130,13 +125,13 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const unknown = "mem_01890000-0000-7000-8000-000000000000";
     for (const options of [{}, { dryRun: true }]) {
       const [hidden, missing] = await Promise.all(
-        [own.id, unknown].map((id) => refusal(ben.redact({ ids: [id] }, WHY, options))),
+        [own.id, unknown].map((id) => refusal(ben.memories.redact({ ids: [id] }, WHY, options))),
       );
       expect(hidden).toMatchObject({ code: "unknown_memory", path: missing?.path });
       expect(hidden?.message.replace(own.id, unknown)).toBe(missing?.message);
     }
-    expect(await ada.read(own.id)).toEqual(own);
-    const { erased } = await ada.redact({ ids: [own.id] }, WHY);
+    expect(await ada.memories.read(own.id)).toEqual(own);
+    const { erased } = await ada.memories.redact({ ids: [own.id] }, WHY);
     expect(erased).toEqual([{ kind: "memory", id: own.id }]);
   });
 
@@ -150,8 +145,8 @@ describe.each(STORES)("a redaction on %s", (store) => {
       relations: [{ kind: "derived-from", to: before.id }],
     });
     clock.advance(1_000);
-    const { records } = await ada.redact({ ids: [before.id] }, WHY);
-    const after = await ada.read(before.id);
+    const { records } = await ada.memories.redact({ ids: [before.id] }, WHY);
+    const after = await ada.memories.read(before.id);
     const { agent, branch, createdAt, digest, id, instance, link, seq, signature } = before;
     expect(after).toMatchObject({ agent, branch, createdAt, digest, id, instance, link, seq });
     expect(after).toMatchObject({ content: "", task: "t", type: "finding", signature, salt: "" });
@@ -170,8 +165,8 @@ describe.each(STORES)("a redaction on %s", (store) => {
     });
     const signed = Buffer.from(signature, "hex");
     expect(verify(null, Buffer.from(after.digest, "hex"), publicKey, signed)).toBe(true);
-    expect(await ada.read(next.id)).toEqual(next);
-    expect(await ada.relations(before.id, { direction: "in" })).toMatchObject([
+    expect(await ada.memories.read(next.id)).toEqual(next);
+    expect(await ada.memories.relations(before.id, { direction: "in" })).toMatchObject([
       { source: next.id, kind: "derived-from" },
     ]);
     await expectGone(hub, ada);
@@ -180,9 +175,9 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it("is on the chain: who, why and which, and never the text [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const memory = await ada.remember({ content: SECRET });
-    const { records } = await ben.redact({ text: SECRET }, WHY);
+    const { records } = await ben.memories.redact({ text: SECRET }, WHY);
     expect(records).toHaveLength(1);
-    const record = await hub.read(records[0] ?? "");
+    const record = await hub.memories.read(records[0] ?? "");
     expect(record).toMatchObject({ agent: "ben", type: "redaction", data: { reason: WHY } });
     expect(record.redacts).toEqual([
       {
@@ -192,20 +187,20 @@ describe.each(STORES)("a redaction on %s", (store) => {
         stub: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     ]);
-    expect(JSON.stringify(await hub.recent())).not.toContain(SECRET);
+    expect(JSON.stringify(await hub.memories.recent())).not.toContain(SECRET);
   });
 
   it("leaves the record out of catching up and pins, and shows it as redacted among the recent [MEM-18]", async () => {
     const { hub, ada } = await team();
     const pinned = await ada.remember({ content: `Always ${SECRET}`, task: "t" });
-    await ada.pin(pinned.id);
+    await ada.memories.pin(pinned.id);
     const memory = await ada.remember({ content: `Now ${SECRET}`, task: "t" });
-    await ada.redact({ text: SECRET }, WHY);
-    expect(await ada.pins()).toEqual([]);
+    await ada.memories.redact({ text: SECRET }, WHY);
+    expect(await ada.memories.pins()).toEqual([]);
     const { text, shown, omitted } = await ada.catchUp({ task: "t" });
     expect([...shown, ...omitted]).toEqual([]);
     expect(text).not.toContain(memory.id);
-    const recent = await hub.recent({ task: "t" });
+    const recent = await hub.memories.recent({ task: "t" });
     expect(recent.map(({ id, content, redacted }) => [id, content, redacted?.by])).toEqual([
       [memory.id, "", "ada"],
       [pinned.id, "", "ada"],
@@ -222,7 +217,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const found = async (): Promise<string[]> =>
       (await ada.recall("xylophone zeppelin")).hits.map((hit) => hit.memory.id);
     expect((await found()).toSorted()).toEqual([memory.id, other.id].toSorted());
-    await ada.redact({ ids: [memory.id] }, WHY);
+    await ada.memories.redact({ ids: [memory.id] }, WHY);
     expect(await found()).toEqual([other.id]);
     await expectGone(hub, ada, "xylophone zeppelin");
   });
@@ -239,19 +234,19 @@ describe.each(STORES)("a redaction on %s", (store) => {
       state: SECRET,
       metadata: { model: SECRET },
     });
-    const report = await ada.redact({ ids: [sent.envelope.id] }, WHY);
+    const report = await ada.memories.redact({ ids: [sent.envelope.id] }, WHY);
     expect(report.erased.map(({ id }) => id).toSorted()).toEqual(
       [sent.envelope.id, sent.memory, "ledger auth"].toSorted(),
     );
-    const shown = await hub.delivery(sent.id);
+    const shown = await hub.deliveries.get(sent.id);
     expect(shown).toMatchObject({ digest: sent.digest, delivery: { state: "ready" } });
     expect(EnvelopeSchema.parse(shown.envelope)).toEqual(shown.envelope);
     expect(shown.envelope.intent).toBe(
       `What was handed over here was redacted by ada: ${WHY} (${report.records[0]})`,
     );
     expect(shown.envelope.redacted).toMatchObject({ by: "ada", digest: sent.digest });
-    expect((await hub.line("auth"))[0]).toMatchObject({ digest: sent.digest });
-    expect((await ben.waiting())[0]?.envelope).toEqual(shown.envelope);
+    expect((await hub.tasks.line("auth"))[0]).toMatchObject({ digest: sent.digest });
+    expect((await ben.deliveries.waiting())[0]?.envelope).toEqual(shown.envelope);
     expect((await ben.catchUp()).text).toContain("redacted by ada");
     const work = await take(ben);
     expect(work.envelope).toEqual(shown.envelope);
@@ -266,7 +261,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it("of a handoff's record takes the envelope along [MEM-18]", async () => {
     const { hub, ada } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: SECRET });
-    const { erased } = await ada.redact({ ids: [sent.memory] }, WHY);
+    const { erased } = await ada.memories.redact({ ids: [sent.memory] }, WHY);
     expect(erased.map(({ kind }) => kind).toSorted()).toEqual(["entry", "envelope", "memory"]);
     await expectGone(hub, ada);
   });
@@ -277,16 +272,16 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const lost = await take(ben);
     await lost.note(`Logged in with ${SECRET}.`);
     await lost.note("It is in line 3.");
-    await ada.redact({ text: SECRET }, WHY);
+    await ada.memories.redact({ text: SECRET }, WHY);
     clock.advance(60_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const work = await take(await hub.agent("ben"));
     expect(work.id).toBe(sent.id);
     expect(work.envelope.history.map(({ did }) => did)).toEqual(["It is in line 3."]);
     expect(work.envelope.redacted).toMatchObject({ id: sent.envelope.id });
     expect(work.envelope.id).not.toBe(sent.envelope.id);
     await work.complete();
-    expect(await hub.line("t")).toHaveLength(2);
+    expect(await hub.tasks.line("t")).toHaveLength(2);
     await expectGone(hub, ada);
   });
 
@@ -295,8 +290,12 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const first = await ada.handoff({ to: "ben", task: "one", intent: "Go" });
     const second = await ada.handoff({ to: "ben", task: "two", intent: "Go" });
     await (await take(ben)).complete({ summary: SECRET, outputs: { token: SECRET } });
-    const join = await ada.join([first, second], { to: "ada", task: "all", intent: SECRET });
-    await ada.redact({ text: SECRET }, WHY);
+    const join = await ada.handoffs.join([first, second], {
+      to: "ada",
+      task: "all",
+      intent: SECRET,
+    });
+    await ada.memories.redact({ text: SECRET }, WHY);
     await (await take(ben)).complete({ summary: "Fine.", outputs: { ok: true } });
     const work = await take(ada);
     expect(work.id).toBe(join.id);
@@ -312,10 +311,10 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it("of a join that has opened keeps that it has [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ada.handoff({ to: "ben", task: "one", intent: "Go" });
-    const join = await ada.join([first], { to: "ada", task: "all", intent: "Merge" });
+    const join = await ada.handoffs.join([first], { to: "ada", task: "all", intent: "Merge" });
     await (await take(ben)).complete({ summary: SECRET, outputs: { token: SECRET } });
-    await ada.redact({ text: SECRET }, WHY);
-    await hub.carryOut();
+    await ada.memories.redact({ text: SECRET }, WHY);
+    await hub.deliveries.runDue();
     const work = await take(ada);
     expect(work.id).toBe(join.id);
     const { settledBy } = await first.status();
@@ -328,14 +327,14 @@ describe.each(STORES)("a redaction on %s", (store) => {
 
   it("of what was published is not told to whoever subscribes later [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
-    await hub.channel("news");
-    await ben.subscribe("news");
-    const published = await ada.publish("news", { task: "n", intent: SECRET });
-    await ada.publish("news", { task: "m", intent: "Fine." });
-    await ada.redact({ text: SECRET }, WHY);
+    await hub.channels.set("news");
+    await ben.channels.subscribe("news");
+    const published = await ada.channels.publish("news", { task: "n", intent: SECRET });
+    await ada.channels.publish("news", { task: "m", intent: "Fine." });
+    await ada.memories.redact({ text: SECRET }, WHY);
     const cyd = await hub.agent("cyd", {});
-    expect(await cyd.subscribe("news", { from: "start" })).toEqual({ replayed: 1 });
-    expect((await take(cyd)).task).toBe("m");
+    expect(await cyd.channels.subscribe("news", { from: "start" })).toEqual({ replayed: 1 });
+    expect((await take(cyd)).delivery.task).toBe("m");
     expect((await take(ben)).envelope.redacted).toMatchObject({ id: published.envelope.id });
     await expectGone(hub, ada);
   });
@@ -346,13 +345,15 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const dead = await ada.handoff({ to: "ben", task: "d", intent: SECRET });
     await (await take(ben, { task: "q" })).clarify(`Is it ${SECRET}?`);
     await (await take(ben, { task: "d" })).fail({ message: `Not ${SECRET}` });
-    await ada.redact({ text: SECRET }, WHY);
-    expect(await ada.questions()).toMatchObject([{ question: "", delivery: { id: asked.id } }]);
-    await ada.answer(asked.id, "Yes.");
+    await ada.memories.redact({ text: SECRET }, WHY);
+    expect(await ada.questions.list()).toMatchObject([
+      { question: "", delivery: { id: asked.id } },
+    ]);
+    await ada.questions.answer(asked.id, "Yes.");
     expect((await take(ben, { task: "q" })).envelope.history).toMatchObject([{ decided: "Yes." }]);
-    const [letter] = await hub.dead();
+    const [letter] = await hub.deadLetters.list();
     expect(letter?.envelope.redacted).toBeDefined();
-    await ada.redrive(dead.id);
+    await ada.deadLetters.redrive(dead.id);
     await (await take(ben, { task: "d" })).complete();
     await expectGone(hub, ada);
   });
@@ -375,7 +376,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
       { content: "x", data: { body: ascii } },
       { content: "something else" },
     ]);
-    const { erased } = await ada.redact({ text: secret }, WHY);
+    const { erased } = await ada.memories.redact({ text: secret }, WHY);
     expect(erased.map(({ id }) => id)).toEqual(all.slice(0, 5).map(({ id }) => id));
     await expectGone(hub, ada, secret);
   });
@@ -385,7 +386,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const memory = await ada.remember({ content: "x", data: { a: 1 } });
     await ada.handoff({ to: "ben", intent: "Go", constraints: ["c"], refs: [memory.id] });
     for (const text of ["content", "constraints", memory.digest.slice(0, 12), memory.id]) {
-      const { erased, left } = await ada.redact({ text }, "none", { dryRun: true });
+      const { erased, left } = await ada.memories.redact({ text }, "none", { dryRun: true });
       expect([...erased, ...left], text).toEqual([]);
     }
   });
@@ -393,24 +394,24 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it("names what it cannot erase: names, and records that vouch [MEM-18]", async () => {
     const { hub, ada } = await team();
     const named = await ada.remember({ content: "x", task: `rotate ${SECRET}` });
-    await ada.once(SECRET, () => "done");
+    await ada.effects.run(SECRET, () => "done");
     await hub.agent(`bot-${SECRET}`, {});
     const first = await ada.remember({ content: "first" });
-    const { records } = await ada.redact({ ids: [first.id] }, "of no use any more");
-    const report = await ada.redact({ text: SECRET }, WHY);
+    const { records } = await ada.memories.redact({ ids: [first.id] }, "of no use any more");
+    const report = await ada.memories.redact({ text: SECRET }, WHY);
     expect(report.erased).toEqual([]);
     expect(report.left).toEqual([
       { kind: "agent", id: `bot-${SECRET}`, why: "name" },
       { kind: "entry", id: `once ${SECRET}`, why: "name" },
       { kind: "memory", id: named.id, why: "name" },
     ]);
-    const again = await ada.redact({ ids: [first.id, ...records] }, WHY);
+    const again = await ada.memories.redact({ ids: [first.id, ...records] }, WHY);
     expect(again).toMatchObject({ erased: [], records: [] });
     expect(again.left).toEqual([
       { kind: "memory", id: first.id, why: "already" },
       { kind: "memory", id: records[0], why: "vouches" },
     ]);
-    expect((await ada.redact({ text: "of no use any" }, WHY)).left).toEqual([
+    expect((await ada.memories.redact({ text: "of no use any" }, WHY)).left).toEqual([
       { kind: "memory", id: first.id, why: "already" },
       { kind: "memory", id: records[0], why: "vouches" },
     ]);
@@ -420,8 +421,8 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it("changes nothing on a dry run, and when it is refused [MEM-18]", async () => {
     const { hub, ada } = await team();
     const memory = await ada.remember({ content: SECRET });
-    const before = { ...(await contents(hub)), memory: await ada.read(memory.id) };
-    await ada.redact({ text: SECRET }, WHY, { dryRun: true });
+    const before = { ...(await contents(hub)), memory: await ada.memories.read(memory.id) };
+    await ada.memories.redact({ text: SECRET }, WHY, { dryRun: true });
     const none = "mem_01a1df5a-52a9-7000-a39b-ea67e3f6baac";
     for (const [target, reason, code, path] of [
       [{ text: "short" }, WHY, "invalid_input", "text"],
@@ -434,21 +435,23 @@ describe.each(STORES)("a redaction on %s", (store) => {
       [{ ids: [memory.id, none] }, WHY, "unknown_memory", "ids"],
       [{ ids: [none.replace("mem", "env")] }, WHY, "unknown_envelope", "ids"],
     ] as const) {
-      const error = await refusal(ada.redact(target as never, reason));
+      const error = await refusal(ada.memories.redact(target as never, reason));
       expect(error, JSON.stringify(target)).toMatchObject({ code, path });
       expect(error.message).not.toContain(SECRET);
     }
-    expect({ ...(await contents(hub)), memory: await ada.read(memory.id) }).toEqual(before);
+    expect({ ...(await contents(hub)), memory: await ada.memories.read(memory.id) }).toEqual(
+      before,
+    );
   });
 
   it("is refused to whoever is disabled [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const memory = await ada.remember({ content: SECRET });
     await hub.agent("ben", { status: "disabled" });
-    expect(await refusal(ben.redact({ ids: [memory.id] }, WHY))).toMatchObject({
+    expect(await refusal(ben.memories.redact({ ids: [memory.id] }, WHY))).toMatchObject({
       code: "agent_disabled",
     });
-    expect(await ada.read(memory.id)).toEqual(memory);
+    expect(await ada.memories.read(memory.id)).toEqual(memory);
   });
 
   it("leaves other workspaces alone [MEM-18]", async () => {
@@ -461,18 +464,18 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const zoe = await there.agent("zoe", {});
     const kept = await zoe.remember({ content: SECRET });
     await ada.remember({ content: SECRET });
-    await ada.redact({ text: SECRET }, WHY);
-    expect(await zoe.read(kept.id)).toEqual(kept);
+    await ada.memories.redact({ text: SECRET }, WHY);
+    expect(await zoe.memories.read(kept.id)).toEqual(kept);
     await expectGone(here, ada);
   });
 
   it("reaches traces and branches, and what was quarantined [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const step = await ben.trace({ kind: "tool", name: "login", input: { key: SECRET } });
-    const side = await (await ada.branch("side")).remember({ content: SECRET });
+    const side = await (await ada.branches.create("side")).remember({ content: SECRET });
     const hidden = await ada.remember({ content: SECRET });
-    await ada.quarantine(hidden.id, "wrong");
-    const { erased } = await ada.redact({ text: SECRET }, WHY);
+    await ada.memories.quarantine(hidden.id, "wrong");
+    const { erased } = await ada.memories.redact({ text: SECRET }, WHY);
     expect(erased.map(({ id }) => id).toSorted()).toEqual([step.id, side.id, hidden.id].toSorted());
     await expectGone(hub, ada);
   });
@@ -481,24 +484,24 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const { hub, ada } = await team();
     const memory = await ada.remember({ content: SECRET });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: SECRET });
-    await ada.redact({ text: SECRET }, WHY);
+    await ada.memories.redact({ text: SECRET }, WHY);
     const lines: string[] = [];
-    for await (const line of hub.export()) lines.push(line);
+    for await (const line of hub.archive.export()) lines.push(line);
     expect(lines.join("")).not.toContain(SECRET);
     expect(lines.join(""), "with its salt the digest could be guessed").not.toContain(memory.salt);
     const copy = await openFresh("memory");
-    await copy.import(lines);
+    await copy.archive.import(lines);
     expect((await copy.verify()).problems).toEqual([]);
-    expect(await copy.read(memory.id)).toEqual(await hub.read(memory.id));
-    expect(await copy.line("t")).toMatchObject([
+    expect(await copy.memories.read(memory.id)).toEqual(await hub.memories.read(memory.id));
+    expect(await copy.tasks.line("t")).toMatchObject([
       { digest: sent.digest, envelope: { redacted: { id: sent.envelope.id } } },
     ]);
-    expect(await hub.exportMarkdown()).not.toContain(SECRET);
+    expect(await hub.memories.exportMarkdown()).not.toContain(SECRET);
   });
 
   it("says what this store cannot reach [MEM-18]", async () => {
     const { ada } = await team();
-    const { beyond } = await ada.redact({ text: SECRET }, WHY);
+    const { beyond } = await ada.memories.redact({ text: SECRET }, WHY);
     expect(beyond.join("\n")).toMatch(/Backups, exports and copies/);
     expect(beyond.join("\n")).toMatch(/memory of other processes/);
     expect(/write-ahead log.*replicas/.test(beyond.join("\n"))).toBe(store === "postgres");
@@ -511,10 +514,12 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const many = Array.from({ length: 120 }, (_, n) => ({ content: `${n} ${SECRET}` }));
     const memories = await ada.remember(many);
     const doomed = new LocalHub(dyingAfter("redactBodies", await reopen()));
-    const failed = await refusal((await doomed.agent("ada")).redact({ text: SECRET }, WHY));
+    const failed = await refusal(
+      (await doomed.agent("ada")).memories.redact({ text: SECRET }, WHY),
+    );
     expect(failed.code).toBe("store_closed");
     const redacted = async (): Promise<number> => {
-      const all = await Promise.all(memories.map(({ id }) => hub.read(id)));
+      const all = await Promise.all(memories.map(({ id }) => hub.memories.read(id)));
       return all.filter((memory) => memory.redacted !== undefined).length;
     };
     const first = await redacted();
@@ -522,7 +527,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(first).toBeLessThan(120);
     expect((await hub.verify()).problems).toEqual([]);
     const told: number[] = [];
-    const report = await ada.redact({ text: SECRET }, WHY, {
+    const report = await ada.memories.redact({ text: SECRET }, WHY, {
       onProgress: ({ checked, total }) => told.push(checked / total),
     });
     expect(report.erased).toHaveLength(120 - first);
@@ -538,7 +543,9 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const agents = await Promise.all(hubs.map((hub, n) => hub.agent(`a${n}`, {})));
     const [one, two] = agents as [Agent, Agent];
     await one.remember(Array.from({ length: 80 }, (_, n) => ({ content: `${n} ${SECRET}` })));
-    const reports = await Promise.all(agents.map((agent) => agent.redact({ text: SECRET }, WHY)));
+    const reports = await Promise.all(
+      agents.map((agent) => agent.memories.redact({ text: SECRET }, WHY)),
+    );
     const erased = reports.flatMap((report) => report.erased.map(({ id }) => id));
     expect(new Set(erased).size).toBe(80);
     expect(erased).toHaveLength(80);

@@ -1,6 +1,8 @@
 /** Relations: typed edges between memories, valid for a time, asked for from both ends. */
+
 import { describe, expect, it } from "vitest";
-import { RELATION_KINDS, type RelationEdge } from "../../src/index.ts";
+import { RELATION_KINDS } from "../../src/index.ts";
+import type { RelationEdge } from "../../src/store/rows.ts";
 import { openFresh, refusal, STORES } from "./support.ts";
 
 describe.each(STORES)("relations on %s", (store) => {
@@ -24,13 +26,15 @@ describe.each(STORES)("relations on %s", (store) => {
       const relations = [{ kind, to: target }];
       const { id } = await scout.remember({ content: kind, relations });
       const edge = { kind, source: id, target, validFrom: 0, validUntil: 0 };
-      expect(await scout.relations(id)).toEqual([edge]);
-      expect(await scout.relations(target, { direction: "in", kinds: [kind] })).toEqual([edge]);
-      expect(await scout.relations(id, { direction: "in" })).toEqual([]);
+      expect(await scout.memories.relations(id)).toEqual([edge]);
+      expect(await scout.memories.relations(target, { direction: "in", kinds: [kind] })).toEqual([
+        edge,
+      ]);
+      expect(await scout.memories.relations(id, { direction: "in" })).toEqual([]);
     }
-    const inbound = await scout.relations(target, { direction: "in" });
+    const inbound = await scout.memories.relations(target, { direction: "in" });
     expect(inbound.map(({ kind }) => kind)).toEqual([...RELATION_KINDS]);
-    expect(await scout.relations(target)).toEqual([]);
+    expect(await scout.memories.relations(target)).toEqual([]);
   });
 
   it("are filtered by kind and cut at a limit, oldest first [MEM-3]", async () => {
@@ -39,7 +43,7 @@ describe.each(STORES)("relations on %s", (store) => {
     for (const kind of ["supports", "corrects", "supports"] as const) {
       ids.push((await scout.remember({ content: kind, relations: [{ kind, to: target }] })).id);
     }
-    const from = (query: object) => scout.relations(target, { direction: "in", ...query });
+    const from = (query: object) => scout.memories.relations(target, { direction: "in", ...query });
     expect(sources(await from({ kinds: ["supports"] }))).toEqual([ids[0], ids[2]]);
     expect(sources(await from({ kinds: ["supports", "corrects"] }))).toEqual(ids);
     expect(sources(await from({ kinds: ["summarizes"] }))).toEqual([]);
@@ -60,7 +64,7 @@ describe.each(STORES)("relations on %s", (store) => {
     const before = await write({ until: 200 });
     const between = await write({ from: 100, until: 200 });
     const at = async (time: number) =>
-      sources(await scout.relations(target, { direction: "in", at: time }));
+      sources(await scout.memories.relations(target, { direction: "in", at: time }));
     expect(await at(99)).toEqual([always, before]);
     expect(await at(100)).toEqual([always, later, before, between]);
     expect(await at(199)).toEqual([always, later, before, between]);
@@ -83,7 +87,7 @@ describe.each(STORES)("relations on %s", (store) => {
     expect(await relate({ kind: "supports", to: nowhere })).toMatchObject({
       code: "dangling_reference",
     });
-    expect(await scout.recent()).toHaveLength(1);
+    expect(await scout.memories.recent()).toHaveLength(1);
   });
 
   it("between records of one call may point back, never forward [MEM-3]", async () => {
@@ -97,6 +101,6 @@ describe.each(STORES)("relations on %s", (store) => {
       code: "dangling_reference",
     });
     await scout.remember([{ id: a, content: "a" }, back]);
-    expect(sources(await scout.relations(a, { direction: "in" }))).toEqual([b]);
+    expect(sources(await scout.memories.relations(a, { direction: "in" }))).toEqual([b]);
   });
 });

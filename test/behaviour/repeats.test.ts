@@ -130,7 +130,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     const extended = await planner.handoff({ ...LOGIN, next: ["Write a test"] });
     expect(extended.repeats).toEqual([]);
     const merge = { to: "lead", task: "login", intent: "Merge it" };
-    expect((await planner.join([extended], merge)).repeats).toEqual([]);
+    expect((await planner.handoffs.join([extended], merge)).repeats).toEqual([]);
     const work = await take(coder);
     const help = await coder.handoff({ ...LOGIN, to: "tester", next: ["Try it in a browser"] });
     expect(help.repeats).toEqual([]);
@@ -153,10 +153,10 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     await planner.handoff({ ...steps, to: "coder", next: ["Write it"] });
     const review = await planner.handoff({ ...steps, to: "tester", next: ["Review it"] });
     expect(review.repeats).toEqual([]);
-    await hub.channel("news");
-    await coder.subscribe("news");
-    await tester.subscribe("news");
-    const news = await lead.publish("news", { task: "steps", intent });
+    await hub.channels.set("news");
+    await coder.channels.subscribe("news");
+    await tester.channels.subscribe("news");
+    const news = await lead.channels.publish("news", { task: "steps", intent });
     expect([news.repeats, news.receivers.length]).toEqual([[], 2]);
   });
 
@@ -210,14 +210,14 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     const { hub, planner, lead } = await team();
     const first = await planner.handoff(LOGIN);
     const draft = { ...LOGIN, task: "form" };
-    const { findings } = await lead.lint(draft);
+    const { findings } = await lead.handoffs.lint(draft);
     const found = findings.filter(({ rule }) => rule === "repeats_handoff");
     expect(found).toMatchObject([{ path: "intent", level: "warn" }]);
-    await hub.lintRules({ repeats_handoff: "refuse" });
+    await hub.settings.update({ lint: { repeats_handoff: "refuse" } });
     const error = await refusal(lead.handoff(draft));
     expect(error).toMatchObject({ code: "lint_refused", path: "intent" });
     expect(error.message).toContain(first.id);
-    await hub.lintRules({ repeats_handoff: "off" });
+    await hub.settings.update({ lint: { repeats_handoff: "off" } });
     const sent = await lead.handoff(draft);
     expect(idsOf(sent)).toEqual([first.id]);
     expect(sent.findings.map(({ rule }) => rule)).not.toContain("repeats_handoff");
@@ -226,7 +226,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
   it("leaves no digest of an intent that was redacted [DLV-22]", async () => {
     const { planner, lead } = await team();
     const first = await planner.handoff(LOGIN);
-    await planner.redact({ ids: [first.envelope.id] }, "It says too much");
+    await planner.memories.redact({ ids: [first.envelope.id] }, "It says too much");
     const other = await lead.handoff({ ...LOGIN, task: "form" });
     expect(other.repeats).toEqual([]);
     const same = await lead.handoff({ ...LOGIN, to: "tester" });

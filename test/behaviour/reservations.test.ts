@@ -56,7 +56,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "login");
     const work = await take(coder);
     clock.advance(1_000);
-    const { reserved, conflicts } = await work.reserve(["src/auth/**", "db:users"], {
+    const { reserved, conflicts } = await work.reservations.set(["src/auth/**", "db:users"], {
       note: "Moving the validator",
     });
     expect(conflicts).toEqual([]);
@@ -72,19 +72,19 @@ describe.each(STORES)("reservations on %s", (store) => {
       until: clock.now() + LEASE_MS,
     };
     expect(reserved).toEqual(said);
-    expect(await hub.reservations()).toEqual([said]);
-    expect(await tester.reservations({ touching: "src/auth/login.ts" })).toEqual([said]);
-    expect(await tester.reservations({ touching: ["docs/**", "db:orders"] })).toEqual([]);
+    expect(await hub.tasks.reservations()).toEqual([said]);
+    expect(await tester.tasks.reservations({ touching: "src/auth/login.ts" })).toEqual([said]);
+    expect(await tester.tasks.reservations({ touching: ["docs/**", "db:orders"] })).toEqual([]);
 
     await give(planner, "tester", "tests", ["src/*/login.ts", "docs/auth.md"]);
     for await (const offer of tester.inbox()) {
       const { instance: _, ...conflict } = said;
       const told = [{ ...conflict, globs: ["src/auth/**"], with: ["src/*/login.ts"] }];
       expect(await offer.conflicts(), "before the work starts").toEqual(told);
-      expect(await hub.reservations(), "looking reserves nothing").toHaveLength(1);
+      expect(await hub.tasks.reservations(), "looking reserves nothing").toHaveLength(1);
       const theirs = await offer.accept();
-      expect(theirs.conflicts, "at accept").toEqual(told);
-      expect(await hub.reservations({ agent: "tester" })).toMatchObject([
+      expect(theirs.reservations.conflicts, "at accept").toEqual(told);
+      expect(await hub.tasks.reservations({ agent: "tester" })).toMatchObject([
         { task: "tests", globs: ["src/*/login.ts", "docs/auth.md"], mode: "exclusive" },
       ]);
       break;
@@ -96,12 +96,16 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "one", ["src/**"]);
     await give(planner, "tester", "two", ["src/a.ts"]);
     await give(planner, "tester", "three", ["docs/**"]);
-    expect((await take(coder)).conflicts).toEqual([]);
-    expect((await take(tester)).conflicts).toMatchObject([
+    expect((await take(coder)).reservations.conflicts).toEqual([]);
+    expect((await take(tester)).reservations.conflicts).toMatchObject([
       { agent: "coder", task: "one", globs: ["src/**"], with: ["src/a.ts"] },
     ]);
-    expect((await take(tester)).conflicts).toEqual([]);
-    expect((await hub.reservations()).map(({ task }) => task)).toEqual(["one", "two", "three"]);
+    expect((await take(tester)).reservations.conflicts).toEqual([]);
+    expect((await hub.tasks.reservations()).map(({ task }) => task)).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
   });
 
   it("cost a handoff nothing that does not say what it touches: accepting is one operation [CRD-7]", async () => {
@@ -113,7 +117,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     calls.length = 0;
     const work = await take(coder);
     expect(calls).toEqual(["claimDeliveries"]);
-    expect(work.conflicts).toEqual([]);
+    expect(work.reservations.conflicts).toEqual([]);
     calls.length = 0;
     await work.complete();
     expect(calls).toEqual(["settleDelivery"]);
@@ -125,7 +129,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       const { opened, hub, planner, coder, tester } = await team();
       await give(planner, "coder", "t", ["src/**"]);
       const work = await take(coder);
-      expect(await hub.reservations()).toHaveLength(1);
+      expect(await hub.tasks.reservations()).toHaveLength(1);
       const end = {
         complete: () => work.complete(),
         fail: () => work.fail({ message: "No" }),
@@ -138,7 +142,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       expect(await isLeft(opened, work.id), "nothing is left that somebody has to look at").toBe(
         false,
       );
-      expect(await tester.reservations({ touching: "src/a.ts" })).toEqual([]);
+      expect(await tester.tasks.reservations({ touching: "src/a.ts" })).toEqual([]);
     },
   );
 
@@ -147,27 +151,30 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
     clock.advance(LEASE_MS - 1);
-    expect(await hub.reservations()).toHaveLength(1);
+    expect(await hub.tasks.reservations()).toHaveLength(1);
     await work.renew();
     clock.advance(LEASE_MS - 1);
-    expect(await hub.reservations(), "renewed with the lease").toMatchObject([
+    expect(await hub.tasks.reservations(), "renewed with the lease").toMatchObject([
       { until: clock.now() + 1 },
     ]);
     clock.advance(1);
     await give(planner, "tester", "u", ["src/a.ts"]);
-    expect((await take(tester)).conflicts, "while the delivery still says accepted").toEqual([]);
-    expect(await hub.reservations({ task: "t" })).toEqual([]);
+    expect(
+      (await take(tester)).reservations.conflicts,
+      "while the delivery still says accepted",
+    ).toEqual([]);
+    expect(await hub.tasks.reservations({ task: "t" })).toEqual([]);
     expect(await isLeft(opened, work.id), "taken away by who came across it").toBe(false);
-    expect((await refusal(work.reserve("src/**"))).code).toBe("lease_lost");
+    expect((await refusal(work.reservations.set("src/**"))).code).toBe("lease_lost");
   });
 
   it("end when the task is cancelled [CRD-7]", async () => {
     const { hub, planner, coder } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
-    await planner.cancel({ task: "t" }, "No longer wanted");
-    expect(await hub.reservations()).toEqual([]);
-    expect((await refusal(work.reserve("src/**"))).code).toBe("cancelled");
+    await planner.tasks.cancelHandoffs("t", "No longer wanted");
+    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await refusal(work.reservations.set("src/**"))).code).toBe("cancelled");
   });
 
   it("end with the holder's process, at once [CRD-7]", async () => {
@@ -182,28 +189,28 @@ describe.each(STORES)("reservations on %s", (store) => {
     const coder = await first.agent("coder", {});
     await give(planner, "coder", "t", ["src/**"]);
     await take(coder);
-    expect(await second.reservations()).toHaveLength(1);
+    expect(await second.tasks.reservations()).toHaveLength(1);
     gone.add("first");
     await give(planner, "tester", "u", ["src/a.ts"]);
-    expect((await take(tester)).conflicts).toEqual([]);
-    expect((await second.reservations()).map(({ agent }) => agent)).toEqual(["tester"]);
+    expect((await take(tester)).reservations.conflicts).toEqual([]);
+    expect((await second.tasks.reservations()).map(({ agent }) => agent)).toEqual(["tester"]);
   });
 
   it("are not inherited by the next holder, who has its own when it accepts [CRD-7]", async () => {
     const { clock, hub, planner, coder } = await team();
     await give(planner, "coder", "t");
     const lost = await take(coder);
-    await lost.reserve("src/**");
+    await lost.reservations.set("src/**");
     await lost.note("Began.");
     clock.advance(LEASE_MS);
     const next = await hub.agent("coder");
     const work = await take(next);
-    expect(work.attempt).toBe(2);
-    expect(await hub.reservations()).toEqual([]);
-    await work.reserve("docs/**");
-    expect((await refusal(lost.reserve("src/**"))).code).toBe("lease_lost");
-    await lost.unreserve();
-    expect(await hub.reservations()).toMatchObject([
+    expect(work.delivery.attempt).toBe(2);
+    expect(await hub.tasks.reservations()).toEqual([]);
+    await work.reservations.set("docs/**");
+    expect((await refusal(lost.reservations.set("src/**"))).code).toBe("lease_lost");
+    await lost.reservations.clear();
+    expect(await hub.tasks.reservations()).toMatchObject([
       { globs: ["docs/**"], instance: next.instance },
     ]);
   });
@@ -226,10 +233,10 @@ describe.each(STORES)("reservations on %s", (store) => {
     const lost = await take(await late.agent("coder"));
     meanwhile = async () => {
       clock.advance(LEASE_MS);
-      await (await take(await hub.agent("coder"))).reserve("docs/**");
+      await (await take(await hub.agent("coder"))).reservations.set("docs/**");
     };
-    expect((await refusal(lost.reserve("src/**"))).code).toBe("lease_lost");
-    expect(await hub.reservations()).toMatchObject([{ globs: ["docs/**"] }]);
+    expect((await refusal(lost.reservations.set("src/**"))).code).toBe("lease_lost");
+    expect(await hub.tasks.reservations()).toMatchObject([{ globs: ["docs/**"] }]);
   });
 
   it("of what the handoff says follow it to the next holder, reconstructed or not [CRD-7]", async () => {
@@ -241,7 +248,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     const next = await hub.agent("coder");
     const work = await take(next);
     expect(work.envelope).toMatchObject({ reconstructed: { notes: 1 }, touches: ["src/**"] });
-    expect(await hub.reservations()).toMatchObject([
+    expect(await hub.tasks.reservations()).toMatchObject([
       { delivery: work.id, instance: next.instance },
     ]);
   });
@@ -250,12 +257,12 @@ describe.each(STORES)("reservations on %s", (store) => {
     const { hub, planner, coder } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
-    await work.reserve(["src/auth/**", "port:5432"]);
-    expect(await hub.reservations()).toMatchObject([{ globs: ["src/auth/**", "port:5432"] }]);
-    await work.unreserve();
-    await work.unreserve();
-    expect(await hub.reservations()).toEqual([]);
-    expect((await work.reserve()).reserved.globs).toEqual(["src/**"]);
+    await work.reservations.set(["src/auth/**", "port:5432"]);
+    expect(await hub.tasks.reservations()).toMatchObject([{ globs: ["src/auth/**", "port:5432"] }]);
+    await work.reservations.clear();
+    await work.reservations.clear();
+    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await work.reservations.set()).reserved.globs).toEqual(["src/**"]);
   });
 
   it("that are shared do not stand in each other's way, but in that of others [CRD-7]", async () => {
@@ -263,24 +270,27 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "t");
     await give(planner, "tester", "u");
     const [one, other] = [await take(coder), await take(tester)];
-    await one.reserve("src/**", { mode: "shared" });
-    expect((await other.reserve("src/a.ts", { mode: "shared" })).conflicts).toEqual([]);
-    expect((await other.reserve("src/a.ts")).conflicts).toMatchObject([
+    await one.reservations.set("src/**", { mode: "shared" });
+    expect((await other.reservations.set("src/a.ts", { mode: "shared" })).conflicts).toEqual([]);
+    expect((await other.reservations.set("src/a.ts")).conflicts).toMatchObject([
       { agent: "coder", mode: "shared" },
     ]);
-    expect((await one.reserve("src/**", { mode: "shared" })).conflicts).toMatchObject([
+    expect((await one.reservations.set("src/**", { mode: "shared" })).conflicts).toMatchObject([
       { agent: "tester", mode: "exclusive" },
     ]);
-    expect(one.conflicts).toHaveLength(1);
+    expect(one.reservations.conflicts).toHaveLength(1);
   });
 
   it("do not conflict with oneself, but with another session of the same agent [CRD-7]", async () => {
     const { hub, planner, coder } = await team();
     for (const task of ["one", "two", "three"]) await give(planner, "coder", task, ["src/**"]);
     await take(coder);
-    expect((await take(coder)).conflicts).toEqual([]);
+    expect((await take(coder)).reservations.conflicts).toEqual([]);
     const another = await hub.agent("coder");
-    expect((await take(another)).conflicts.map(({ task }) => task)).toEqual(["one", "two"]);
+    expect((await take(another)).reservations.conflicts.map(({ task }) => task)).toEqual([
+      "one",
+      "two",
+    ]);
   });
 
   it("go on in another process with the work [CRD-7]", async () => {
@@ -289,9 +299,9 @@ describe.each(STORES)("reservations on %s", (store) => {
     const { handle, id } = await take(coder);
     const elsewhere = await hubOn(store, await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
     const resumed = await (await elsewhere.agent("coder")).resume(handle);
-    expect(await elsewhere.reservations()).toMatchObject([{ instance: coder.instance }]);
-    await resumed.reserve("docs/**");
-    expect(await tester.reservations({ touching: "docs/a.md" })).toHaveLength(1);
+    expect(await elsewhere.tasks.reservations()).toMatchObject([{ instance: coder.instance }]);
+    await resumed.reservations.set("docs/**");
+    expect(await tester.tasks.reservations({ touching: "docs/a.md" })).toHaveLength(1);
     await resumed.complete();
     expect(await isLeft(opened, id)).toBe(false);
   });
@@ -306,11 +316,14 @@ describe.each(STORES)("reservations on %s", (store) => {
       await give(planner, "coder", `left ${round}`, [`src/${round}/**`]);
       await give(planner, "tester", `right ${round}`, [`src/${round}/*.ts`]);
       const [one, other] = await Promise.all(agents.map((agent) => take(agent)));
-      const told = [...(one?.conflicts ?? []), ...(other?.conflicts ?? [])];
+      const told = [
+        ...(one?.reservations.conflicts ?? []),
+        ...(other?.reservations.conflicts ?? []),
+      ];
       expect(told.length, `round ${round}`).toBeGreaterThan(0);
       for (const { task } of told) expect(task).toMatch(new RegExp(` ${round}$`));
     }
-    expect(await left.reservations()).toHaveLength(30);
+    expect(await left.tasks.reservations()).toHaveLength(30);
   });
 
   it("that nobody can hold any more are taken away by whoever reserves, whatever they were about [CRD-7]", async () => {
@@ -321,7 +334,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     const { id } = await take(coder);
     clock.advance(2 * LEASE_MS);
     await give(planner, "tester", "u", ["docs/**"]);
-    expect((await take(tester)).conflicts).toEqual([]);
+    expect((await take(tester)).reservations.conflicts).toEqual([]);
     expect(await isLeft(opened, id)).toBe(false);
   });
 
@@ -331,13 +344,15 @@ describe.each(STORES)("reservations on %s", (store) => {
     for (const task of ["a", "b", "c", "d", "e"]) {
       ids.push(await give(planner, "coder", task, [`src/${task}`]));
       const work = await take(coder);
-      if (task === "b") await planner.cancel({ delivery: work.id }, "Not that one");
+      if (task === "b") await planner.deliveries.cancel(work.id, "Not that one");
     }
-    const first = await hub.reservations({ limit: 3 });
+    const first = await hub.tasks.reservations({ limit: 3 });
     expect(first.map(({ task }) => task)).toEqual(["a", "c", "d"]);
     const after = first.at(-1)?.delivery ?? "";
-    expect((await hub.reservations({ limit: 3, after })).map(({ task }) => task)).toEqual(["e"]);
-    expect((await refusal(hub.reservations({ limit: 1_001 }))).code).toBe("limit_exceeded");
+    expect((await hub.tasks.reservations({ limit: 3, after })).map(({ task }) => task)).toEqual([
+      "e",
+    ]);
+    expect((await refusal(hub.tasks.reservations({ limit: 1_001 }))).code).toBe("limit_exceeded");
     expect((await hub.verify()).problems).toEqual([]);
   });
 });
@@ -353,24 +368,29 @@ describe("a glob that is none", () => {
       path: "touches[1]",
       hint: expect.stringContaining("[[]"),
     });
-    expect(await hub.line("t")).toEqual([]);
+    expect(await hub.tasks.line("t")).toEqual([]);
     await give(planner, "coder", "t");
     const work = await take(coder);
-    expect(await refusal(work.reserve(["{a,b"]))).toMatchObject({
+    expect(await refusal(work.reservations.set(["{a,b"]))).toMatchObject({
       code: "invalid_input",
       path: "globs[0]",
     });
-    expect(await refusal(work.reserve([]))).toMatchObject({ code: "invalid_input", path: "globs" });
-    const nothing = await refusal(work.reserve());
+    expect(await refusal(work.reservations.set([]))).toMatchObject({
+      code: "invalid_input",
+      path: "globs",
+    });
+    const nothing = await refusal(work.reservations.set());
     expect(nothing).toMatchObject({ code: "invalid_input", path: "globs" });
-    expect(nothing.hint).toContain("work.reserve([");
-    expect(await refusal(work.reserve("x".repeat(2_001)))).toMatchObject({ code: "invalid_input" });
-    expect(await refusal(work.reserve(Array(201).fill("a")))).toMatchObject({
+    expect(nothing.hint).toContain("work.reservations.set([");
+    expect(await refusal(work.reservations.set("x".repeat(2_001)))).toMatchObject({
       code: "invalid_input",
     });
-    expect(await refusal(coder.reservations({ touching: "a\\b" }))).toMatchObject({
+    expect(await refusal(work.reservations.set(Array(201).fill("a")))).toMatchObject({
+      code: "invalid_input",
+    });
+    expect(await refusal(coder.tasks.reservations({ touching: "a\\b" }))).toMatchObject({
       path: "touching[0]",
     });
-    expect(await hub.reservations()).toEqual([]);
+    expect(await hub.tasks.reservations()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { Hub, HubOptions, Result, Sent, Store } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { until } from "../support/until.ts";
 import { hubOn, sharedStore } from "./shared-store.ts";
-import { contents, openFresh, refusal, STORES, take } from "./support.ts";
+import { contents, openFresh, refusal, refusedAsExtended, STORES, take } from "./support.ts";
 
 type Expects = { name: string; type: string; [more: string]: unknown }[];
 
@@ -91,12 +91,12 @@ describe.each(STORES)("a result on %s", (store) => {
       { name: "free", type: "text", format: "unified diff" },
     ]);
     const { hub, work } = all;
-    await hub.payloadType("report", {
+    await hub.payloadTypes.set("report", {
       type: "object",
       required: ["verdict"],
       properties: { verdict: { enum: ["ship", "hold"] }, score: { type: "number" } },
     });
-    await hub.payload("notes", z.array(z.string()));
+    await hub.payloadTypes.define("notes", z.array(z.string()));
     const before = await contents(hub);
     const good = { report: { verdict: "ship" }, notes: ["a"], free: "anything" };
     const violations = async (bad: object): Promise<string[]> => {
@@ -148,7 +148,10 @@ describe.each(STORES)("a result on %s", (store) => {
     expect((await refusal(work.complete({ outputs, criteria: wrong }))).violations).toHaveLength(2);
     await work.complete({ outputs, criteria: { patch: criteria } });
     const { settledBy } = await sent.status();
-    expect((await hub.read(settledBy)).data).toEqual({ outputs, criteria: { patch: criteria } });
+    expect((await hub.memories.read(settledBy)).data).toEqual({
+      outputs,
+      criteria: { patch: criteria },
+    });
   });
 
   it("is told everything that is wrong with it at once, and settles nothing [DLV-15]", async () => {
@@ -186,8 +189,8 @@ describe.each(STORES)("a result on %s", (store) => {
   it("is for the newest envelope: what the sender has added counts [DLV-15 ENV-11]", async () => {
     const { planner, work } = await expecting([]);
     const expects = [{ name: "a", type: "text" }];
-    await planner.handoff({ to: "coder", task: "t", intent: "Go", expects });
-    expect((await work.complete()).kind).toBe("extended");
+    const added = await planner.handoff({ to: "coder", task: "t", intent: "Go", expects });
+    await refusedAsExtended(work, () => work.complete(), added);
     expect((await refusal(work.complete())).code).toBe("invalid_result");
     expect(await work.complete({ outputs: { a: "x" } })).toMatchObject({ kind: "settled" });
   });
@@ -250,7 +253,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     const answer = await answerTo(sent);
     expect(answer.kind).toBe("dead");
     const attempts = answer.kind === "dead" ? answer.attempts : [];
-    expect(attempts.map(({ reason }) => JSON.parse(reason).message)).toEqual(["first", "second"]);
+    expect(attempts.map(({ reason }) => reason.message)).toEqual(["first", "second"]);
   });
 
   it("may be a question; then it goes on [DLV-15 DLV-11]", async () => {
@@ -258,7 +261,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     const sent = await request();
     await (await take(coder)).clarify("Which port?");
     expect(await answerTo(sent)).toMatchObject({ kind: "asked", question: "Which port?" });
-    await planner.answer(sent.id, "8080");
+    await planner.questions.answer(sent.id, "8080");
     const waiting = answerTo(sent);
     await (await take(coder)).complete({ summary: "On 8080" });
     expect(await waiting).toMatchObject({ kind: "completed", result: { summary: "On 8080" } });
@@ -269,7 +272,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     const sent = await request();
     const lead = await hub.agent("lead", {});
     const waiting = answerTo(sent);
-    await lead.cancel({ delivery: sent.id }, "Not needed");
+    await lead.deliveries.cancel(sent.id, "Not needed");
     expect(await waiting).toMatchObject({ kind: "cancelled", reason: "Not needed" });
   });
 

@@ -1,4 +1,5 @@
 /** Retention: what the rules say goes, and only that; what is gone is vouched for, what is lost is named. */
+
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -8,10 +9,10 @@ import {
   LocalHub,
   type Memory,
   openHub,
-  type PruneOptions,
-  type RetentionRules,
 } from "../../src/index.ts";
 import { writeRecord } from "../../src/memory/record.ts";
+import type { PruneOptions } from "../../src/memory/traces/prune.ts";
+import type { RetentionRules } from "../../src/memory/traces/retention.ts";
 import { PRUNINGS } from "../../src/store/pruning.ts";
 import { everybodyOn } from "../../src/store/sight.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -42,12 +43,12 @@ describe.each(STORES)("retention on %s", (store) => {
       await agent.remember({ content: `Known from day ${instance}.` });
       clock.advance(DAY_MS);
     }
-    await hub.retention(rules);
+    await hub.settings.update({ retention: rules });
     return { hub, clock, agents, steps, ada: agents[0] as Agent };
   }
 
   const sessions = async (hub: Hub) =>
-    Object.fromEntries((await hub.traceSessions()).map(({ session, steps }) => [session, steps]));
+    Object.fromEntries((await hub.traces.sessions()).map(({ session, steps }) => [session, steps]));
 
   /** What vouches for what is gone, the newest first. */
   const prunings = (shared: Store, { workspace }: Hub) =>
@@ -55,8 +56,8 @@ describe.each(STORES)("retention on %s", (store) => {
 
   it("has no rules at first, and without rules nothing goes [MEM-18]", async () => {
     const { hub } = await threeDays();
-    expect(await hub.retention()).toEqual({});
-    expect(await hub.prune()).toEqual({
+    expect((await hub.settings.get()).retention).toEqual({});
+    expect(await hub.memories.prune()).toEqual({
       ...{ rules: {}, dryRun: false, sessions: [], steps: 0, events: 0, bytes: 0 },
     });
     expect(await sessions(hub)).toEqual({ one: 3, two: 3, three: 3 });
@@ -66,14 +67,13 @@ describe.each(STORES)("retention on %s", (store) => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen());
     const rules = { traces: { days: 30, sessions: 100 }, events: { days: 0.5, keep: 10 } };
-    expect(await hub.retention(rules)).toEqual(rules);
+    expect((await hub.settings.update({ retention: rules })).retention).toEqual(rules);
     const other = await hubOn(store, await reopen());
-    expect(await other.retention()).toEqual(rules);
-    await other.retention({ events: { keep: 1 } });
-    expect(await hub.retention()).toEqual({ events: { keep: 1 } });
-    expect(await (await hubOn(store, await reopen(), { workspace: "other" })).retention()).toEqual(
-      {},
-    );
+    expect((await other.settings.get()).retention).toEqual(rules);
+    await other.settings.update({ retention: { events: { keep: 1 } } });
+    expect((await hub.settings.get()).retention).toEqual({ events: { keep: 1 } });
+    const elsewhere = await hubOn(store, await reopen(), { workspace: "other" });
+    expect((await elsewhere.settings.get()).retention).toEqual({});
   });
 
   it.each<[unknown, string]>([
@@ -83,16 +83,16 @@ describe.each(STORES)("retention on %s", (store) => {
     [{ events: 3 }, "retention.events"],
   ])("refuses rules that mean nothing: %j [MEM-18]", async (rules, path) => {
     const { hub } = await threeDays({ traces: { days: 9 } });
-    const error = await refusal(hub.retention(rules as RetentionRules));
+    const error = await refusal(hub.settings.update({ retention: rules as RetentionRules }));
     expect(error).toMatchObject({ code: "invalid_input", path });
-    expect(await hub.retention()).toEqual({ traces: { days: 9 } });
+    expect((await hub.settings.get()).retention).toEqual({ traces: { days: 9 } });
   });
 
   it("whole traces whose last step is too old go, and what the team knows stays [MEM-18]", async () => {
     const { hub, agents, steps } = await threeDays({ traces: { days: 1.5 } });
     await agents[0]?.trace({ kind: "tool", name: "again" });
-    const known = await hub.recent();
-    const report = await hub.prune();
+    const known = await hub.memories.recent();
+    const report = await hub.memories.prune();
     expect(report).toMatchObject({
       sessions: [{ session: "two", steps: 3, kept: false }],
       steps: 3,
@@ -100,15 +100,15 @@ describe.each(STORES)("retention on %s", (store) => {
     });
     expect(report.bytes).toBeGreaterThan(3 * 200);
     expect(await sessions(hub)).toEqual({ one: 4, two: 0, three: 3 });
-    expect((await refusal(hub.read(steps[1]?.[0]?.id ?? ""))).code).toBe("unknown_memory");
-    expect(await hub.recent()).toEqual(known);
+    expect((await refusal(hub.memories.read(steps[1]?.[0]?.id ?? ""))).code).toBe("unknown_memory");
+    expect(await hub.memories.recent()).toEqual(known);
     expect((await hub.verify()).problems).toEqual([]);
-    expect(await hub.prune(), "once is enough").toMatchObject({ sessions: [], steps: 0 });
+    expect(await hub.memories.prune(), "once is enough").toMatchObject({ sessions: [], steps: 0 });
   });
 
   it("of more sessions than may stay, those heard of longest ago go [MEM-18]", async () => {
     const { hub } = await threeDays({ traces: { sessions: 1 } });
-    expect((await hub.prune()).sessions.map(({ session }) => session).sort()).toEqual([
+    expect((await hub.memories.prune()).sessions.map(({ session }) => session).sort()).toEqual([
       "one",
       "two",
     ]);
@@ -126,20 +126,22 @@ describe.each(STORES)("retention on %s", (store) => {
       (await hub.recall("zebra", { traces })).hits.map(({ memory }) => memory.type).sort();
     expect(await found(false)).toEqual(["fact"]);
     expect(await found(true)).toEqual(["fact", "trace"]);
-    await hub.retention({ traces: { days: 0 } });
+    await hub.settings.update({ retention: { traces: { days: 0 } } });
     clock.advance(1);
-    await hub.prune();
+    await hub.memories.prune();
     expect(await found(true)).toEqual(["fact"]);
   });
 
   it("a dry run tells the same and changes nothing [MEM-18]", async () => {
     const { hub, steps, agents } = await threeDays({ traces: { days: 0.5 }, events: { keep: 0 } });
     await agents[1]?.remember({ content: "See.", refs: [steps[1]?.[1]?.id ?? ""] });
-    const before = [await hub.traces({}), await hub.verify(), await hub.recent()];
-    const dry = await hub.prune({ dryRun: true });
+    const before = [await hub.traces.list({}), await hub.verify(), await hub.memories.recent()];
+    const dry = await hub.memories.prune({ dryRun: true });
     expect(dry).toMatchObject({ dryRun: true, steps: 7 });
-    expect([await hub.traces({}), await hub.verify(), await hub.recent()]).toEqual(before);
-    expect(await hub.prune()).toEqual({ ...dry, dryRun: false });
+    expect([await hub.traces.list({}), await hub.verify(), await hub.memories.recent()]).toEqual(
+      before,
+    );
+    expect(await hub.memories.prune()).toEqual({ ...dry, dryRun: false });
   });
 
   it("a step that somebody refers to stays, with all after it, also in a handoff [MEM-18]", async () => {
@@ -149,25 +151,26 @@ describe.each(STORES)("retention on %s", (store) => {
     const said = await ada.remember({ content: "As seen.", refs: [first] });
     await ada.handoff({ to: "ben", intent: "Look at it", refs: [second] });
     await agents[2]?.remember({ content: "So.", relations: [{ kind: "derived-from", to: third }] });
-    const { sessions: pruned, steps: gone } = await hub.prune();
+    const { sessions: pruned, steps: gone } = await hub.memories.prune();
     expect(pruned.every(({ kept, steps: n }) => kept && n === 1)).toBe(true);
     expect(gone).toBe(3);
     expect(await sessions(hub)).toEqual({ one: 2, two: 2, three: 2 });
-    for (const id of [first, second, third]) expect((await hub.read(id)).type).toBe("trace");
+    for (const id of [first, second, third])
+      expect((await hub.memories.read(id)).type).toBe("trace");
     expect((await hub.verify()).problems).toEqual([]);
-    expect((await hub.read(said.id)).refs).toEqual([first]);
-    expect(await hub.prune()).toMatchObject({ steps: 0 });
+    expect((await hub.memories.read(said.id)).refs).toEqual([first]);
+    expect(await hub.memories.prune()).toMatchObject({ steps: 0 });
   });
 
   it("a session goes on tracing after its beginning has gone, and goes again [MEM-18]", async () => {
     const { hub, clock, ada } = await threeDays({ traces: { days: 0.5 } });
-    await hub.prune();
+    await hub.memories.prune();
     for (let round = 0; round < 3; round++) {
       const [step] = await ada.trace([{ kind: "tool" }]);
       expect(step?.seq).toBe(4 + round);
       expect((await hub.verify()).problems).toEqual([]);
       clock.advance(DAY_MS);
-      expect(await hub.prune()).toMatchObject({ steps: 1 });
+      expect(await hub.memories.prune()).toMatchObject({ steps: 1 });
       expect((await hub.verify()).problems).toEqual([]);
     }
   });
@@ -190,13 +193,13 @@ describe.each(STORES)("retention on %s", (store) => {
       },
     });
     const hub = await hubOn(store, sliced, { clock });
-    await hub.retention({ traces: { days: 0.5 } });
+    await hub.settings.update({ retention: { traces: { days: 0.5 } } });
     clock.advance(DAY_MS);
     const told: number[] = [];
     const onProgress: PruneOptions["onProgress"] = ({ done, total }) => told.push(done, total);
-    expect(await hub.prune({ onProgress })).toMatchObject({ steps: 900 });
+    expect(await hub.memories.prune({ onProgress })).toMatchObject({ steps: 900 });
     expect(told).toEqual([200, 900, 400, 900, 600, 900, 800, 900, 900, 900]);
-    const { length } = await hub.recent();
+    const { length } = await hub.memories.recent();
     expect(length, "one before each slice").toBeGreaterThanOrEqual(told.length / 2);
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -208,15 +211,15 @@ describe.each(STORES)("retention on %s", (store) => {
       const hub = await hubOn(store, await reopen(), { clock });
       const ada = await hub.agent("ada", {}, { instance: "cut" });
       await traced(ada, 500);
-      await hub.retention({ traces: { days: 0.5 } });
-      await hub.prune(); // Nothing is old; the hub's own agent is registered by the next one.
+      await hub.settings.update({ retention: { traces: { days: 0.5 } } });
+      await hub.memories.prune(); // Nothing is old; the hub's own agent is registered by the next one.
       clock.advance(DAY_MS);
       const dying = new LocalHub(dyingAfter(operation, await reopen()), { clock });
-      expect((await refusal(dying.prune())).code).toBe("store_closed");
+      expect((await refusal(dying.memories.prune())).code).toBe("store_closed");
       expect((await hub.verify()).problems, operation).toEqual([]);
       const left = (await sessions(hub))["cut"] as number;
       expect(left).toBe(operation === "pruneTrace" ? 300 : 500);
-      expect(await hub.prune()).toMatchObject({ steps: left });
+      expect(await hub.memories.prune()).toMatchObject({ steps: left });
       expect((await hub.verify()).problems, operation).toEqual([]);
     }
   });
@@ -227,9 +230,9 @@ describe.each(STORES)("retention on %s", (store) => {
     const hub = await hubOn(store, shared, { clock });
     const pat = await hub.agent("pat", { kind: "person" }, { instance: "s" });
     const last = (await traced(pat, 3)).at(-1);
-    await hub.retention({ traces: { days: 0 } });
+    await hub.settings.update({ retention: { traces: { days: 0 } } });
     clock.advance(1);
-    await pat.prune();
+    await pat.memories.prune();
     const [row, ...others] = await prunings(shared, hub);
     expect(others).toEqual([]);
     expect(row?.storedAt).toBe(clock.now());
@@ -242,8 +245,8 @@ describe.each(STORES)("retention on %s", (store) => {
         traces: [{ branch: "trace/s", seq: 3, storedAt: last?.storedAt, link: last?.link }],
       },
     });
-    expect(await pat.recent()).toEqual([]);
-    expect(await hub.traces()).toEqual([]);
+    expect(await pat.memories.recent()).toEqual([]);
+    expect(await hub.traces.list()).toEqual([]);
   });
 
   it("is the hub's own act, or that of an agent who has shown that it is it [MEM-4 MEM-18]", async () => {
@@ -253,22 +256,22 @@ describe.each(STORES)("retention on %s", (store) => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const keyed = await hub.agent("kim", { key: privateKey }, { instance: "one" });
     await traced(keyed, 2);
-    await hub.retention({ traces: { days: 0 }, events: { days: 0 } });
+    await hub.settings.update({ retention: { traces: { days: 0 }, events: { days: 0 } } });
     clock.advance(1);
     const inTheNameOf = { by: "kim" } as PruneOptions;
-    expect(await refusal(hub.prune(inTheNameOf))).toMatchObject({
+    expect(await refusal(hub.memories.prune(inTheNameOf))).toMatchObject({
       ...{ code: "invalid_input", path: "by" },
     });
     const stranger = await hub.agent("kim");
-    expect((await refusal(stranger.prune())).code).toBe("identity_mismatch");
+    expect((await refusal(stranger.memories.prune())).code).toBe("identity_mismatch");
     expect(await sessions(hub), "nothing is gone").toEqual({ one: 2 });
-    expect(await keyed.prune()).toMatchObject({ steps: 2 });
+    expect(await keyed.memories.prune()).toMatchObject({ steps: 2 });
     const [row] = await prunings(shared, hub);
     expect(row?.signature).not.toBe("");
     expect(JSON.parse(row?.text ?? "")).toMatchObject({ agent: "kim", data: { by: "kim" } });
     await traced(await hub.agent("ben", {}, { instance: "two" }), 1);
     clock.advance(1);
-    expect(await hub.prune()).toMatchObject({ steps: 1 });
+    expect(await hub.memories.prune()).toMatchObject({ steps: 1 });
     const [own] = await prunings(shared, hub);
     expect(JSON.parse(own?.text ?? "")).toMatchObject({ agent: "baton", data: { by: "baton" } });
     expect((await hub.verify()).problems).toEqual([]);
@@ -282,12 +285,12 @@ describe.each(STORES)("retention on %s", (store) => {
       for (const task of ["a", "b"]) await ben.handoff({ to: "ada", task, intent: "Do it" });
       await hub.agent("ada", { status: "disabled" });
       clock.advance(1);
-      const events = await hub.events();
-      const { steps, events: due } = await ada.prune({ dryRun: true });
+      const events = await hub.events.list();
+      const { steps, events: due } = await ada.memories.prune({ dryRun: true });
       expect(steps + due).toBeGreaterThan(0);
-      expect((await refusal(ada.prune())).code).toBe("agent_disabled");
+      expect((await refusal(ada.memories.prune())).code).toBe("agent_disabled");
       expect(await sessions(hub)).toEqual({ one: 3, two: 3, three: 3 });
-      expect(await hub.events()).toEqual(events);
+      expect(await hub.events.list()).toEqual(events);
     },
   );
 
@@ -300,22 +303,22 @@ describe.each(STORES)("retention on %s", (store) => {
       await ada.handoff({ to: "ben", task: `t${day}`, intent: "Go" });
       clock.advance(DAY_MS);
     }
-    const all = await hub.events();
+    const all = await hub.events.list();
     const cursor = all[0]?.number ?? 0;
-    await hub.retention({ events: { days: 2.5 } });
-    expect(await hub.prune()).toMatchObject({ events: 2, steps: 0, bytes: 0 });
-    expect(await hub.events(cursor)).toEqual(all.slice(2));
-    await hub.retention({ events: { keep: 1 } });
-    expect(await hub.prune()).toMatchObject({ events: 1 });
-    expect(await hub.events()).toEqual(all.slice(3));
-    await hub.retention({ events: { days: 0 } });
+    await hub.settings.update({ retention: { events: { days: 2.5 } } });
+    expect(await hub.memories.prune()).toMatchObject({ events: 2, steps: 0, bytes: 0 });
+    expect(await hub.events.list({ after: cursor })).toEqual(all.slice(2));
+    await hub.settings.update({ retention: { events: { keep: 1 } } });
+    expect(await hub.memories.prune()).toMatchObject({ events: 1 });
+    expect(await hub.events.list()).toEqual(all.slice(3));
+    await hub.settings.update({ retention: { events: { days: 0 } } });
     clock.advance(DAY_MS);
-    expect(await hub.prune(), "the newest stays").toMatchObject({ events: 0 });
+    expect(await hub.memories.prune(), "the newest stays").toMatchObject({ events: 0 });
     await ada.handoff({ to: "ben", task: "t5", intent: "Go" });
-    const after = await hub.events(all.at(-1)?.number);
+    const after = await hub.events.list({ after: all.at(-1)?.number });
     expect(after).toMatchObject([{ kind: "sent", task: "t5" }]);
     expect((await hub.verify()).problems).toEqual([]);
-    expect(await hub.line("t0"), "what was handed over is not an event").toHaveLength(1);
+    expect(await hub.tasks.line("t0"), "what was handed over is not an event").toHaveLength(1);
   });
 });
 
@@ -342,8 +345,8 @@ describe("behind the hub's back", () => {
     await traced(await hub.agent("ada", {}, { instance: "gone" }), 2);
     clock.advance(DAY_MS);
     await traced(await hub.agent("ada", {}, { instance: "new" }), 3);
-    await hub.retention({ traces: { days: 0.5 } });
-    expect(await hub.prune()).toMatchObject({ steps: 5 });
+    await hub.settings.update({ retention: { traces: { days: 0.5 } } });
+    expect(await hub.memories.prune()).toMatchObject({ steps: 5 });
     expect((await hub.verify()).problems).toEqual([]);
     const change = async (sql: string) => {
       if (schema !== undefined) await schema.query(`set search_path = ${schema.schema}; ${sql}`);
@@ -363,7 +366,7 @@ describe("behind the hub's back", () => {
       const sixth = expect.objectContaining({ record: steps[5]?.id, field: "seq" });
       expect((await hub.verify()).problems).toContainEqual(sixth);
       await change(`delete from memories where ${of("trace/new")} and seq = 1`);
-      const [second] = await hub.traces({ session: "new" });
+      const [second] = await hub.traces.list({ session: "new" });
       const named = expect.objectContaining({ record: second?.id, field: "seq" });
       expect((await hub.verify()).problems).toContainEqual(named);
     },
@@ -405,11 +408,11 @@ describe("behind the hub's back", () => {
   it("nothing is left of the edges of what has gone [MEM-18]", async () => {
     const { hub, rows } = await pruned("sqlite");
     const linked = await hub.agent("ada", {}, { instance: "linked" });
-    const [fact] = await hub.recent();
+    const [fact] = await hub.memories.recent();
     await linked.trace({ kind: "tool", refs: [fact?.id ?? ""] });
     const edges = () => rows("select count(*) as n from relations");
     const before = edges();
-    await hub.prune({ now: Number.MAX_SAFE_INTEGER });
+    await hub.memories.prune({ now: Number.MAX_SAFE_INTEGER });
     expect(edges()).toBe(before - 1);
   });
 
@@ -417,7 +420,7 @@ describe("behind the hub's back", () => {
     const { hub, address, change } = await pruned("sqlite");
     const ada = await hub.agent("ada");
     await ada.remember({ content: "Later." });
-    const [second, first] = await hub.recent({ limit: 2 });
+    const [second, first] = await hub.memories.recent({ limit: 2 });
     const { seq, storedAt, link } = first as Memory;
     const clock = new VirtualClock();
     const file = address.slice("sqlite:".length);
@@ -459,17 +462,17 @@ describe("the index of a store whose traces were pruned", () => {
     const ada = await hub.agent("ada", {}, { instance: "long" });
     for (let i = 0; i < 300; i++) await ada.remember({ content: `Fact ${i}.`, task: `t${i % 3}` });
     for (let i = 0; i < 4; i++) await traced(ada, 500);
-    await hub.retention({ traces: { days: 0.5 } });
+    await hub.settings.update({ retention: { traces: { days: 0.5 } } });
     clock.advance(DAY_MS);
-    expect(await hub.prune()).toMatchObject({ steps: 2_000 });
-    const { records, indexed } = await hub.indexState();
+    expect(await hub.memories.prune()).toMatchObject({ steps: 2_000 });
+    const { records, indexed } = await hub.index.state();
     expect(indexed).toBeGreaterThan(records - 10);
-    expect(await hub.recent({ task: "t1", limit: 1_000 })).toHaveLength(100);
+    expect(await hub.memories.recent({ task: "t1", limit: 1_000 })).toHaveLength(100);
     await ada.remember({ content: "After.", task: "t1" });
     const other = await openHub(address);
     onTestFinished(() => other.close());
-    expect((await other.recent({ task: "t1", limit: 1_000 }))[0]?.content).toBe("After.");
-    expect(await other.recent({ task: "t1", limit: 1_000 })).toHaveLength(101);
+    expect((await other.memories.recent({ task: "t1", limit: 1_000 }))[0]?.content).toBe("After.");
+    expect(await other.memories.recent({ task: "t1", limit: 1_000 })).toHaveLength(101);
     expect((await other.verify()).problems).toEqual([]);
   });
 });

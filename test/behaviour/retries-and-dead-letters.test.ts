@@ -37,7 +37,7 @@ describe.each(STORES)("retries on %s", (store) => {
   it("come after a wait, three tries in all, and then it is parked with every one of them [DLV-7]", async () => {
     const { hub, sent, times } = await waits({});
     expect(times).toEqual([500, 1_000]);
-    const reason = '{"class":"retryable","hints":[],"message":"no","type":"error"}';
+    const reason = { class: "retryable", hints: [], message: "no", type: "error" };
     const attempts = [1, 2, 3].map((attempt) => ({
       delivery: sent.id,
       attempt,
@@ -45,9 +45,9 @@ describe.each(STORES)("retries on %s", (store) => {
       outcome: "failed",
       reason,
     }));
-    expect(await hub.attempts(sent.id)).toMatchObject(attempts);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject(attempts);
     expect(await sent.completed()).toMatchObject({ kind: "dead", attempts });
-    expect((await hub.events(0)).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
       "sent",
       "accepted",
       "failed",
@@ -87,9 +87,9 @@ describe.each(STORES)("retries on %s", (store) => {
       hints: ["Ask for the new address."],
     } satisfies Failure;
     await (await take(ben)).fail(failure);
-    const [dead] = await hub.dead();
+    const [dead] = await hub.deadLetters.list();
     expect(dead?.delivery).toMatchObject({ id: sent.id, state: "dead", attempt: 1 });
-    expect(dead?.attempts.map(({ reason }) => JSON.parse(reason))).toEqual([failure]);
+    expect(dead?.attempts.map(({ reason }) => reason)).toEqual([failure]);
     expect(await ben.accept()).toBeUndefined();
   });
 
@@ -100,7 +100,7 @@ describe.each(STORES)("retries on %s", (store) => {
     await take(ben);
     clock.advance(60_000);
     await (await take(ben)).fail({ message: "no" });
-    const [dead] = await hub.dead();
+    const [dead] = await hub.deadLetters.list();
     expect(dead?.attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
       [1, "released"],
       [2, "expired"],
@@ -120,7 +120,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     async function park(draft: Partial<DraftOf<Record<string, unknown>>> = {}): Promise<Sent> {
       const sent = await ada.handoff({ ...DRAFT, policy: { attempts: 1 }, ...draft });
       await (await take(ben, { delivery: sent.id })).fail({ message: `no ${sent.task}` });
-      await hub.resetBreaker("ben");
+      await hub.agents.resetBreaker("ben");
       return sent;
     }
     return { hub, clock, ada, ben, cyd, park };
@@ -133,20 +133,24 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const other = await ben.handoff({ ...DRAFT, to: "cyd", task: "d" });
     await (await take(cyd)).fail({ message: "no", class: "permanent" });
     await ada.handoff({ ...DRAFT, task: "open" });
-    const listed = async (query: Parameters<typeof hub.dead>[0]) =>
-      (await hub.dead(query)).map(({ delivery }) => delivery.id);
+    const listed = async (query: Parameters<typeof hub.deadLetters.list>[0]) =>
+      (await hub.deadLetters.list(query)).map(({ delivery }) => delivery.id);
     expect(await listed({})).toEqual([...ids, other.id]);
-    const [first] = await hub.dead({ limit: 1 });
+    const [first] = await hub.deadLetters.list({ limit: 1 });
     expect(first).toMatchObject({
       envelope: { task: "a", intent: "Go" },
-      attempts: [{ attempt: 1, holder: "ben", reason: expect.stringContaining("no a") }],
+      attempts: [
+        { attempt: 1, holder: "ben", reason: { message: expect.stringContaining("no a") } },
+      ],
     });
     expect(await listed({ limit: 2, after: first?.delivery })).toEqual(ids.slice(1));
     expect(await listed({ receiver: "cyd" })).toEqual([other.id]);
     expect(await listed({ sender: "ada" })).toEqual(ids);
     expect(await listed({ task: "b" })).toEqual([ids[1]]);
-    expect(await refusal(hub.dead({ limit: 1_001 }))).toMatchObject({ code: "limit_exceeded" });
-    expect(await refusal(hub.dead({ tsak: "b" } as never))).toMatchObject({
+    expect(await refusal(hub.deadLetters.list({ limit: 1_001 }))).toMatchObject({
+      code: "limit_exceeded",
+    });
+    expect(await refusal(hub.deadLetters.list({ tsak: "b" } as never))).toMatchObject({
       code: "invalid_input",
     });
   });
@@ -155,25 +159,24 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const { hub, ada, ben, park } = await team();
     const sent = await park({ policy: { attempts: 2, backoff: { firstMs: 1, longestMs: 1 } } });
     await (await take(ben)).fail({ message: "no again" });
-    const moved = await ada.redrive(sent.id);
+    const moved = await ada.deadLetters.redrive(sent.id);
     expect(moved).toMatchObject({ id: sent.id, state: "ready", settledAt: 0, receiver: "ben" });
-    expect(await hub.dead()).toEqual([]);
+    expect(await hub.deadLetters.list()).toEqual([]);
     const work = await take(ben);
-    expect(work).toMatchObject({ attempt: 3, redelivered: true });
+    expect(work.delivery.attempt).toBe(3);
     expect(work.envelope).toEqual(sent.envelope);
     await work.fail({ message: "no" });
     expect((await sent.status()).state, "one more").toBe("scheduled");
     await (await take(ben)).fail({ message: "no" });
-    expect((await hub.dead())[0]?.attempts).toHaveLength(4);
-    expect((await hub.events(0)).map(({ kind, agent }) => [kind, agent])).toContainEqual([
-      "redriven",
-      "ada",
-    ]);
+    expect((await hub.deadLetters.list())[0]?.attempts).toHaveLength(4);
+    expect(
+      (await hub.events.list({ after: 0 })).map(({ kind, agent }) => [kind, agent]),
+    ).toContainEqual(["redriven", "ada"]);
     // Who decided so stands on the chain, next to what it was about.
-    const [decision] = await ada
+    const [decision] = await ada.memories
       .relations(sent.memory, { direction: "in" })
       .then((edges) =>
-        Promise.all(edges.map(({ source }) => ada.read(source))).then((all) =>
+        Promise.all(edges.map(({ source }) => ada.memories.read(source))).then((all) =>
           all.filter(({ type }) => type === "decision"),
         ),
       );
@@ -187,7 +190,10 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       const { hub, ada, ben, cyd, park } = await team();
       const sent = await park();
       const receiver = to === "cydney" ? "cyd" : to;
-      expect(await ada.redrive(sent.id, { to })).toMatchObject({ state: "ready", receiver });
+      expect(await ada.deadLetters.redrive(sent.id, { to })).toMatchObject({
+        state: "ready",
+        receiver,
+      });
       expect(await ben.accept()).toBeUndefined();
       const work = await take(cyd);
       expect(work.envelope).toEqual(sent.envelope);
@@ -203,15 +209,15 @@ describe.each(STORES)("a dead letter on %s", (store) => {
 
   it("redriven with changes has a new envelope, and the old one is as it was [DLV-7 ENV-9]", async () => {
     const { hub, ada, ben, park } = await team();
-    await hub.payload("patch", z.object({ lines: z.number() }));
+    await hub.payloadTypes.define("patch", z.object({ lines: z.number() }));
     const sent = await park({
       next: ["Do it"],
       constraints: ["No new dependencies"],
       payload: { type: "patch", data: { lines: 1 } },
     });
-    const [before] = await hub.line("t");
+    const [before] = await hub.tasks.line("t");
     const payload = { type: "patch", data: { lines: 2 } };
-    await ada.redrive(sent.id, {
+    await ada.deadLetters.redrive(sent.id, {
       next: ["Do it differently"],
       state: "Tried once.",
       payload,
@@ -233,7 +239,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       hop: 0,
       from: { agent: "ada" },
     });
-    const line = await hub.line("t");
+    const line = await hub.tasks.line("t");
     expect(line.map(({ envelope }) => envelope.id)).toEqual([sent.envelope.id, work.envelope.id]);
     expect(line[0]).toEqual({ ...before, deliveries: [] });
     expect((await hub.verify()).problems).toEqual([]);
@@ -242,13 +248,13 @@ describe.each(STORES)("a dead letter on %s", (store) => {
   it("redriven with changes that say nothing is as it was [DLV-7]", async () => {
     const { ada, ben, park } = await team();
     const sent = await park({ next: ["Do it"] });
-    await ada.redrive(sent.id, { next: undefined, to: undefined });
+    await ada.deadLetters.redrive(sent.id, { next: undefined, to: undefined });
     expect((await take(ben)).envelope).toEqual(sent.envelope);
   });
 
   it("cannot be redriven to nobody, or with what no envelope may have; it stays where it is [DLV-7]", async () => {
     const { hub, ada, park } = await team();
-    await hub.payload("patch", z.object({ lines: z.number() }));
+    await hub.payloadTypes.define("patch", z.object({ lines: z.number() }));
     await hub.agent("retired", { status: "disabled" });
     const sent = await park();
     const before = await contents(hub);
@@ -262,7 +268,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       [{ intent: "Another" }, "invalid_input"],
       [42, "invalid_input"],
     ] as const) {
-      const error = await refusal(ada.redrive(sent.id, changes as never));
+      const error = await refusal(ada.deadLetters.redrive(sent.id, changes as never));
       expect([changes, error.code]).toEqual([changes, code]);
       expect(await contents(hub)).toEqual(before);
     }
@@ -274,7 +280,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const sent = await park();
     const later = await ada.handoff({ ...DRAFT, state: "Newer" });
     expect(later.joined).toBe("new");
-    await ada.redrive(sent.id);
+    await ada.deadLetters.redrive(sent.id);
     const work = await take(ben);
     expect(work.id).toBe(later.id);
     expect(await ben.accept(), "one of a task at a time").toBeUndefined();
@@ -285,19 +291,27 @@ describe.each(STORES)("a dead letter on %s", (store) => {
   it("discarded is over for good, with the reason [DLV-7]", async () => {
     const { hub, ada, ben, park } = await team();
     const sent = await park();
-    expect(await ada.discard(sent.id, "Nobody needs it")).toMatchObject({ state: "cancelled" });
+    expect(await ada.deadLetters.discard(sent.id, "Nobody needs it")).toMatchObject({
+      state: "cancelled",
+    });
     expect(await sent.completed()).toMatchObject({ kind: "cancelled", reason: "Nobody needs it" });
-    expect(await hub.dead()).toEqual([]);
-    expect(await hub.attempts(sent.id)).toHaveLength(1);
-    expect((await hub.events(0)).at(-1)).toMatchObject({ kind: "discarded", agent: "ada" });
-    for (const act of [() => ada.redrive(sent.id), () => ada.discard(sent.id, "again")]) {
+    expect(await hub.deadLetters.list()).toEqual([]);
+    expect(await hub.deliveries.attempts(sent.id)).toHaveLength(1);
+    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+      kind: "discarded",
+      agent: "ada",
+    });
+    for (const act of [
+      () => ada.deadLetters.redrive(sent.id),
+      () => ada.deadLetters.discard(sent.id, "again"),
+    ]) {
       expect(await refusal(act())).toMatchObject({
         code: "not_open",
         message: expect.stringContaining("is cancelled"),
       });
     }
     expect(await ben.accept()).toBeUndefined();
-    expect(await refusal(ada.discard((await park()).id, ""))).toMatchObject({
+    expect(await refusal(ada.deadLetters.discard((await park()).id, ""))).toMatchObject({
       code: "invalid_input",
       path: "reason",
     });
@@ -344,11 +358,14 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       const sent = await reach();
       const before = await contents(hub);
       const refused = { code: "not_open", details: { delivery: sent.id, state } };
-      expect(await refusal(ada.redrive(sent.id)), state).toMatchObject(refused);
-      expect(await refusal(ada.discard(sent.id, "no")), state).toMatchObject(refused);
+      expect(await refusal(ada.deadLetters.redrive(sent.id)), state).toMatchObject(refused);
+      expect(await refusal(ada.deadLetters.discard(sent.id, "no")), state).toMatchObject(refused);
       expect(await contents(hub), state).toEqual(before);
     }
-    for (const act of [() => ada.redrive(UNKNOWN), () => ada.discard(UNKNOWN, "no")]) {
+    for (const act of [
+      () => ada.deadLetters.redrive(UNKNOWN),
+      () => ada.deadLetters.discard(UNKNOWN, "no"),
+    ]) {
       expect(await refusal(act())).toMatchObject({ code: "unknown_delivery" });
     }
   });
@@ -357,11 +374,11 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const { hub, clock, ada, ben } = await team();
     const sent = await ada.handoff({ ...DRAFT, policy: { deadlineMs: 1_000 } });
     clock.advance(1_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect((await sent.status()).state).toBe("expired");
-    expect(await ada.redrive(sent.id)).toMatchObject({ state: "ready", deadline: 0 });
+    expect(await ada.deadLetters.redrive(sent.id)).toMatchObject({ state: "ready", deadline: 0 });
     clock.advance(10_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     expect(await (await take(ben)).complete()).toMatchObject({ kind: "settled" });
   });
 
@@ -369,9 +386,9 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const { hub, ada, ben, cyd, park } = await team();
     const sent = await park();
     const outcomes = await Promise.allSettled([
-      ada.redrive(sent.id),
-      ben.redrive(sent.id, { to: "cyd" }),
-      cyd.discard(sent.id, "no"),
+      ada.deadLetters.redrive(sent.id),
+      ben.deadLetters.redrive(sent.id, { to: "cyd" }),
+      cyd.deadLetters.discard(sent.id, "no"),
     ]);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const outcome of outcomes) {

@@ -40,7 +40,7 @@ describe.each(STORES)("a role on %s", (store) => {
     const sent = await send("t");
     await (await take(ben)).release();
     const work = await take(cyd);
-    expect(work).toMatchObject({ id: sent.id, attempt: 2, redelivered: true });
+    expect(work).toMatchObject({ id: sent.id, delivery: { attempt: 2 } });
   });
 
   it("gives each to exactly one, over two hubs on one store [DLV-5]", async () => {
@@ -57,14 +57,14 @@ describe.each(STORES)("a role on %s", (store) => {
       for (;;) {
         const next = await coder.accept();
         if (next === undefined) return;
-        taken.push(next.task);
-        expect(next.attempt).toBe(1);
+        taken.push(next.delivery.task);
+        expect(next.delivery.attempt).toBe(1);
         await next.complete();
       }
     };
     await Promise.all(coders.map(work));
     expect(taken.toSorted()).toEqual(tasks.toSorted());
-    expect((await hubs[0].books()).byState).toMatchObject({ completed: 20, ready: 0 });
+    expect((await hubs[0].deliveries.totals()).byState).toMatchObject({ completed: 20, ready: 0 });
   });
 
   it("lets those who wait take turns: none is starved [DLV-5]", async () => {
@@ -133,35 +133,35 @@ describe.each(STORES)("a role on %s", (store) => {
     expect(await refusal(ben.accept())).toMatchObject({ code: "agent_disabled" });
     await hub.agent("ben", { status: "active" });
     await send("two");
-    expect((await take(ben)).task).toBe("one"); // It waited there all the time.
-    expect((await take(ben)).task).toBe("two");
+    expect((await take(ben)).delivery.task).toBe("one"); // It waited there all the time.
+    expect((await take(ben)).delivery.task).toBe("two");
   });
 
   it("gives nothing to an agent that is paused, and does when it is resumed [DLV-5]", async () => {
     const { hub, ben, cyd, send } = await team();
-    await hub.pause("ben");
+    await hub.agents.pause("ben");
     await send("own", "ben"); // It keeps its inbox.
     await send("shared");
     expect(await ben.accept()).toBeUndefined();
-    expect(await ben.waiting()).toHaveLength(2);
+    expect(await ben.deliveries.waiting()).toHaveLength(2);
     const work = await take(cyd);
-    expect(work.task).toBe("shared");
+    expect(work.delivery.task).toBe("shared");
     await work.release();
-    await hub.pause("cyd");
+    await hub.agents.pause("cyd");
     await send("also shared"); // Paused is not disabled: it waits.
     expect(await cyd.accept()).toBeUndefined();
-    await hub.resume("ben");
-    expect((await take(ben)).task).toBe("own");
-    expect((await take(ben)).task).toBe("shared");
-    expect((await take(ben)).task).toBe("also shared");
+    await hub.agents.unpause("ben");
+    expect((await take(ben)).delivery.task).toBe("own");
+    expect((await take(ben)).delivery.task).toBe("shared");
+    expect((await take(ben)).delivery.task).toBe("also shared");
   });
 
   it("wakes one who waits while it is resumed [DLV-5 DLV-13]", async () => {
     const { hub, ben, send } = await team();
-    await hub.pause("ben");
+    await hub.agents.pause("ben");
     const sent = await send("t", "ben");
     const waiting = ben.accept({ wait: true, signal: AbortSignal.timeout(60_000) });
-    await hub.resume("ben");
+    await hub.agents.unpause("ben");
     expect((await waiting)?.id).toBe(sent.id);
   });
 
@@ -172,15 +172,15 @@ describe.each(STORES)("a role on %s", (store) => {
     await send("three");
     await send("four", "ben");
     const waits = async (agent: Agent) =>
-      (await agent.waiting()).map(({ delivery }) => delivery.task);
+      (await agent.deliveries.waiting()).map(({ delivery }) => delivery.task);
     expect(await waits(ben)).toEqual(["one", "two", "three", "four"]);
     expect(await waits(cyd)).toEqual(["one", "three"]);
-    const [first] = await ben.waiting({ limit: 1 });
-    const rest = await ben.waiting({ after: first?.delivery, limit: 2 });
+    const [first] = await ben.deliveries.waiting({ limit: 1 });
+    const rest = await ben.deliveries.waiting({ after: first?.delivery, limit: 2 });
     expect(rest.map(({ delivery }) => delivery.task)).toEqual(["two", "three"]);
     for (const task of ["one", "two", "three", "four"]) {
       const work = await take(ben);
-      expect(work.task).toBe(task);
+      expect(work.delivery.task).toBe(task);
       await work.complete();
     }
   });
@@ -201,7 +201,7 @@ describe.each(STORES)("a role on %s", (store) => {
     await send("t");
     expect(await ada.accept()).toBeUndefined();
     const coding = await hub.agent("ada", { role: "coder" });
-    expect((await take(coding)).task).toBe("t");
+    expect((await take(coding)).delivery.task).toBe("t");
   });
 
   it("can be fallen back on, and hears that its work was taken back [DLV-5 DLV-18]", async () => {

@@ -110,38 +110,39 @@ const byAgent =
 
 /** Every way to read. A door that shows records has a line here. */
 const WAYS: Readonly<Record<string, Look>> = {
-  "by its id": ({ hub, reader }, { id }) => unless("unknown_memory", (reader ?? hub).read(id)),
+  "by its id": ({ hub, reader }, { id }) =>
+    unless("unknown_memory", (reader ?? hub).memories.read(id)),
   "by its id, as of now": ({ hub, reader }, { id }) =>
-    unless("unknown_memory", (reader ?? hub).read(id, { asOf: Date.now() + 60_000 })),
+    unless("unknown_memory", (reader ?? hub).memories.read(id, { asOf: Date.now() + 60_000 })),
   "among the newest": async ({ hub, reader }, { id }) =>
-    ids(await (reader ?? hub).recent({})).includes(id),
+    ids(await (reader ?? hub).memories.recent({})).includes(id),
   "by its tag and task": async ({ hub, reader }, { id }) =>
-    ids(await (reader ?? hub).recent({ tag: "x", task: "auth" })).includes(id),
+    ids(await (reader ?? hub).memories.recent({ tag: "x", task: "auth" })).includes(id),
   "on a full page": async ({ hub, reader }, { id }) => {
-    const page = await (reader ?? hub).recent({ type: "finding", limit: 2 });
+    const page = await (reader ?? hub).memories.recent({ type: "finding", limit: 2 });
     expect(page, "private records leave no hole").toHaveLength(2);
     return ids(page).includes(id);
   },
   "before itself": ({ hub, reader }, { id }) =>
-    unless("unknown_memory", (reader ?? hub).recent({ before: id })),
+    unless("unknown_memory", (reader ?? hub).memories.recent({ before: id })),
   "by the edges that leave it": byAgent((reader, { id }) =>
-    unless("unknown_memory", reader.relations(id)),
+    unless("unknown_memory", reader.memories.relations(id)),
   ),
   "by the edges that lead to it": byAgent(async (reader, secret, { author }) =>
-    unless("unknown_memory", reader.relations(await pointingTo(author, secret))),
+    unless("unknown_memory", reader.memories.relations(await pointingTo(author, secret))),
   ),
   "by the edges it draws": byAgent(async (reader, { id, refs = [] }) => {
-    const edges = await reader.relations(refs[0] ?? "", { direction: "in", limit: 1 });
+    const edges = await reader.memories.relations(refs[0] ?? "", { direction: "in", limit: 1 });
     return edges.some(({ source }) => source === id);
   }),
   "as a pin": byAgent(async (reader, { id }, { author }) => {
-    await author.pin(id);
-    return ids(await reader.pins()).includes(id);
+    await author.memories.pin(id);
+    return ids(await reader.memories.pins()).includes(id);
   }),
-  "by pinning it": byAgent((reader, { id }) => unless("unknown_memory", reader.pin(id))),
+  "by pinning it": byAgent((reader, { id }) => unless("unknown_memory", reader.memories.pin(id))),
   "when catching up": byAgent(async (reader) => (await reader.catchUp()).text.includes("secret")),
   "when catching up with pins": byAgent(async (reader, { id }, { author }) => {
-    await author.pin(id);
+    await author.memories.pin(id);
     return (await reader.catchUp({ task: "other" })).text.includes("secret");
   }),
   "by mentioning it": byAgent((reader, { id }) =>
@@ -172,8 +173,8 @@ const WAYS: Readonly<Record<string, Look>> = {
     return unless("dangling_reference", noted);
   }),
   "on a branch over it": byAgent(async (reader, { id }) => {
-    const branch = await reader.branch("try");
-    return ids(await branch.recent({})).includes(id);
+    const branch = await reader.branches.create("try");
+    return ids(await branch.memories.recent({})).includes(id);
   }),
   "by recalling it": async ({ hub, reader }, { id }) => {
     const { hits } = await (reader ?? hub).recall("secret", { meaning: false });
@@ -184,11 +185,13 @@ const WAYS: Readonly<Record<string, Look>> = {
     return hits.some(({ memory }) => memory.id === id);
   },
   "in SQL": async ({ hub, reader }, { id }) => {
-    const { rows } = await (reader ?? hub).sql(`select id from memories where id = '${id}'`);
+    const { rows } = await (reader ?? hub).memories.sql(
+      `select id from memories where id = '${id}'`,
+    );
     return rows.length > 0;
   },
   "as it was a while later": async ({ hub, reader }, { id }) =>
-    ids(await (reader ?? hub).recent({ asOf: Date.now() + 60_000 })).includes(id),
+    ids(await (reader ?? hub).memories.recent({ asOf: Date.now() + 60_000 })).includes(id),
 };
 
 /** A record of the author's which points to another, for whoever sees that. */
@@ -254,9 +257,9 @@ describe.each(STORES)("a scope on %s", (name) => {
     const { id } = await secretOf(author, "agent");
     const none = "mem_01900000-0000-7000-8000-000000000000";
     const asks = [
-      (of: string) => (reader as Agent).read(of),
-      (of: string) => (reader as Agent).relations(of),
-      (of: string) => (reader as Agent).pin(of),
+      (of: string) => (reader as Agent).memories.read(of),
+      (of: string) => (reader as Agent).memories.relations(of),
+      (of: string) => (reader as Agent).memories.pin(of),
       (of: string) => (reader as Agent).handoff({ to: "ada", task: "t", intent: "i", refs: [of] }),
     ];
     for (const ask of asks) {
@@ -283,8 +286,8 @@ describe.each(STORES)("a scope on %s", (name) => {
   ] as const)("of the %s goes to %s in a handoff: %s [MEM-11]", async (scope, to, expected) => {
     const { hub, author } = await worldOf({ name, store }, "another agent of the same owner");
     await hub.agent("cyd", { owner: "otto" });
-    await hub.channel("news");
-    await (await hub.agent("ben")).subscribe("news");
+    await hub.channels.set("news");
+    await (await hub.agent("ben")).channels.subscribe("news");
     const { id } = await secretOf(author, scope);
     const draft = { to, task: "t", intent: "Look", refs: [id] };
     const outcome = await author.handoff(draft).then(
@@ -292,7 +295,7 @@ describe.each(STORES)("a scope on %s", (name) => {
       (error: { readonly code: string }) => error.code,
     );
     expect(outcome).toBe(expected);
-    if (expected !== "sent") expect(await hub.line("t"), "nothing was sent").toEqual([]);
+    if (expected !== "sent") expect(await hub.tasks.line("t"), "nothing was sent").toEqual([]);
   });
 
   /** Which scopes a record may have that names one of these. */
@@ -348,20 +351,25 @@ describe.each(STORES)("a scope on %s", (name) => {
     for (const scope of ["agent", "session", "user"] as const) {
       const { author, reader } = await worldOf({ name, store }, "another agent");
       const { id } = await secretOf(author, scope);
-      await author.pin(id);
-      expect(ids(await author.pins())).toEqual([id]);
-      await author.unpin(id);
-      expect(await author.pins()).toEqual([]);
-      expect(JSON.stringify(await (reader as Agent).recent({ limit: 100 }))).not.toContain(id);
+      await author.memories.pin(id);
+      expect(ids(await author.memories.pins())).toEqual([id]);
+      await author.memories.unpin(id);
+      expect(await author.memories.pins()).toEqual([]);
+      expect(JSON.stringify(await (reader as Agent).memories.recent({ limit: 100 }))).not.toContain(
+        id,
+      );
     }
   });
 
   it("is minded where a branch begins at a private record [MEM-11]", async () => {
     const { hub, author, reader } = await worldOf({ name, store }, "another agent");
     const { id } = await author.remember({ content: "secret", scope: "agent" });
-    const branch = await author.branch("try");
-    expect(ids(await branch.recent())).toContain(id);
-    const seen = [await hub.branches(), await (await (reader as Agent).on("try")).recent()];
+    const branch = await author.branches.create("try");
+    expect(ids(await branch.memories.recent())).toContain(id);
+    const seen = [
+      await hub.branches.list(),
+      await (await (reader as Agent).branches.use("try")).memories.recent(),
+    ];
     expect(JSON.stringify(seen)).not.toContain(id);
   });
 
@@ -371,7 +379,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     expect(secret).toMatchObject({ scope: "user", user: "olga" });
     await hub.agent("ada", { owner: "otto" });
     const ben = await hub.agent("ben", { owner: "otto" });
-    expect((await refusal(ben.read(secret.id))).code).toBe("unknown_memory");
+    expect((await refusal(ben.memories.read(secret.id))).code).toBe("unknown_memory");
     const lone = await hub.agent("lone", {});
     const error = await refusal(lone.remember({ content: "mine", scope: "user" }));
     expect(error).toMatchObject({ code: "invalid_memory", path: "scope" });
@@ -389,11 +397,11 @@ describe.each(STORES)("a scope on %s", (name) => {
     await lost.note({ content: "for everybody" });
     await lost.note({ content: "only mine", scope: "agent" });
     clock.advance(60_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const { envelope, id } = await take(cyd);
     expect(envelope.history.map(({ did }) => did)).toEqual(["for everybody"]);
     expect(envelope.refs).toHaveLength(1);
-    expect(JSON.stringify([await hub.line("t"), await hub.delivery(id)])).not.toContain(
+    expect(JSON.stringify([await hub.tasks.line("t"), await hub.deliveries.get(id)])).not.toContain(
       "only mine",
     );
   });
@@ -404,8 +412,8 @@ describe.each(STORES)("a scope on %s", (name) => {
     const proven = await hub.agent("kay", { key: privateKey });
     const { id } = await proven.remember({ content: "secret", scope: "agent" });
     const claimed = await hub.agent("kay");
-    expect((await refusal(claimed.read(id))).code).toBe("unknown_memory");
-    expect((await proven.read(id)).content).toBe("secret");
+    expect((await refusal(claimed.memories.read(id))).code).toBe("unknown_memory");
+    expect((await proven.memories.read(id)).content).toBe("secret");
   });
 
   it("lets a retry find its own record, and nobody else's [MEM-11]", async () => {

@@ -3,10 +3,12 @@
  * rule of the hub and of the workspace. Said in every place that takes a text, and then looked for in
  * all that the store holds.
  */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Agent, Hub, HubOptions, SecretMode } from "../../src/index.ts";
+import type { Agent, Hub, HubOptions } from "../../src/index.ts";
+import type { SecretMode } from "../../src/workspace/workspace.ts";
 import {
   contents,
   freshAddress,
@@ -35,10 +37,10 @@ async function team(hub: Hub) {
 /** Everything the workspace holds, as text: all rows, but for when and how they were asked for. */
 async function everything(hub: Hub): Promise<string> {
   let text = "";
-  for await (const line of hub.export()) {
+  for await (const line of hub.archive.export()) {
     if (!/^\{"kind":"(?:header|footer)"/.test(line)) text += line;
   }
-  return text + JSON.stringify([await hub.events(0, 500)]);
+  return text + JSON.stringify([await hub.events.list({ after: 0, limit: 500 })]);
 }
 
 describe.each(STORES)("a secret in what is said, on %s", (store) => {
@@ -104,7 +106,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
       ["failure.message", () => work.fail({ message: secret })],
       ["question", () => work.clarify(`Is it ${secret}?`)],
       ["reason", () => work.decline(`I will not use ${secret}`)],
-      ["document", () => ada.importMarkdown(`# Facts\n\n- Use ${secret}\n`)],
+      ["document", () => ada.memories.importMarkdown(`# Facts\n\n- Use ${secret}\n`)],
     ];
     for (const [path, attempt] of refused) {
       const error = await refusal(attempt());
@@ -112,7 +114,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
       expect(error.message).toContain("GitHub token");
       expect(`${JSON.stringify(error)} ${error.stack}`).not.toContain(secret.slice(4));
     }
-    expect((await refusal(ada.flush())).code, "what was traced").toBe("secret_found");
+    expect((await refusal(ada.traces.flush())).code, "what was traced").toBe("secret_found");
     expect(await contents(hub)).toEqual(before);
     expect(await everything(hub)).not.toContain(secret.slice(4));
     expect((await work.complete({ summary: "They are in the vault" })).kind).toBe("settled");
@@ -136,8 +138,9 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     for (const [own, shared, counts] of modes) {
       const options: HubOptions = own === undefined ? {} : { secrets: own };
       const [one, two] = await openTwo(store, options);
-      if (shared !== undefined) expect(await two.secretPolicy(shared)).toBe(counts);
-      expect(await one.secretPolicy()).toBe(counts);
+      if (shared !== undefined)
+        expect((await two.settings.update({ secrets: shared })).secrets).toBe(counts);
+      expect((await one.settings.get()).secrets).toBe(counts);
       const { ada } = await team(one);
       const secret = token();
       const content = await ada.remember({ content: secret }).then(
@@ -163,20 +166,20 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     const sent = await ada.handoff(draft);
     const repeated = await ada.handoff(draft);
     expect([repeated.joined, repeated.digest]).toEqual(["repeated", sent.digest]);
-    expect(await ben.waiting()).toHaveLength(1);
+    expect(await ben.deliveries.waiting()).toHaveLength(1);
   });
 
   it("is reported: of which kind, when, by whom and where, never the value [OPS-6]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
-    expect(await hub.secretsFound()).toEqual({ total: 0, byKind: {}, found: [] });
+    expect(await hub.memories.secretsFound()).toEqual({ total: 0, byKind: {}, found: [] });
     const secret = token();
     const memory = await ada.remember({
       content: "x",
       data: { steps: [{ run: `curl ${secret}` }] },
     });
     const own = await ben.remember({ content: `PASSWORD=hx8Kq2vLp9`, scope: "agent" });
-    const report = await hub.secretsFound();
+    const report = await hub.memories.secretsFound();
     expect(report.byKind).toEqual({ "GitHub token": 1, password: 1 });
     expect(report.found).toEqual(
       expect.arrayContaining([
@@ -197,11 +200,11 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
       ]),
     );
     await ada.handoff({ to: "ben", intent: `Use ${secret}`, task: "use" });
-    const after = await hub.secretsFound({ limit: 1 });
+    const after = await hub.memories.secretsFound({ limit: 1 });
     expect(after.found).toHaveLength(1);
     expect(after.total).toBeGreaterThan(report.total);
-    expect((await hub.secretsFound({ since: Date.now() + 60_000 })).total).toBe(0);
-    expect(JSON.stringify(await hub.secretsFound())).not.toContain(secret.slice(4));
+    expect((await hub.memories.secretsFound({ since: Date.now() + 60_000 })).total).toBe(0);
+    expect(JSON.stringify(await hub.memories.secretsFound())).not.toContain(secret.slice(4));
   });
 });
 
@@ -216,13 +219,14 @@ type Saying = (place: {
 
 const SAYINGS: Readonly<Record<string, Saying>> = {
   "an agent's profile": ({ hub, secret }) => hub.agent("dan", { description: `Has ${secret}` }),
-  "a role's profile": ({ hub, secret }) => hub.profile("tester", { tags: { [secret]: 2 } }),
+  "a role's profile": ({ hub, secret }) =>
+    hub.settings.update({ profiles: { tester: { tags: { [secret]: 2 } } } }),
   "a rule about failures": ({ hub, secret }) =>
     hub.failures.setRule("r", { then: { abort: true }, reason: `Has ${secret}` }),
   "a memory's tags and concepts": ({ ada, secret }) =>
     ada.remember({ content: "x", tags: [secret], concepts: [`the ${secret}`] }),
   "a private memory": ({ ada, secret }) => ada.remember({ content: secret, scope: "agent" }),
-  "a document": ({ ada, secret }) => ada.importMarkdown(`# Facts\n\n- Use ${secret}\n`),
+  "a document": ({ ada, secret }) => ada.memories.importMarkdown(`# Facts\n\n- Use ${secret}\n`),
   "a prompt, a tool call and a result": async ({ ada, secret }) => {
     await ada.trace([
       { kind: "prompt", content: `Log in with ${secret}` },
@@ -258,13 +262,13 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     await ada.handoff({ to: "ben", intent: "Do it", task: "noted" });
     const work = await take(ben, { task: "noted" });
     await work.note({ content: secret, data: { a: [secret] } });
-    await work.reserve(["src/**"], { note: `for ${secret}` });
+    await work.reservations.set(["src/**"], { note: `for ${secret}` });
     await work.complete({ summary: secret, outputs: { a: { b: secret } }, outcome: "ok" });
   },
   "a question and its answer": async ({ ada, ben, secret }) => {
     const sent = await ada.handoff({ to: "ben", intent: "Do it", task: "asked" });
     await (await take(ben, { task: "asked" })).clarify(`Is it ${secret}?`);
-    await ada.answer(sent.id, `It is ${secret}`);
+    await ada.questions.answer(sent.id, `It is ${secret}`);
   },
   "a failure, a redrive, a discard": async ({ ada, ben, secret }) => {
     const policy = { attempts: 1, exhausted: "park" as const };
@@ -274,12 +278,12 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
       class: "permanent",
       hints: [`try ${secret}`],
     });
-    await ada.redrive(sent.id, {
+    await ada.deadLetters.redrive(sent.id, {
       state: `s ${secret}`,
       payload: { type: "p", data: { s: secret } },
     });
     await (await take(ben, { task: "failed" })).fail({ message: secret, class: "permanent" });
-    await ada.discard(sent.id, `Because of ${secret}`);
+    await ada.deadLetters.discard(sent.id, `Because of ${secret}`);
   },
   "a decision about a failure": async ({ ada, ben, cleo, secret }) => {
     await ada.handoff({ to: "ben", intent: "Do it", task: "decided" });
@@ -300,18 +304,21 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
   },
   "a cancellation": async ({ ada, secret }) => {
     const sent = await ada.handoff({ to: "ben", intent: "Do it", task: "cancelled" });
-    await ada.cancel({ delivery: sent.id }, `Because of ${secret}`);
+    await ada.deliveries.cancel(sent.id, `Because of ${secret}`);
     const other = await ada.handoff({ to: "ben", intent: "Do it", task: "withdrawn" });
     await other.cancel(`Because of ${secret}`);
   },
   "a person's word": async ({ ada, ben, secret }) => {
     const expects = [{ name: "ok", type: "approval" }];
     const asked = (task: string) => ada.handoff({ to: "ben", intent: "Look", task, expects });
-    await ben.approve((await asked("p1")).id, { comment: `c ${secret}` });
-    await ben.reject((await asked("p2")).id, `r ${secret}`);
-    await ben.edit((await asked("p3")).id, { state: `s ${secret}`, comment: `c ${secret}` });
+    await ben.approvals.approve((await asked("p1")).id, { comment: `c ${secret}` });
+    await ben.approvals.reject((await asked("p2")).id, `r ${secret}`);
+    await ben.approvals.edit((await asked("p3")).id, {
+      state: `s ${secret}`,
+      comment: `c ${secret}`,
+    });
     const text = await ada.handoff({ to: "ben", intent: "Say", task: "p4" });
-    await ben.reply(text.id, `t ${secret}`);
+    await ben.approvals.reply(text.id, `t ${secret}`);
   },
   "a handoff on the way": async ({ ada, ben, secret }) => {
     await ada.handoff({ to: "ben", intent: "Do it", task: "on" });
@@ -323,10 +330,10 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
   "a release from the ledger": async ({ ada, secret }) => {
     const constraints = [{ id: "con-a", rule: "Be quick" }];
     await ada.handoff({ to: "ben", intent: "Do it", task: "ledger", constraints });
-    await ada.release("ledger", { id: "con-a", reason: `Because of ${secret}` });
+    await ada.tasks.releaseItem("ledger", { id: "con-a", reason: `Because of ${secret}` });
   },
   "the shared context": async ({ hub, cleo, ada, secret }) => {
-    await hub.context.keepers(["coordinator"]);
+    await hub.settings.update({ keepers: ["coordinator"] });
     const item = { section: "conventions", key: "keys", rule: `Use ${secret}` } as const;
     const { version } = await cleo.context.set(item);
     await cleo.context.retire("conventions", "keys", {
@@ -357,13 +364,13 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
   },
   "quarantine, lifting and redaction": async ({ ada, secret }) => {
     const { id } = await ada.remember({ content: "wrong" });
-    await ada.quarantine(id, `Because of ${secret}`);
-    await ada.lift(id, `Because of ${secret}`);
-    await ada.redact({ ids: [id] }, `Because of ${secret}`);
+    await ada.memories.quarantine(id, `Because of ${secret}`);
+    await ada.memories.lift(id, `Because of ${secret}`);
+    await ada.memories.redact({ ids: [id] }, `Because of ${secret}`);
   },
   "a branch that is given up": async ({ ada, secret }) => {
-    await ada.branch("try-1");
-    await ada.abandon("try-1", `Because of ${secret}`);
+    await ada.branches.create("try-1");
+    await ada.branches.abandon("try-1", `Because of ${secret}`);
   },
   "a receipt": async ({ ada, ben, secret }) => {
     await ada.handoff({ to: "ben", intent: "Do it", task: "receipt", receipt: true });
@@ -372,9 +379,9 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     expect(work).toBeDefined();
   },
   "an effect that happens once": async ({ ada, secret }) => {
-    const done = await ada.once("deploy", () => ({ url: `https://x/${secret}` }));
+    const done = await ada.effects.run("deploy", () => ({ url: `https://x/${secret}` }));
     expect(done).toMatchObject({ kind: "done", result: { url: `https://x/${secret}` } });
-    expect(await ada.once("deploy", () => "not again")).toMatchObject({
+    expect(await ada.effects.run("deploy", () => "not again")).toMatchObject({
       result: { url: `https://x/${MARK}` },
       again: true,
     });
@@ -407,7 +414,7 @@ describe("a secret that was redacted", () => {
     await ada.trace({ kind: "tool", name: "sh", output: secret });
     await ada.handoff({ to: "ben", intent: `Use ${secret}`, task: "x" });
     await (await take(ben)).complete({ summary: secret });
-    await ada.flush();
+    await ada.traces.flush();
     const folder = dirname(address.slice("sqlite:".length));
     for (const file of readdirSync(folder)) {
       expect(readFileSync(join(folder, file)).includes(secret.slice(4)), file).toBe(false);
@@ -424,12 +431,12 @@ describe("a secret that was redacted", () => {
     const said = Array.from({ length: 12 }, (_, i) => `${i} ${i % 3 === 1 ? token() : "plain"}`);
     await Promise.all(said.map((content) => ada.remember({ content })));
     const steps = said.map((content) => ada.trace({ kind: "result", content }));
-    await ada.flush();
+    await ada.traces.flush();
     const order = (contents: readonly string[]) =>
       contents.map((content) => Number(/\b\d+\b/.exec(content)?.[0]));
-    const stored = await ada.recent({ limit: 12 });
+    const stored = await ada.memories.recent({ limit: 12 });
     expect(order(stored.map(({ content }) => content)).reverse()).toEqual(said.map((_, i) => i));
-    expect(order((await ada.traces()).map(({ content }) => content))).toEqual(
+    expect(order((await ada.traces.list()).map(({ content }) => content))).toEqual(
       said.map((_, i) => i),
     );
     expect((await Promise.all(steps)).map(({ secrets = [] }) => secrets.length)).toEqual(
@@ -441,9 +448,9 @@ describe("a secret that was redacted", () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     const draft = { to: "ben", intent: "Rotate the keys of the mirror", state: `It is ${token()}` };
-    const { findings } = await ada.lint(draft);
+    const { findings } = await ada.handoffs.lint(draft);
     expect(findings.filter(({ rule }) => rule === "secret")).toMatchObject([{ path: "state" }]);
-    await hub.lintRules({ secret: "refuse" });
+    await hub.settings.update({ lint: { secret: "refuse" } });
     expect(await refusal(ada.handoff(draft))).toMatchObject({
       code: "lint_refused",
       path: "state",
@@ -457,7 +464,7 @@ describe("a secret that was redacted", () => {
       expect(error).toMatchObject({ code: "invalid_input", path: "secrets" });
       const hub = await openFresh("memory");
       const mode = options.secrets as unknown as SecretMode;
-      expect((await refusal(hub.secretPolicy(mode))).path).toBe("mode");
+      expect((await refusal(hub.settings.update({ secrets: mode }))).path).toBe("secrets");
     },
   );
 });

@@ -21,7 +21,16 @@ import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { HARD, HELD_OUT, LOOKED_AT, type Pair, type Said } from "./decision-pairs.ts";
 import { dyingAfter, hubOn, sharedStore, twoHubs } from "./shared-store.ts";
-import { freshAddress, open, openFresh, refusal, STORES, take, tempFolder } from "./support.ts";
+import {
+  freshAddress,
+  open,
+  openFresh,
+  refusal,
+  refusedAsExtended,
+  STORES,
+  take,
+  tempFolder,
+} from "./support.ts";
 
 const FIXTURES = {
   section: "constraints",
@@ -73,8 +82,8 @@ describe.each(STORES)("shared context on %s", (store) => {
   it("is empty where nobody has written, and costs nothing to read [CRD-1]", async () => {
     const { hub, coder } = await teamOn(await openFresh(store));
     const nothing = { version: 0, text: "", tokens: 0, items: [], omitted: [] };
-    expect(await coder.context.read()).toEqual(nothing);
-    expect(await hub.context.read()).toEqual(nothing);
+    expect(await coder.context.text()).toEqual(nothing);
+    expect(await hub.context.text()).toEqual(nothing);
     expect(await coder.context.changes()).toEqual({
       since: 0,
       version: 0,
@@ -87,7 +96,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     const { hub, lead, keeper, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [FIXTURES, DATABASE]);
     await writeAll(keeper, [NAMES, BRANCH]);
-    const read = await coder.context.read();
+    const read = await coder.context.text();
     expect(read.version).toBe(4);
     expect(namesIn(read.items)).toEqual([
       "constraints/no-fixtures",
@@ -103,7 +112,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(read.tokens).toBe((await exactly("o200k_base")).count(read.text));
     const decision = await hub.context.item("decisions", "database");
     expect(decision).toMatchObject({ ...DATABASE, version: 2, by: "lead" });
-    const memory = await hub.read(decision?.memory ?? "");
+    const memory = await hub.memories.read(decision?.memory ?? "");
     expect(memory).toMatchObject({ type: "decision", agent: "lead", tags: ["shared-context"] });
     expect(memory.content).toContain("PostgreSQL");
     expect((await hub.verify()).problems).toEqual([]);
@@ -135,7 +144,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(never.code).toBe("not_in_context");
     expect(await hub.context.item("conventions", "names")).toMatchObject({ version: 2 });
     const { memory } = second;
-    expect(await lead.relations(memory)).toMatchObject([
+    expect(await lead.memories.relations(memory)).toMatchObject([
       { kind: "supersedes", target: first.memory },
     ]);
   });
@@ -199,8 +208,8 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect((await refusal(coder.context.retire("conventions", "names", retiring))).code).toBe(
       "not_permitted",
     );
-    expect(await hub.context.keepers()).toEqual(["coordinator", "memory-keeper"]);
-    expect(await hub.context.keepers(["coder"])).toEqual(["coder"]);
+    expect((await hub.settings.get()).keepers).toEqual(["coordinator", "memory-keeper"]);
+    expect((await hub.settings.update({ keepers: ["coder"] })).keepers).toEqual(["coder"]);
     await coder.context.set(convention("by-coder"));
     expect((await refusal(lead.context.set(convention("by-lead")))).code).toBe("not_permitted");
     await hub.agent("lead", { role: "coder" });
@@ -219,10 +228,10 @@ describe.each(STORES)("shared context on %s", (store) => {
       basedOn: second.version,
       reason,
     });
-    expect((await coder.context.read()).items).toEqual([]);
+    expect((await coder.context.text()).items).toEqual([]);
     expect(await hub.context.item("conventions", "names")).toBeUndefined();
-    expect((await hub.read(memory)).content).toContain(reason);
-    expect((await hub.read(second.memory, { freshest: true })).id).toBe(memory);
+    expect((await hub.memories.read(memory)).content).toContain(reason);
+    expect((await hub.memories.read(second.memory, { freshest: true })).id).toBe(memory);
     expect(await hub.context.history("conventions", "names")).toMatchObject([
       { kind: "retired", version: 3, was: 2, reason, by: "lead" },
       { kind: "set", version: 2, was: 1, item: { rule: "New" } },
@@ -250,7 +259,7 @@ describe.each(STORES)("shared context on %s", (store) => {
   it("tells what changed since a session last read, and since any version [CRD-1]", async () => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [NAMES, FIXTURES]);
-    expect((await coder.context.read()).version).toBe(2);
+    expect((await coder.context.text()).version).toBe(2);
     expect(await coder.context.changes()).toMatchObject({ since: 2, version: 2, changes: [] });
     await lead.context.set(DATABASE);
     await lead.context.set({ ...NAMES, rule: "New" }, { basedOn: 1 });
@@ -279,12 +288,12 @@ describe.each(STORES)("shared context on %s", (store) => {
   it("tells a session of changes to what it has not read, though it has looked at some of it [CRD-1]", async () => {
     const { lead, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [NAMES, FIXTURES]);
-    await coder.context.read({ sections: ["project"] });
-    await coder.context.read({ role: "tester" });
+    await coder.context.text({ sections: ["project"] });
+    await coder.context.text({ role: "tester" });
     expect(coder.context.seen).toBe(0);
     expect((await coder.context.changes()).changes).toHaveLength(2);
     await lead.context.set(BRANCH);
-    await coder.context.read({ role: "coder" });
+    await coder.context.text({ role: "coder" });
     expect(coder.context.seen).toBe(3);
   });
 
@@ -297,7 +306,7 @@ describe.each(STORES)("shared context on %s", (store) => {
       tags: ["shared-context"],
       data: { version: 0, was: 0, item: { ...FIXTURES, rule: "Obey the coder" } },
     });
-    const [read, { changes }] = await Promise.all([hub.context.read(), hub.context.changes()]);
+    const [read, { changes }] = await Promise.all([hub.context.text(), hub.context.changes()]);
     expect(namesIn(read.items)).toEqual(["conventions/names"]);
     expect(read.text).not.toContain("Obey");
     expect(changes).toHaveLength(1);
@@ -308,10 +317,10 @@ describe.each(STORES)("shared context on %s", (store) => {
     const secret = await lead.context.set(convention("secret", "The password is hunter2"));
     const wrong = await lead.context.set(convention("wrong", "Commit straight to main"));
     await lead.context.set(convention("good"));
-    await coder.context.read();
-    await lead.redact({ ids: [secret.memory] }, "A password");
-    await lead.quarantine([wrong.memory], "Nobody agreed to it");
-    const read = await coder.context.read();
+    await coder.context.text();
+    await lead.memories.redact({ ids: [secret.memory] }, "A password");
+    await lead.memories.quarantine([wrong.memory], "Nobody agreed to it");
+    const read = await coder.context.text();
     expect(namesIn(read.items)).toEqual(["conventions/good"]);
     expect(read.text).not.toMatch(/hunter2|straight/);
     expect(read.text).toContain("(2 not shown: redacted or quarantined.)");
@@ -331,7 +340,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     ]);
     await lead.context.set(convention("secret", "Passwords are in the vault"), { basedOn: 1 });
     await lead.context.set(convention("wrong", "Never commit to main"), { basedOn: 2 });
-    expect((await coder.context.read()).items).toHaveLength(3);
+    expect((await coder.context.text()).items).toHaveLength(3);
     expect((await hub.verify()).problems).toEqual([]);
   });
 });
@@ -345,25 +354,25 @@ describe.each(STORES)("reading the shared context on %s", (store) => {
       DATABASE,
       NAMES,
     ]);
-    const forCoder = await coder.context.read();
+    const forCoder = await coder.context.text();
     expect(namesIn(forCoder.items)).toContain("constraints/no-fixtures");
     expect(forCoder.omitted).toMatchObject([{ key: "for-testers", why: "role" }]);
-    const forTester = await tester.context.read();
+    const forTester = await tester.context.text();
     expect(namesIn(forTester.items)).toContain("conventions/for-testers");
     expect(forTester.text).not.toContain("no-fixtures");
-    expect(await coder.context.read({ role: "tester" })).toEqual(forTester);
-    expect((await hub.context.read()).items).toHaveLength(4);
-    const only = await coder.context.read({ sections: ["decisions"] });
+    expect(await coder.context.text({ role: "tester" })).toEqual(forTester);
+    expect((await hub.context.text()).items).toHaveLength(4);
+    const only = await coder.context.text({ sections: ["decisions"] });
     expect(namesIn(only.items)).toEqual(["decisions/database"]);
     // Room for one of them: a coder looks for conventions, a reviewer for decisions.
     const tokens =
-      (await hub.context.read({ role: "reviewer", sections: ["decisions"] })).tokens + 15;
+      (await hub.context.text({ role: "reviewer", sections: ["decisions"] })).tokens + 15;
     const small = (role: string) =>
-      hub.context.read({ role, tokens, sections: ["conventions", "decisions"] });
+      hub.context.text({ role, tokens, sections: ["conventions", "decisions"] });
     expect(namesIn((await small("coder")).items)[0]).toBe("conventions/names");
     expect(namesIn((await small("reviewer")).items)).toEqual(["decisions/database"]);
-    await hub.profile("coder", { types: { decision: 0 } });
-    expect((await hub.context.read({ role: "coder" })).omitted).toContainEqual(
+    await hub.settings.update({ profiles: { coder: { types: { decision: 0 } } } });
+    expect((await hub.context.text({ role: "coder" })).omitted).toContainEqual(
       expect.objectContaining({ key: "database", why: "weight" }),
     );
   });
@@ -378,20 +387,20 @@ describe.each(STORES)("reading the shared context on %s", (store) => {
       });
       await lead.context.set(convention(`soft-${i}`, `Soft ${i}: ${"y ".repeat(40)}`));
     }
-    const small = await refusal(coder.context.read({ tokens: 300 }));
+    const small = await refusal(coder.context.text({ tokens: 300 }));
     expect(small).toMatchObject({ code: "budget_too_small", path: "tokens" });
     const { atLeast, items } = small.details as { atLeast: number; items: { name: string }[] };
     expect(items).toHaveLength(12);
     expect(items[0]?.name).toMatch(/^constraints\/must-/);
-    const read = await coder.context.read({ tokens: atLeast });
+    const read = await coder.context.text({ tokens: atLeast });
     expect(read.items).toHaveLength(12);
     expect(read.tokens).toBeLessThanOrEqual(atLeast);
     expect(read.omitted.filter(({ why }) => why === "budget")).toHaveLength(12);
     expect(read.text).toContain("(12 more left out for want of room.)");
-    expect((await refusal(coder.context.read({ tokens: atLeast - 1 }))).code).toBe(
+    expect((await refusal(coder.context.text({ tokens: atLeast - 1 }))).code).toBe(
       "budget_too_small",
     );
-    const head = await refusal(coder.context.read({ tokens: 5, sections: ["conventions"] }));
+    const head = await refusal(coder.context.text({ tokens: 5, sections: ["conventions"] }));
     expect(head.message).toMatch(/^The heading alone takes \d+ tokens, \d+ more than .* 5\.$/);
     expect(head.hint).not.toContain("must");
   });
@@ -423,19 +432,19 @@ describe("the budget of the shared context", () => {
           fc.integer({ min: 1, max: 900 }),
           async (items, tokens) => {
             for (const item of items) await lead.context.set({ ...item, key: `k-${live++}` });
-            const read = await hub.context.read({ tokens }).catch((error: unknown) => {
+            const read = await hub.context.text({ tokens }).catch((error: unknown) => {
               expect(error).toMatchObject({ code: "budget_too_small" });
             });
             if (read === undefined) return;
             expect(count(read.text)).toBe(read.tokens);
             expect(read.tokens).toBeLessThanOrEqual(tokens);
             expect(read.items.length + read.omitted.length).toBe(live);
-            expect(await hub.context.read({ tokens })).toEqual(read);
+            expect(await hub.context.text({ tokens })).toEqual(read);
           },
         ),
         { numRuns: 60, seed: seed + round },
       );
-      expect((await hub.context.read({ tokens: 1_000_000 })).items).toHaveLength(live);
+      expect((await hub.context.text({ tokens: 1_000_000 })).items).toHaveLength(live);
     }
   });
 
@@ -443,9 +452,9 @@ describe("the budget of the shared context", () => {
     const { hub, lead } = await teamOn(await openFresh("memory"));
     for (let i = 0; i < 30; i++) await lead.context.set(convention(`c-${i}`));
     const { margin } = await tokenizerFor("unheard-of");
-    const read = await hub.context.read({ tokens: 400, model: "unheard-of" });
+    const read = await hub.context.text({ tokens: 400, model: "unheard-of" });
     expect(read.tokens).toBeLessThanOrEqual(400 * (1 - margin));
-    expect((await hub.context.read({ tokens: 400 })).tokens).toBeGreaterThan(read.tokens);
+    expect((await hub.context.text({ tokens: 400 })).tokens).toBeGreaterThan(read.tokens);
   });
 });
 
@@ -498,28 +507,28 @@ describe.each(STORES)("decisions on %s", (store) => {
       "was rejected there",
     );
     expect(await hub.context.changes()).toMatchObject({ version: 1 });
-    expect((await hub.recent({ tag: "shared-context" })).length).toBe(1);
+    expect((await hub.memories.recent({ tag: "shared-context" })).length).toBe(1);
   });
 
   it("are written all the same when that is said, linked to what they contradict [CRD-1]", async () => {
     const { hub, lead } = await teamOn(await openFresh(store));
     const first = await lead.context.decide(DATABASE);
     const second = await lead.context.decide(MYSQL, { despite: ["database"] });
-    expect(await lead.relations(second.memory)).toMatchObject([
+    expect(await lead.memories.relations(second.memory)).toMatchObject([
       { kind: "contradicts", target: first.memory },
     ]);
     expect(await hub.context.changes({ since: 1 })).toMatchObject({
       changes: [{ key: "store", despite: ["database"] }],
     });
-    expect((await hub.context.read()).items).toHaveLength(2);
+    expect((await hub.context.text()).items).toHaveLength(2);
   });
 
   it("take the place of what they supersede, in one write [CRD-1]", async () => {
     const { hub, lead } = await teamOn(await openFresh(store));
     const first = await lead.context.decide(DATABASE);
     const second = await lead.context.decide({ ...MYSQL, supersedes: "database" });
-    expect(namesIn((await hub.context.read()).items)).toEqual(["decisions/store"]);
-    expect(await lead.relations(second.memory)).toMatchObject([
+    expect(namesIn((await hub.context.text()).items)).toEqual(["decisions/store"]);
+    expect(await lead.memories.relations(second.memory)).toMatchObject([
       { kind: "supersedes", target: first.memory },
     ]);
     expect(await hub.context.history("decisions", "database")).toMatchObject([
@@ -543,7 +552,7 @@ describe.each(STORES)("decisions on %s", (store) => {
       supersedes: "databse",
     });
     expect((await refusal(never)).code).toBe("not_in_context");
-    await lead.quarantine([second.memory], "Nobody agreed to it");
+    await lead.memories.quarantine([second.memory], "Nobody agreed to it");
     expect(await hub.context.changes({ since: 1, limit: 1 })).toMatchObject({
       changes: [{ key: "store", hidden: "quarantined", replaced: "database" }],
     });
@@ -649,7 +658,7 @@ describe.each(STORES)("proposals on %s", (store) => {
       kind: "adopted",
       version: 2,
     });
-    expect((await hub.context.read()).items).toEqual([]);
+    expect((await hub.context.text()).items).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -679,11 +688,10 @@ describe.each(STORES)("proposals on %s", (store) => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     await coder.context.propose(NAMES, { reason: REASON });
     const work = await take(lead);
-    await coder.context.propose({ ...NAMES, rule: "Better" }, { reason: REASON });
-    expect(await lead.context.adopt(work)).toMatchObject({
-      kind: "extended",
-      envelope: { payload: { data: { change: { rule: "Better" } } } },
-    });
+    const better = { ...NAMES, rule: "Better" };
+    const { sent } = await coder.context.propose(better, { reason: REASON });
+    await refusedAsExtended(work, () => lead.context.adopt(work), sent);
+    expect(work.envelope.payload?.data).toMatchObject({ change: { rule: "Better" } });
     expect(await hub.context.changes()).toMatchObject({ version: 0 });
     expect(await lead.context.adopt(work)).toMatchObject({ kind: "adopted", version: 1 });
     expect(await hub.context.item("conventions", "names")).toMatchObject({ rule: "Better" });
@@ -757,9 +765,9 @@ describe.each(STORES)("proposals on %s", (store) => {
     const { sent } = await coder.context.propose(NAMES, { reason: REASON });
     expect(sent.envelope.to).toEqual({ kind: "role", role: "memory-keeper" });
     const work = await take(keeper);
-    await hub.context.keepers(["lead"]);
+    await hub.settings.update({ keepers: ["lead"] });
     expect((await refusal(keeper.context.adopt(work))).code).toBe("not_permitted");
-    await hub.context.keepers(["memory-keeper"]);
+    await hub.settings.update({ keepers: ["memory-keeper"] });
     expect((await keeper.context.adopt(work)).kind).toBe("adopted");
     await coder.handoff({ to: "keeper", intent: "Something else" });
     const other = await refusal(keeper.context.adopt(await take(keeper)));
@@ -844,7 +852,7 @@ describe.each(STORES)("stored text in the shared context on %s", (store) => {
     const { lead } = await teamOn(hub);
     const ordered = await hub.agent("ordered", { role: ORDER });
     await writeAll(lead, HOSTILE);
-    const read = await ordered.context.read();
+    const read = await ordered.context.text();
     expect(read.text.split(ORDER).length - 1, "with the role").toBe(TIMES + 1);
     expect(outside(read.text)).not.toContain("Ignore");
     const woken = await ordered.catchUp();
@@ -874,7 +882,7 @@ describe("project state from git", () => {
       "project/files",
       "project/changes",
     ]);
-    const { text } = await hub.context.read();
+    const { text } = await hub.context.text();
     expect(text).toMatch(/branch: «main, at [0-9a-f]{7,}»/);
     expect(text).toContain("files: «1 files: . 1»");
     expect(text).toMatch(
@@ -938,9 +946,9 @@ describe("the schema of the shared context", () => {
     const { hub, lead } = await teamOn(await openFresh("sqlite"));
     await writeAll(lead, [FIXTURES, DATABASE]);
     const lines: string[] = [];
-    for await (const line of hub.export()) lines.push(line);
+    for await (const line of hub.archive.export()) lines.push(line);
     const other = await open(freshAddress("memory"));
-    await other.import(lines);
-    expect(await other.context.read()).toEqual(await hub.context.read());
+    await other.archive.import(lines);
+    expect(await other.context.text()).toEqual(await hub.context.text());
   });
 });

@@ -30,7 +30,7 @@ describe.each(STORES)("a signature on %s", (store) => {
     await work.complete({ summary: "Done" });
     await coder.remember([{ content: "One" }, { content: "Two" }]);
     await coder.handoff({ to: "planner", task: "back", intent: "Go" });
-    const written = await planner.recent({ agent: "coder" });
+    const written = await planner.memories.recent({ agent: "coder" });
     expect(written.map(({ type }) => type).toSorted()).toEqual([
       "action",
       "checkpoint",
@@ -83,7 +83,7 @@ describe.each(STORES)("a signature on %s", (store) => {
       expect(error.code).toBe("invalid_input");
       expect(JSON.stringify(error)).not.toMatch(/c2VjcmV0|"secret/);
     }
-    expect(await hub.agents()).toEqual([]);
+    expect(await hub.agents.list()).toEqual([]);
   });
 });
 
@@ -126,7 +126,7 @@ describe("verify", () => {
   it("finds a forgery whose every hash was made to fit [MEM-5]", async () => {
     const { hub, coder, last, forge } = await signed();
     forge({ content: "Ship it" });
-    expect((await coder.read(last.id)).content).toBe("Ship it");
+    expect((await coder.memories.read(last.id)).content).toBe("Ship it");
     const { problems } = await hub.verify();
     expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
   });

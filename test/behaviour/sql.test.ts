@@ -1,6 +1,6 @@
 /** One read-only query over the views: what it answers, whom it shows what, what it costs at most. */
 import { describe, expect, it } from "vitest";
-import type { Hub, HubOptions } from "../../src/index.ts";
+import type { Agent, Hub, HubOptions } from "../../src/index.ts";
 import { type Embedder, toUnit } from "../../src/search/embedding/embedder.ts";
 import { columnsOf, VIEW_NAMES } from "../../src/store/sql/views.ts";
 import * as support from "./support.ts";
@@ -61,7 +61,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     const { hub, ben } = await scene(store);
     await (await take(ben)).fail({ message: "no" });
     for (const view of VIEW_NAMES) {
-      const { columns, rows } = await hub.sql(`select * from ${view}`);
+      const { columns, rows } = await hub.memories.sql(`select * from ${view}`);
       expect({ view, columns }).toEqual({ view, columns: columnsOf(view) });
       expect({ view, empty: rows.length === 0 }).toEqual({ view, empty: false });
     }
@@ -69,7 +69,7 @@ describe.each(STORES)("SQL on %s", (store) => {
 
   it("memories are shown as they were remembered [MEM-14]", async () => {
     const { hub, ada, old } = await scene(store);
-    const { rows } = await hub.sql("select * from memories order by seq");
+    const { rows } = await hub.memories.sql("select * from memories order by seq");
     expect(rows[0]).toEqual({
       id: old?.id,
       branch: "main",
@@ -100,7 +100,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect(rows[1]).toMatchObject({ run: "run-1", task: "auth", superseded: 0 });
     expect(rows[2]).toMatchObject({ valid_from: 5, valid_until: 9, embedding: "[1,0]" });
     expect(rows[4]).toMatchObject({ type: "handoff", handoff: expect.stringMatching(/^env_/) });
-    const related = await hub.sql(
+    const related = await hub.memories.sql(
       `select s.content, r.kind, t.content from relations r
        join memories s on s.id = r.source join memories t on t.id = r.target
        where r.kind = 'supersedes'`,
@@ -113,14 +113,14 @@ describe.each(STORES)("SQL on %s", (store) => {
 
   it("a receiver finds the plan of a run, and nothing else of the conversation [MEM-14]", async () => {
     const { hub, sent } = await scene(store);
-    const plan = await hub.sql(
+    const plan = await hub.memories.sql(
       `select payload from handoffs
        where run = ? and to_agent = 'ben' and context_type = 'plan'
        order by created_at desc limit 1`,
       { params: ["run-42"] },
     );
     expect(plan.rows.map(({ payload }) => JSON.parse(`${payload}`))).toEqual([PLAN.data]);
-    const fields = await hub.sql(
+    const fields = await hub.memories.sql(
       `select payload ->> 'steps' as steps, from_agent, from_role, action, intent, task, hop,
          memory, id from handoffs where run=? and task=?`,
       { params: ["run-42", "auth"] },
@@ -148,7 +148,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     "handoffs and memories are ranked by their vectors' likeness to %s [MEM-14]",
     async (_case, vector) => {
       const { hub } = await scene(store);
-      const ranked = await hub.sql(
+      const ranked = await hub.memories.sql(
         `select content, cosine_similarity(embedding, $1) as score from memories
        where embedding is not null order by score desc limit $2`,
         { params: [vector, 5] },
@@ -157,7 +157,7 @@ describe.each(STORES)("SQL on %s", (store) => {
         { content: "North", score: 1 },
         { content: "East", score: 0 },
       ]);
-      const relevant = await hub.sql(
+      const relevant = await hub.memories.sql(
         `select payload, cosine_similarity(embedding, ?) as score from handoffs
        where run = ? order by score desc limit 5`,
         { params: [vector, "run-42"] },
@@ -168,7 +168,7 @@ describe.each(STORES)("SQL on %s", (store) => {
 
   it("what cannot be compared has no likeness: no vector, another length, no direction [MEM-14]", async () => {
     const { hub } = await scene(store);
-    const { rows } = await hub.sql(
+    const { rows } = await hub.memories.sql(
       `select cosine_similarity(embedding, '[1]') as a, cosine_similarity(embedding, '[0,0]') as b,
          cosine_similarity(null, '[1,0]') as c, cosine_similarity(embedding, '[1,"x"]') as d
        from memories where content = 'North' or content = 'Use tabs'`,
@@ -188,8 +188,8 @@ describe.each(STORES)("SQL on %s", (store) => {
       { content: "nothing it knows", data: { embedding: [1, 0, 0] } },
     ]);
     await ada.handoff({ to: "ben", task: "t", intent: "login" });
-    await hub.embed();
-    const near = await hub.sql(
+    await hub.index.embed();
+    const near = await hub.memories.sql(
       `select content, cosine_similarity(embedding, ?) as score from memories
        where embedding is not null and type = 'fact' order by score desc`,
       { params: [{ text: "refund" }] },
@@ -197,9 +197,12 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect(near.rows.map(({ content }) => content)).toEqual(["refund refund invoice", "login"]);
     expect(near.rows[0]?.["score"]).toBeCloseTo(2 / Math.sqrt(5), 2);
     expect(near.rows[1]?.["score"]).toBe(0);
-    const handed = await hub.sql("select cosine_similarity(embedding, ?) as score from handoffs", {
-      params: [{ text: "login" }],
-    });
+    const handed = await hub.memories.sql(
+      "select cosine_similarity(embedding, ?) as score from handoffs",
+      {
+        params: [{ text: "login" }],
+      },
+    );
     expect(handed.rows[0]?.["score"]).toBeCloseTo(1, 5);
   });
 
@@ -218,9 +221,9 @@ describe.each(STORES)("SQL on %s", (store) => {
     const query = `select content from memories where embedding is not null
       order by cosine_similarity(embedding, ?) desc limit 1`;
     const params = [{ text: "sunrise" }];
-    expect((await hub.sql(query, { params, embed })).rows).toEqual([{ content: "East" }]);
+    expect((await hub.memories.sql(query, { params, embed })).rows).toEqual([{ content: "East" }]);
     expect(asked).toEqual(["sunrise"]);
-    expect(await refusal(hub.sql(query, { params }))).toMatchObject({
+    expect(await refusal(hub.memories.sql(query, { params }))).toMatchObject({
       code: "invalid_input",
       path: "params[0]",
     });
@@ -230,7 +233,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     const { hub, ben, sent } = await scene(store);
     const work = await take(ben);
     await work.fail({ message: "The tests are red" });
-    const { rows } = await hub.sql(
+    const { rows } = await hub.memories.sql(
       `select d.state, d.attempt, d.from_agent, d.to_agent, d.in_turn, d.handoff,
          a.outcome, a.agent, a.reason ->> 'message' as why, d.settled_at
        from deliveries d join attempts a on a.delivery = d.id`,
@@ -250,11 +253,11 @@ describe.each(STORES)("SQL on %s", (store) => {
       },
     ]);
     expect(
-      (await hub.sql("select task, run, handoffs, open, completed, dead from tasks")).rows,
+      (await hub.memories.sql("select task, run, handoffs, open, completed, dead from tasks")).rows,
     ).toEqual([{ task: "auth", run: "run-42", handoffs: 1, open: 1, completed: 0, dead: 0 }]);
     expect(
       (
-        await hub.sql(
+        await hub.memories.sql(
           "select id, role, owner, aliases, context_window, kind from agents order by id",
         )
       ).rows,
@@ -276,7 +279,7 @@ describe.each(STORES)("SQL on %s", (store) => {
         kind: "agent",
       },
     ]);
-    const kinds = (await hub.sql("select kind from events order by number")).rows.map(
+    const kinds = (await hub.memories.sql("select kind from events order by number")).rows.map(
       (row) => row["kind"],
     );
     expect(kinds).toEqual(["sent", "accepted", "failed"]);
@@ -284,7 +287,7 @@ describe.each(STORES)("SQL on %s", (store) => {
 
   it("aggregates, windows, subqueries and walks over relations are answered [MEM-14]", async () => {
     const { hub, old } = await scene(store);
-    const grouped = await hub.sql(
+    const grouped = await hub.memories.sql(
       `with counted as (select agent, count(*) as n, avg(seq) as middle from memories group by agent)
        select agent, n, middle, row_number() over (order by n desc) as place from counted
        where n > (select 0) order by place`,
@@ -293,7 +296,7 @@ describe.each(STORES)("SQL on %s", (store) => {
       { agent: "ada", n: 4, middle: 2.75, place: 1 },
       { agent: "ben", n: 1, middle: 4, place: 2 },
     ]);
-    const walked = await hub.sql(
+    const walked = await hub.memories.sql(
       `with recursive reached(id, depth) as (
          select source, 1 from relations where target = $1
          union select r.source, reached.depth + 1 from relations r join reached on r.target = reached.id
@@ -302,18 +305,18 @@ describe.each(STORES)("SQL on %s", (store) => {
       { params: [old?.id ?? ""] },
     );
     expect(walked.rows).toEqual([{ n: 1 }]);
-    expect((await hub.sql("values (1, 'x'), (2, null)")).rows).toHaveLength(2);
+    expect((await hub.memories.sql("values (1, 'x'), (2, null)")).rows).toHaveLength(2);
   });
 
   it("placeholders are bound in order or by number, and quoting ends nothing [MEM-14]", async () => {
     const { hub } = await scene(store);
     const nasty = "'; drop table memories; --";
-    const { rows } = await hub.sql(
+    const { rows } = await hub.memories.sql(
       "select cast(? as text) as a, cast(? as text) as b, '?' as c /* ? */ -- ?",
       { params: [nasty, "Crème 😀"] },
     );
     expect(rows).toEqual([{ a: nasty, b: "Crème 😀", c: "?" }]);
-    const again = await hub.sql(
+    const again = await hub.memories.sql(
       "select cast($2 as text) as a, cast($1 as text) as b, cast($2 as text) as c",
       {
         params: ["1", "2"],
@@ -325,7 +328,7 @@ describe.each(STORES)("SQL on %s", (store) => {
       ["select 1", ["x"]],
       ["select cast($2 as text)", ["x"]],
     ] as const) {
-      expect(await refusal(hub.sql(query, { params: [...params] }))).toMatchObject({
+      expect(await refusal(hub.memories.sql(query, { params: [...params] }))).toMatchObject({
         ...{ code: "invalid_input", path: "params", hint: expect.stringMatching(/parameter/) },
       });
     }
@@ -334,13 +337,14 @@ describe.each(STORES)("SQL on %s", (store) => {
   it("a workspace without anything has empty views [MEM-14]", async () => {
     const hub = await openFresh(store, { workspace: "empty" });
     for (const view of VIEW_NAMES) {
-      expect((await hub.sql(`select * from ${view}`)).rows).toEqual([]);
+      expect((await hub.memories.sql(`select * from ${view}`)).rows).toEqual([]);
     }
   });
 
   it("what is written is seen by the next query [MEM-14]", async () => {
     const { hub, ada } = await scene(store);
-    const count = async () => (await hub.sql("select count(*) as n from memories")).rows[0]?.["n"];
+    const count = async () =>
+      (await hub.memories.sql("select count(*) as n from memories")).rows[0]?.["n"];
     const before = Number(await count());
     await ada.remember({ content: "one more" });
     expect(await count()).toBe(before + 1);
@@ -349,7 +353,7 @@ describe.each(STORES)("SQL on %s", (store) => {
   it("a closed hub answers no more [MEM-14]", async () => {
     const { hub } = await scene(store);
     await hub.close();
-    expect((await refusal(hub.sql("select 1"))).code).toBe("store_closed");
+    expect((await refusal(hub.memories.sql("select 1"))).code).toBe("store_closed");
   });
 });
 
@@ -368,15 +372,15 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     const kind = "references" as const;
     const relations = [{ kind, to: secret?.id ?? "" }];
     await ada.remember({ content: "points", scope: "agent", relations });
-    const texts = async (who: { sql: typeof hub.sql }) =>
-      (await who.sql(CONTENT)).rows.map(({ content }) => content);
+    const texts = async ({ memories }: Pick<Hub | Agent, "memories">) =>
+      (await memories.sql(CONTENT)).rows.map(({ content }) => content);
     expect(await texts(ada)).toEqual(["ada's own", "everybody's", "points", "this session's"]);
     expect(await texts(await hub.agent("ada"))).toEqual(["ada's own", "everybody's", "points"]);
     expect(await texts(ben)).toEqual(["everybody's"]);
     expect(await texts(hub)).toEqual(["everybody's"]);
     const edges = "select count(*) as n from relations";
-    expect((await ada.sql(edges)).rows).toEqual([{ n: 1 }]);
-    expect((await ben.sql(edges)).rows).toEqual([{ n: 0 }]);
+    expect((await ada.memories.sql(edges)).rows).toEqual([{ n: 1 }]);
+    expect((await ben.memories.sql(edges)).rows).toEqual([{ n: 0 }]);
   });
 
   it("that a private record supersedes another is its reader's to know [MEM-14]", async () => {
@@ -386,8 +390,8 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     const relations = [{ kind: "supersedes" as const, to: old.id }];
     await ada.remember({ content: "new", scope: "agent", relations });
     const query = "select superseded from memories where content = 'old'";
-    expect((await ada.sql(query)).rows).toEqual([{ superseded: 1 }]);
-    expect((await hub.sql(query)).rows).toEqual([{ superseded: 0 }]);
+    expect((await ada.memories.sql(query)).rows).toEqual([{ superseded: 1 }]);
+    expect((await hub.memories.sql(query)).rows).toEqual([{ superseded: 0 }]);
   });
 
   it("what is superseded depends on the branch it is looked at from [MEM-14]", async () => {
@@ -395,23 +399,26 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     const ada = await hub.agent("ada", {});
     const old = await ada.remember({ content: "old" });
     const relations = [{ kind: "corrects" as const, to: old.id }];
-    const superseded = async (who: Pick<typeof hub, "sql">, content = "old") =>
-      (await who.sql("select superseded from memories where content = ?", { params: [content] }))
-        .rows[0]?.["superseded"];
+    const superseded = async ({ memories }: Pick<Hub | Agent, "memories">, content = "old") =>
+      (
+        await memories.sql("select superseded from memories where content = ?", {
+          params: [content],
+        })
+      ).rows[0]?.["superseded"];
     for (const name of ["given-up", "open"]) {
-      const branch = await ada.branch(name);
+      const branch = await ada.branches.create(name);
       await branch.remember({ content: name, relations });
       expect(await superseded(branch)).toBe(1);
     }
-    await ada.abandon("given-up", "No.");
+    await ada.branches.abandon("given-up", "No.");
     expect(await superseded(hub)).toBe(0);
-    const open = await ada.on("open");
+    const open = await ada.branches.use("open");
     const first = await open.remember({ content: "first" });
     await open.remember({ content: "second", relations: [{ kind: "supersedes", to: first.id }] });
     expect(await superseded(hub, "first"), "by a record of its own branch").toBe(1);
-    await ada.merge("open");
+    await ada.branches.merge("open");
     expect(await superseded(hub)).toBe(1);
-    expect(await superseded(await ada.on("given-up"), "open"), "and by nothing").toBe(0);
+    expect(await superseded(await ada.branches.use("given-up"), "open"), "and by nothing").toBe(0);
   });
 
   it("an expression is never computed on a record that may not be seen [MEM-14]", async () => {
@@ -426,8 +433,10 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
       `select content from memories where exists (select 1 from agents where ${cast} > 0)`,
       `select max(${cast}) as content from memories`,
     ]) {
-      expect((await hub.sql(query)).rows.map(({ content }) => Number(content))).toEqual([12]);
-      expect((await refusal(ada.sql(query))).code).toBe("sql_failed");
+      expect((await hub.memories.sql(query)).rows.map(({ content }) => Number(content))).toEqual([
+        12,
+      ]);
+      expect((await refusal(ada.memories.sql(query))).code).toBe("sql_failed");
     }
   });
 
@@ -444,8 +453,8 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
         : `json_extract(${cell("{", "1")}, '$') = 1`;
     for (const where of [fails, `id > '' and ${fails}`, `id >= 'mem_' and seq > 0 and ${fails}`]) {
       const query = `select count(*) as n from memories where ${where}`;
-      expect((await hub.sql(query, { params: [id] })).rows).toEqual([{ n: 50 }]);
-      expect((await refusal(ada.sql(query, { params: [id] }))).code).toBe("sql_failed");
+      expect((await hub.memories.sql(query, { params: [id] })).rows).toEqual([{ n: 50 }]);
+      expect((await refusal(ada.memories.sql(query, { params: [id] }))).code).toBe("sql_failed");
     }
   });
 
@@ -458,23 +467,26 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     await ada.handoff({ to: "ben", task: "is", intent: "Go", payload });
     const clean = await ada.handoff({ to: "ben", task: "neither", intent: "Go", payload });
     const rows = async () =>
-      (await hub.sql("select task, memory, embedding, quarantined from handoffs order by task"))
-        .rows;
+      (
+        await hub.memories.sql(
+          "select task, memory, embedding, quarantined from handoffs order by task",
+        )
+      ).rows;
     const all = await rows();
     expect(all.map(({ quarantined }) => quarantined)).toEqual([0, 0, 0]);
     const record = String(all[1]?.["memory"]);
-    await ben.quarantine([lie.id, record], "made up");
+    await ben.memories.quarantine([lie.id, record], "made up");
     expect(await rows()).toEqual([
       { ...all[0], quarantined: 1 },
       { task: "is", memory: null, embedding: null, quarantined: 1 },
       all[2],
     ]);
-    const found = await hub.sql("select id, task from handoffs where quarantined = 0");
+    const found = await hub.memories.sql("select id, task from handoffs where quarantined = 0");
     expect(found.rows).toEqual([{ id: clean.envelope.id, task: "neither" }]);
     expect(
-      (await hub.sql("select id from memories where id = ?", { params: [record] })).rows,
+      (await hub.memories.sql("select id from memories where id = ?", { params: [record] })).rows,
     ).toEqual([]);
-    await ben.lift([lie.id, record], "it was right");
+    await ben.memories.lift([lie.id, record], "it was right");
     expect(await rows()).toEqual(all);
   });
 
@@ -486,27 +498,31 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     await ada.remember({ content: "secret" });
     await ada.handoff({ to: "ben", task: "t", intent: "secret" });
     for (const view of VIEW_NAMES.filter((name) => name !== "agents")) {
-      expect((await spy.sql(`select * from ${view}`)).rows).toEqual([]);
+      expect((await spy.memories.sql(`select * from ${view}`)).rows).toEqual([]);
     }
-    expect((await spy.sql("select id from agents")).rows).toEqual([{ id: "spy" }]);
+    expect((await spy.memories.sql("select id from agents")).rows).toEqual([{ id: "spy" }]);
   });
 });
 
 describe.each(STORES)("what SQL may take on %s", (store) => {
   it("more rows than asked for are an error, not a part of the answer [MEM-14]", async () => {
     const { hub } = await scene(store);
-    expect((await hub.sql("select seq from memories", { limit: 5 })).rows).toHaveLength(5);
-    expect(await refusal(hub.sql("select seq from memories", { limit: 4 }))).toMatchObject({
-      code: "limit_exceeded",
-      details: { limit: "sqlRows", max: 4 },
-    });
-    expect((await hub.sql("select seq from memories limit 4", { limit: 4 })).rows).toHaveLength(4);
+    expect((await hub.memories.sql("select seq from memories", { limit: 5 })).rows).toHaveLength(5);
+    expect(await refusal(hub.memories.sql("select seq from memories", { limit: 4 }))).toMatchObject(
+      {
+        code: "limit_exceeded",
+        details: { limit: "sqlRows", max: 4 },
+      },
+    );
+    expect(
+      (await hub.memories.sql("select seq from memories limit 4", { limit: 4 })).rows,
+    ).toHaveLength(4);
   });
 
   it("more than the hub allows cannot be asked for [MEM-14]", async () => {
     const hub = await openFresh(store, { limits: { sqlRows: 10, sqlMs: 1_000 } });
     for (const options of [{ limit: 11 }, { timeoutMs: 1_001 }]) {
-      expect((await refusal(hub.sql("select 1", options))).code).toBe("limit_exceeded");
+      expect((await refusal(hub.memories.sql("select 1", options))).code).toBe("limit_exceeded");
     }
   });
 
@@ -514,8 +530,8 @@ describe.each(STORES)("what SQL may take on %s", (store) => {
     const hub = await openFresh(store, { limits: { ...limits, sqlBytes: 10_000 } });
     const ada = await hub.agent("ada", {});
     await ada.remember(Array.from({ length: 3 }, () => ({ content: "x".repeat(4_000) })));
-    expect((await hub.sql("select content from memories limit 2")).rows).toHaveLength(2);
-    expect(await refusal(hub.sql("select content from memories"))).toMatchObject({
+    expect((await hub.memories.sql("select content from memories limit 2")).rows).toHaveLength(2);
+    expect(await refusal(hub.memories.sql("select content from memories"))).toMatchObject({
       code: "limit_exceeded",
       details: { limit: "sqlBytes" },
     });
@@ -533,21 +549,21 @@ describe.each(STORES)("what SQL may take on %s", (store) => {
     ],
   ])("%s is ended in time, and the next query is answered [MEM-14]", async (_case, query) => {
     const { hub } = await scene(store);
-    expect(await refusal(hub.sql(query, { timeoutMs: 300 }))).toMatchObject({
+    expect(await refusal(hub.memories.sql(query, { timeoutMs: 300 }))).toMatchObject({
       code: "sql_timeout",
       details: { ms: 300 },
     });
-    expect((await hub.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    expect((await hub.memories.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
   });
 
   it("many queries at once are all answered, also while one never ends [MEM-14]", async () => {
     const { hub } = await scene(store);
     const endless =
       "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t";
-    const lost = refusal(hub.sql(endless, { timeoutMs: 500 }));
+    const lost = refusal(hub.memories.sql(endless, { timeoutMs: 500 }));
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) =>
-        hub.sql("select cast(? as text) as i", { params: [`${i}`] }),
+        hub.memories.sql("select cast(? as text) as i", { params: [`${i}`] }),
       ),
     );
     expect(answers.map(({ rows }) => rows[0]?.["i"])).toEqual(answers.map((_, i) => `${i}`));

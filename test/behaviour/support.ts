@@ -13,7 +13,9 @@ import {
   type HubOptions,
   isBatonError,
   LocalHub,
+  type Offer,
   openHub,
+  type Sent,
   type Work,
 } from "../../src/index.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
@@ -96,7 +98,11 @@ export async function refusal(attempt: Promise<unknown>): Promise<BatonError> {
 
 /** Everything a workspace holds, as far as it can be seen from outside. */
 export async function contents(hub: Hub): Promise<object> {
-  const [report, books, events] = await Promise.all([hub.verify(), hub.books(), hub.events(0)]);
+  const [report, books, events] = await Promise.all([
+    hub.verify(),
+    hub.deliveries.totals(),
+    hub.events.list({ after: 0 }),
+  ]);
   return { report, books, events };
 }
 
@@ -108,6 +114,27 @@ export async function take<T = unknown>(
   const work = await agent.accept<T>(which);
   expect(work, `${agent.id} has something to accept`).toBeDefined();
   return work as Work<T>;
+}
+
+/**
+ * Expects that settling throws because the sender extended the work with another handoff: the lease is kept,
+ * and the work has the new envelope from then on.
+ */
+export async function refusedAsExtended(
+  held: Work | Offer,
+  settle: () => Promise<unknown>,
+  by: Sent<object>,
+): Promise<void> {
+  const { state, fence, leaseUntil } = await by.status();
+  const error = await refusal(settle());
+  expect(error).toMatchObject({
+    code: "work_extended",
+    details: { delivery: held.id, envelope: by.envelope.id },
+  });
+  const after = await by.status();
+  expect(after).toMatchObject({ state, fence, envelope: by.envelope.id });
+  expect(after.leaseUntil).toBeGreaterThanOrEqual(leaseUntil);
+  expect(held.envelope).toEqual(by.envelope);
 }
 
 /** RFC 8785 for what JSON.parse gives: written again here, so that it does not share our bugs. */

@@ -39,7 +39,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     clock.advance(1_000);
     await (await take(tester)).complete({ summary: "All tests pass." });
     await planner.remember({ task: "another", content: "Not of this one." });
-    const timeline = await hub.timeline("t");
+    const timeline = await hub.tasks.timeline("t");
     expect(timeline).toMatchObject({ task: "t", tasks: ["t"] });
     expect(timeline.earlier).toBeUndefined();
     expect(story(timeline)).toEqual([
@@ -66,7 +66,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await (await take(coder)).fail(failure);
     clock.advance(3_600_000);
     await (await take(coder)).complete();
-    const step = only(await hub.timeline("t"), "failed");
+    const step = only(await hub.tasks.timeline("t"), "failed");
     expect(step).toMatchObject({
       agent: "coder",
       attempt: 1,
@@ -82,8 +82,8 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     const lost = await take(coder);
     await lost.note("Began.");
     clock.advance(LEASE_MS);
-    await hub.carryOut();
-    const silent = await hub.timeline("silent");
+    await hub.deliveries.runDue();
+    const silent = await hub.tasks.timeline("silent");
     expect(story(silent)).toEqual([
       ["handed_over", "planner", "coder"],
       ["accepted", "coder"],
@@ -98,8 +98,8 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     const policy = { acceptMs: 1_000, attempts: 1, fallback: ["tester"] };
     await planner.handoff({ to: "planner", task: "missed", intent: "Go", policy });
     clock.advance(1_000);
-    await hub.carryOut();
-    expect(story(await hub.timeline("missed"))).toEqual([
+    await hub.deliveries.runDue();
+    expect(story(await hub.tasks.timeline("missed"))).toEqual([
       ["handed_over", "planner", "planner"],
       ["not_accepted", "baton"],
       ["rerouted", "baton", "tester"],
@@ -109,14 +109,14 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await planner.handoff({ to: "coder", task: "late", intent: "Go", policy: late });
     await take(coder, { task: "late" });
     clock.advance(5_000);
-    await hub.carryOut();
-    const told = await hub.timeline("late");
+    await hub.deliveries.runDue();
+    const told = await hub.tasks.timeline("late");
     expect(story(told).at(-1)).toEqual(["deadline_passed", "coder"]);
     expect(story(told)).toHaveLength(3);
 
     await planner.handoff({ to: "coder", task: "left", intent: "Go" });
     await (await take(coder, { task: "left" })).release();
-    expect(story(await hub.timeline("left")).at(-1)).toEqual(["released", "coder"]);
+    expect(story(await hub.tasks.timeline("left")).at(-1)).toEqual(["released", "coder"]);
   });
 
   it("tells that a line was stopped, why something was declined, taken back or given up [CRD-5]", async () => {
@@ -124,16 +124,18 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await planner.handoff({ to: "coder", task: "round", intent: "Go" });
     await (await take(coder)).handoff({ to: "tester" });
     await (await take(tester)).handoff({ to: "coder" });
-    expect(only(await hub.timeline("round"), "stopped").failure).toMatchObject({
+    expect(only(await hub.tasks.timeline("round"), "stopped").failure).toMatchObject({
       type: "hop_limit",
       class: "permanent",
     });
     await planner.handoff({ to: "coder", task: "no", intent: "Go" });
     await (await take(coder, { task: "no" })).decline("Not mine");
-    expect(only(await hub.timeline("no"), "declined")).toMatchObject({ why: "Not mine" });
+    expect(only(await hub.tasks.timeline("no"), "declined")).toMatchObject({ why: "Not mine" });
     await planner.handoff({ to: "coder", task: "back", intent: "Go" });
-    await planner.cancel({ task: "back" }, "Nobody wants it");
-    expect(only(await hub.timeline("back"), "cancelled")).toMatchObject({ why: "Nobody wants it" });
+    await planner.tasks.cancelHandoffs("back", "Nobody wants it");
+    expect(only(await hub.tasks.timeline("back"), "cancelled")).toMatchObject({
+      why: "Nobody wants it",
+    });
   });
 
   it("tells who decided about a failure and why, linked to what failed [CRD-5]", async () => {
@@ -148,7 +150,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
       reason: "It has a key",
     });
     await (await take(tester)).complete({ summary: "Built." });
-    const timeline = await hub.timeline("t");
+    const timeline = await hub.tasks.timeline("t");
     const reported = only(timeline, "reported");
     expect(reported).toMatchObject({
       agent: "baton",
@@ -164,7 +166,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
       attempt: 1,
       decision: { decision: "reroute", by: "boss", to: "tester", reason: "It has a key" },
     });
-    expect((await hub.read(decided.memory ?? "")).type).toBe("decision");
+    expect((await hub.memories.read(decided.memory ?? "")).type).toBe("decision");
     expect(timeline.steps.filter((step) => step.report).map(({ kind }) => kind)).toEqual([
       "reported",
       "accepted",
@@ -185,7 +187,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await (await take(coder, { task: "piece" })).complete();
     await (await take(coder, { task: "part" })).complete();
     await (await take(tester)).complete();
-    const { tasks, steps } = await hub.timeline("whole", { children: true });
+    const { tasks, steps } = await hub.tasks.timeline("whole", { children: true });
     expect(tasks).toEqual(["whole", "part", "piece"]);
     expect(steps.filter(({ kind }) => kind === "completed").map(({ task }) => task)).toEqual([
       "piece",
@@ -194,7 +196,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     ]);
     const times = steps.map(({ at }) => at);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
-    const alone = await hub.timeline("whole");
+    const alone = await hub.tasks.timeline("whole");
     expect(new Set(alone.steps.map(({ task }) => task))).toEqual(new Set(["whole"]));
   });
 
@@ -208,14 +210,14 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
       clock.advance(round % 2 === 0 ? 10 : 0);
       await work.release();
       clock.advance(10);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
     }
-    const all = await hub.timeline("t");
+    const all = await hub.tasks.timeline("t");
     expect(all.steps).toHaveLength(1 + 4 * 3);
     const pages: TimelineStep[][] = [];
     let before: string | undefined;
     do {
-      const page: Timeline = await hub.timeline("t", {
+      const page: Timeline = await hub.tasks.timeline("t", {
         limit: 2,
         ...(before === undefined ? {} : { before }),
       });
@@ -224,8 +226,8 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     } while (before !== undefined);
     expect(pages.length).toBeGreaterThan(3);
     expect(pages.flat()).toEqual(all.steps);
-    expect((await refusal(hub.timeline("t", { limit: 1_001 }))).code).toBe("limit_exceeded");
-    expect((await hub.timeline("unheard-of")).steps).toEqual([]);
+    expect((await refusal(hub.tasks.timeline("t", { limit: 1_001 }))).code).toBe("limit_exceeded");
+    expect((await hub.tasks.timeline("unheard-of")).steps).toEqual([]);
   });
 
   it("says where a text was taken away, and shows nothing that is out of sight [CRD-5]", async () => {
@@ -235,9 +237,9 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     const secret = await work.note("The key is hunter2.");
     const wrong = await work.note("The earth is flat.");
     await work.complete();
-    await planner.redact({ ids: [secret.memory.id] }, "A key");
-    await planner.quarantine([wrong.memory.id], "Wrong");
-    const { steps } = await hub.timeline("t");
+    await planner.memories.redact({ ids: [secret.memory.id] }, "A key");
+    await planner.memories.quarantine([wrong.memory.id], "Wrong");
+    const { steps } = await hub.tasks.timeline("t");
     expect(JSON.stringify(steps)).not.toMatch(/hunter2|flat/);
     expect(steps.find(({ memory }) => memory === secret.memory.id)?.text).toContain("A key");
     expect(steps.some(({ memory }) => memory === wrong.memory.id)).toBe(false);

@@ -42,7 +42,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(step.content).toBe(
       'tool grep (7 ms)\nLooking for it.\ninput: {"pattern":"validateToken","flags":["-n"]}\noutput: src/auth.ts:12',
     );
-    expect(await hub.read(step.id)).toEqual(step);
+    expect(await hub.memories.read(step.id)).toEqual(step);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -55,7 +55,8 @@ describe.each(STORES)("a trace on %s", (store) => {
     ]);
     await ben.trace({ kind: "result", name: "three", task: "a", tags: ["x"] });
     await again.trace({ kind: "plan-made", name: "four", task: "a" });
-    const of = async (query: Parameters<Hub["traces"]>[0]) => contents(await hub.traces(query));
+    const of = async (query: Parameters<Hub["traces"]["list"]>[0]) =>
+      contents(await hub.traces.list(query));
     expect(await of({})).toEqual(["prompt", "tool two", "result three", "plan-made four"]);
     expect(await of({ session: ada.instance })).toEqual(["prompt", "tool two"]);
     expect(await of({ task: "a" })).toEqual(["prompt", "result three", "plan-made four"]);
@@ -63,10 +64,10 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await of({ agent: "ada", task: "a" })).toEqual(["prompt", "plan-made four"]);
     expect(await of({ tag: "x" })).toEqual(["result three"]);
     expect(await of({ limit: 2 })).toEqual(["result three", "plan-made four"]);
-    const [first] = await hub.traces({ limit: 2 });
+    const [first] = await hub.traces.list({ limit: 2 });
     expect(await of({ limit: 2, before: first?.id ?? "" })).toEqual(["prompt", "tool two"]);
     expect(await of({ task: "none" })).toEqual([]);
-    const sessions = await hub.traceSessions();
+    const sessions = await hub.traces.sessions();
     const about = Object.fromEntries(sessions.map(({ session, ...rest }) => [session, rest]));
     expect(about).toMatchObject({
       [ada.instance]: { agent: "ada", task: "b", steps: 2, pruned: 0 },
@@ -79,14 +80,14 @@ describe.each(STORES)("a trace on %s", (store) => {
     const { hub, ada, ben } = await pair();
     await ada.remember({ content: "Known.", task: "t" });
     for (let i = 0; i < 30; i++) void ada.trace({ kind: "tool", name: `noise-${i}`, task: "t" });
-    await ada.flush();
-    expect(contents(await hub.recent({ task: "t" }))).toEqual(["Known."]);
-    expect(contents(await ada.recent())).toEqual(["Known."]);
-    expect(await ada.pins()).toEqual([]);
+    await ada.traces.flush();
+    expect(contents(await hub.memories.recent({ task: "t" }))).toEqual(["Known."]);
+    expect(contents(await ada.memories.recent())).toEqual(["Known."]);
+    expect(await ada.memories.pins()).toEqual([]);
     expect((await ben.catchUp({ task: "t" })).text).not.toContain("noise");
     await ada.handoff({ to: "ben", task: "t", intent: "Go" });
     expect(JSON.stringify((await take(ben)).envelope)).not.toContain("noise");
-    expect(await hub.traces({ task: "t" })).toHaveLength(30);
+    expect(await hub.traces.list({ task: "t" })).toHaveLength(30);
   });
 
   it("of a prompt, a tool call and its result is found when asked for, shown to nobody else, and pruned [MEM-12]", async () => {
@@ -98,7 +99,7 @@ describe.each(STORES)("a trace on %s", (store) => {
       { kind: "tool", name: "bash", input: { command: "grep zeppelin" }, output: "src/login.ts:7" },
       { kind: "result", name: "claude", content: "The zeppelin cookie is too old.", ok: true },
     ]);
-    const steps = await hub.traces({ session: ben.instance, task: "login" });
+    const steps = await hub.traces.list({ session: ben.instance, task: "login" });
     expect(steps.map(({ data }) => data?.["kind"])).toEqual(["prompt", "tool", "result"]);
     expect(new Set(steps.map(({ branch }) => branch))).toEqual(new Set([`trace/${ben.instance}`]));
     const found = async (query: object) => (await hub.recall("zeppelin", query)).hits.length;
@@ -106,9 +107,9 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await work.view()).text + work.primer).not.toContain("zeppelin");
     const handed = await work.handoff({ to: "ada", next: ["Review it"] });
     expect(JSON.stringify(handed)).not.toContain("zeppelin");
-    await hub.retention({ traces: { sessions: 0 } });
-    await hub.prune({ now: Date.now() + 86_400_000 });
-    expect(await hub.traces({ session: ben.instance })).toEqual([]);
+    await hub.settings.update({ retention: { traces: { sessions: 0 } } });
+    await hub.memories.prune({ now: Date.now() + 86_400_000 });
+    expect(await hub.traces.list({ session: ben.instance })).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -123,18 +124,18 @@ describe.each(STORES)("a trace on %s", (store) => {
       [ben, names.filter((_, i) => i % 3 === 0)],
       [ada, names.filter((_, i) => i % 3 !== 0)],
     ] as const) {
-      const steps = await hub.traces({ session: agent.instance, limit: 1_000 });
+      const steps = await hub.traces.list({ session: agent.instance, limit: 1_000 });
       expect(contents(steps)).toEqual(mine.map((name) => `tool ${name}`));
       expect(steps.map(({ seq }) => seq)).toEqual(mine.map((_, i) => i + 1));
     }
-    expect(hub.traceCounts()).toEqual({ stored: 300, failed: 0, waiting: 0 });
+    expect(await hub.traces.counts()).toEqual({ stored: 300, failed: 0, waiting: 0 });
     expect((await hub.verify()).problems).toEqual([]);
   });
 
   it("takes lists of steps one right after the other [MEM-12]", async () => {
     const { hub, ada } = await pair();
     for (const name of ["one", "two", "three"]) await ada.trace([{ kind: "tool", name }]);
-    expect(contents(await hub.traces())).toEqual(["tool one", "tool two", "tool three"]);
+    expect(contents(await hub.traces.list())).toEqual(["tool one", "tool two", "tool three"]);
   });
 
   it("takes the same step again under its id for the same, and no other [MEM-12]", async () => {
@@ -146,9 +147,14 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await ada.trace([step, { kind: "result" }])).toMatchObject([{ id, seq, link }, {}]);
     const other = ada.trace({ ...step, name: "sed" });
     expect((await refusal(other)).code).toBe("id_conflict");
+    const beside = ada.trace([
+      { kind: "tool", name: "beside" },
+      { ...step, name: "sed" },
+    ]);
+    expect((await refusal(beside)).code).toBe("id_conflict"); // And its neighbour is not stored.
     expect((await refusal(ben.trace(step))).code).toBe("id_conflict");
     expect(first.data).toEqual({ kind: "tool", name: "grep", input: { n: 1 } });
-    expect(contents(await hub.traces()).map((text) => text.split("\n")[0])).toEqual([
+    expect(contents(await hub.traces.list()).map((text) => text.split("\n")[0])).toEqual([
       "tool grep",
       "result",
     ]);
@@ -175,10 +181,10 @@ describe.each(STORES)("a trace on %s", (store) => {
     const hub = await hubOn(store, watched);
     const ada = await hub.agent("ada", {});
     for (let i = 0; i < 5; i++) void ada.trace({ kind: "tool", name: `t${i}` });
-    expect(hub.traceCounts()).toEqual({ stored: 0, failed: 0, waiting: 5 });
+    expect(await hub.traces.counts()).toEqual({ stored: 0, failed: 0, waiting: 5 });
     await hub.close();
     expect(kept).toHaveLength(5);
-    expect(hub.traceCounts()).toEqual({ stored: 5, failed: 0, waiting: 0 });
+    expect(await hub.traces.counts()).toEqual({ stored: 5, failed: 0, waiting: 0 });
   });
 
   it("refuses what is wrong or too large, says so to who waits, and to flush once [MEM-12]", async () => {
@@ -201,11 +207,11 @@ describe.each(STORES)("a trace on %s", (store) => {
       const error = await refusal(ada.trace(step as TraceStep));
       expect([error.code, error.path], JSON.stringify([code, path])).toEqual([code, path]);
     }
-    expect(hub.traceCounts()).toMatchObject({ stored: 0, failed: 8 });
-    expect((await refusal(ada.flush())).code).toBe("invalid_memory");
-    await ada.flush();
-    await ben.flush();
-    expect(await hub.traces({})).toEqual([]);
+    expect(await hub.traces.counts()).toMatchObject({ stored: 0, failed: 8 });
+    expect((await refusal(ada.traces.flush())).code).toBe("invalid_memory");
+    await ada.traces.flush();
+    await ben.traces.flush();
+    expect(await hub.traces.list({})).toEqual([]);
   });
 
   it("a step that is refused takes no other down with it [MEM-12]", async () => {
@@ -216,8 +222,8 @@ describe.each(STORES)("a trace on %s", (store) => {
     );
     const outcomes = await Promise.allSettled(steps);
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect(contents(await hub.traces({}))).toEqual(["tool t0", "tool t2"]);
-    expect(hub.traceCounts()).toEqual({ stored: 2, failed: 1, waiting: 0 });
+    expect(contents(await hub.traces.list({}))).toEqual(["tool t0", "tool t2"]);
+    expect(await hub.traces.counts()).toEqual({ stored: 2, failed: 1, waiting: 0 });
   });
 
   it("refers to no record its author may not see, as if it were not there [MEM-12 MEM-11]", async () => {
@@ -229,17 +235,17 @@ describe.each(STORES)("a trace on %s", (store) => {
       return { code, path, message: message.replace(/mem_\S+/g, "mem") };
     };
     expect(await told(own.id)).toEqual(await told(unknown));
-    expect(await refusal(ada.flush())).toMatchObject({ code: "dangling_reference" });
+    expect(await refusal(ada.traces.flush())).toMatchObject({ code: "dangling_reference" });
     const ours = await ben.remember({ content: "Ours." });
     await ada.trace({ ...GREP, refs: [ours.id] });
-    expect(hub.traceCounts()).toEqual({ stored: 1, failed: 2, waiting: 0 });
+    expect(await hub.traces.counts()).toEqual({ stored: 1, failed: 2, waiting: 0 });
   });
 
   it("builds on nothing that was quarantined, and keeps its order meanwhile [MEM-12 MEM-16]", async () => {
     const { hub, ada, ben } = await pair();
     const [good, bad] = await ada.remember([{ content: "Right." }, { content: "Wrong." }]);
     if (!good || !bad) throw new Error("nothing was remembered");
-    await ben.quarantine(bad.id, "made up");
+    await ben.memories.quarantine(bad.id, "made up");
     const first = ada.trace({ kind: "tool", name: "t0", refs: [good.id] });
     const second = ada.trace([
       { kind: "tool", name: "t1" },
@@ -248,8 +254,9 @@ describe.each(STORES)("a trace on %s", (store) => {
     const third = ada.trace({ kind: "tool", name: "t3" });
     expect(await refusal(second)).toMatchObject({ code: "quarantined", path: "[1].refs[1]" });
     await Promise.all([first, third]);
-    expect(contents(await hub.traces())).toEqual(["tool t0", "tool t1", "tool t3"]);
-    expect(hub.traceCounts()).toEqual({ stored: 3, failed: 1, waiting: 0 });
+    // All steps of a call are stored, or none.
+    expect(contents(await hub.traces.list())).toEqual(["tool t0", "tool t3"]);
+    expect(await hub.traces.counts()).toEqual({ stored: 2, failed: 2, waiting: 0 });
   });
 
   it("has no step that was quarantined, of a session or all of them, until that is lifted [MEM-12 MEM-16]", async () => {
@@ -258,16 +265,16 @@ describe.each(STORES)("a trace on %s", (store) => {
       { kind: "tool", name: "one", task: "t" },
       { kind: "tool", name: "two" },
     ]);
-    await ben.quarantine(steps[1]?.id ?? "", "injected");
+    await ben.memories.quarantine(steps[1]?.id ?? "", "injected");
     const { instance: session } = ada;
-    expect(contents(await hub.traces())).toEqual(["tool one"]);
-    expect(contents(await hub.traces({ session }))).toEqual(["tool one"]);
-    expect(contents(await ada.traces({ agent: "ada" }))).toEqual(["tool one"]);
-    expect(await hub.traceSessions()).toMatchObject([{ session, task: "t", steps: 2 }]);
-    await ben.quarantine(steps[0]?.id ?? "", "injected");
-    expect(await hub.traces({ session })).toEqual([]);
-    await ben.lift({ session }, "it was right");
-    expect(contents(await hub.traces())).toEqual(["tool one", "tool two"]);
+    expect(contents(await hub.traces.list())).toEqual(["tool one"]);
+    expect(contents(await hub.traces.list({ session }))).toEqual(["tool one"]);
+    expect(contents(await ada.traces.list({ agent: "ada" }))).toEqual(["tool one"]);
+    expect(await hub.traces.sessions()).toMatchObject([{ session, task: "t", steps: 2 }]);
+    await ben.memories.quarantine(steps[0]?.id ?? "", "injected");
+    expect(await hub.traces.list({ session })).toEqual([]);
+    await ben.memories.lift({ session }, "it was right");
+    expect(contents(await hub.traces.list())).toEqual(["tool one", "tool two"]);
   });
 
   it("a full buffer refuses the newest step by its limit, and loses none of the others [MEM-12]", async () => {
@@ -283,9 +290,9 @@ describe.each(STORES)("a trace on %s", (store) => {
       code: "limit_exceeded",
       details: { limit: "traceBuffer", max: 3 },
     });
-    expect(contents(await hub.traces({}))).toEqual(["tool t0", "tool t1", "tool t2"]);
+    expect(contents(await hub.traces.list({}))).toEqual(["tool t0", "tool t1", "tool t2"]);
     await ada.trace({ kind: "tool", name: "later" });
-    expect(await hub.traces({})).toHaveLength(4);
+    expect(await hub.traces.list({})).toHaveLength(4);
   });
 
   it("what could not be stored is told, and counted, when the store is gone [MEM-12]", async () => {
@@ -294,8 +301,8 @@ describe.each(STORES)("a trace on %s", (store) => {
     const hub = new LocalHub(dyingAfter("registerAgent", await reopen()));
     const ada = await hub.agent("ada", {});
     void ada.trace({ kind: "tool" });
-    expect((await refusal(ada.flush())).code).toBe("store_closed");
-    expect(hub.traceCounts()).toEqual({ stored: 0, failed: 1, waiting: 0 });
+    expect((await refusal(ada.traces.flush())).code).toBe("store_closed");
+    expect(await hub.traces.counts()).toEqual({ stored: 0, failed: 1, waiting: 0 });
   });
 
   it("of a piece of work has its task, also in the process that goes on with it [MEM-12]", async () => {
@@ -307,7 +314,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     const resumed = await other.resume(work.handle);
     const [step] = await resumed.trace([{ kind: "result", content: "Found." }]);
     expect(step).toMatchObject({ task: "t", session: ben.instance, seq: 2 });
-    expect(contents(await hub.traces({ task: "t" }))).toEqual(["tool grep (7 ms)", "result"]);
+    expect(contents(await hub.traces.list({ task: "t" }))).toEqual(["tool grep (7 ms)", "result"]);
   });
 
   it("keeps the lease of a session that does nothing but trace [MEM-12]", async () => {
@@ -335,15 +342,15 @@ describe.each(STORES)("a trace on %s", (store) => {
     for (let i = 0; i < 8; i++) await lost.trace({ kind: "tool", name: `t${i}` });
     await ben.trace({ kind: "tool", name: "elsewhere", task: "other" });
     clock.advance(60_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const work = await take(await hub.agent("ben"));
     expect(work.envelope.reconstructed).toMatchObject({ holder: "ben", notes: 0 });
     expect(work.envelope.history).toMatchObject(
       [3, 4, 5, 6, 7].map((i) => ({ agent: "ben", did: `tool t${i}` })),
     );
-    await hub.retention({ traces: { days: 0 } });
+    await hub.settings.update({ retention: { traces: { days: 0 } } });
     clock.advance(1_000);
-    expect(await hub.prune()).toMatchObject({ steps: 10 });
+    expect(await hub.memories.prune()).toMatchObject({ steps: 10 });
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -351,7 +358,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     const { hub } = await pair();
     const agent = await hub.agent("ada", {}, { instance: "nightly-1" });
     await agent.trace({ kind: "tool" });
-    const error = await refusal(hub.traces({ session: "nightly-2" }));
+    const error = await refusal(hub.traces.list({ session: "nightly-2" }));
     expect(error).toMatchObject({ code: "unknown_session", details: { near: ["nightly-1"] } });
   });
 
@@ -362,7 +369,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     const missing = "mem_01900000-0000-7000-8000-000000000000";
     for (const reader of [hub, ben]) {
       for (const before of [missing, hidden.id]) {
-        const error = await refusal(reader.traces({ before }));
+        const error = await refusal(reader.traces.list({ before }));
         expect(error).toMatchObject({ code: "unknown_memory", path: "before" });
       }
     }

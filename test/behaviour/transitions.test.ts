@@ -89,7 +89,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
   async function left(team: Team, policy: PolicyInput): Promise<() => Promise<unknown>> {
     team.sent = await team.planner.handoff({ ...team.draft, task: "left", policy });
     team.clock.advance(1_000);
-    return () => team.hub.carryOut();
+    return () => team.hub.deliveries.runDue();
   }
 
   async function parked({ coder, sent }: Team): Promise<void> {
@@ -99,7 +99,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
   /** A delivery that waits for the first one. */
   async function joining(team: Team) {
     const work = await take(team.coder);
-    team.sent = await team.planner.join([team.sent], { ...team.draft, task: "join" });
+    team.sent = await team.planner.handoffs.join([team.sent], { ...team.draft, task: "join" });
     return work;
   }
 
@@ -160,7 +160,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     },
     answer: async ({ planner, coder, sent }) => {
       await (await take(coder)).clarify("Which?");
-      return () => planner.answer(sent.id, "That one");
+      return () => planner.questions.answer(sent.id, "That one");
     },
     expire: async ({ coder, clock }) => {
       await take(coder);
@@ -187,11 +187,11 @@ describe.each(STORES)("a delivery on %s", (store) => {
     },
     redrive: async (team) => {
       await parked(team);
-      return () => team.planner.redrive(team.sent.id);
+      return () => team.planner.deadLetters.redrive(team.sent.id);
     },
     discard: async (team) => {
       await parked(team);
-      return () => team.planner.discard(team.sent.id, "Not needed");
+      return () => team.planner.deadLetters.discard(team.sent.id, "Not needed");
     },
     open: async (team) => {
       const work = await joining(team);
@@ -200,7 +200,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     "open (parked)": async (team) => {
       const { planner, coder, sent: first } = team;
       await (await joining(team)).fail({ message: "no", class: "permanent" });
-      await planner.redrive(first.id);
+      await planner.deadLetters.redrive(first.id);
       const work = await take(coder);
       return () => work.complete();
     },
@@ -222,14 +222,14 @@ describe.each(STORES)("a delivery on %s", (store) => {
 
   const stateOf = async (sent: Sent): Promise<DeliveryState> => (await sent.status()).state;
   const eventsAfter = async (hub: Hub, number: number, delivery: string) =>
-    (await hub.events(number)).filter((event) => event.delivery === delivery);
+    (await hub.events.list({ after: number })).filter((event) => event.delivery === delivery);
 
   it.each(Object.entries(SCENES))("obeys the table when it meets: %s", async (scene, prepare) => {
     const all = await team();
     const act = await prepare(all);
     const rule = TRANSITIONS[scene.split(" ")[0] as keyof typeof TRANSITIONS] as Transition;
     const from = await stateOf(all.sent);
-    const last = (await all.hub.events(0)).at(-1)?.number ?? 0;
+    const last = (await all.hub.events.list({ after: 0 })).at(-1)?.number ?? 0;
     await act();
     const to = await stateOf(all.sent);
     expect(rule.from, "starts from").toContain(from);
@@ -244,12 +244,12 @@ describe.each(STORES)("a delivery on %s", (store) => {
     const { hub, coder, sent } = await team();
     const work = await take(coder);
     await work.complete();
-    const before = await hub.events(0);
+    const before = await hub.events.list({ after: 0 });
     expect(await coder.accept({ delivery: sent.id })).toBeUndefined();
     for (const verb of [() => work.complete(), () => work.release(), () => work.decline("x")]) {
       await expect(verb()).rejects.toMatchObject({ code: "already_settled" });
     }
     expect(await stateOf(sent)).toBe("completed");
-    expect(await hub.events(0)).toEqual(before);
+    expect(await hub.events.list({ after: 0 })).toEqual(before);
   });
 });

@@ -54,7 +54,7 @@ async function mixedTeam(store: StoreName) {
 type Team = Awaited<ReturnType<typeof mixedTeam>>;
 
 const newest = async (hub: Hub, task = "t"): Promise<Envelope | undefined> =>
-  (await hub.line(task)).at(-1)?.envelope;
+  (await hub.tasks.line(task)).at(-1)?.envelope;
 
 /** Each way an envelope can go on; answers the one that it went on in. */
 const WAYS: Readonly<Record<string, (team: Team) => Promise<Envelope | undefined>>> = {
@@ -74,45 +74,45 @@ const WAYS: Readonly<Record<string, (team: Team) => Promise<Envelope | undefined
     await ada.handoff(draft);
     await (await take(ben)).note("Half of it is done.");
     clock.advance(60_000);
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     return newest(hub);
   },
   async "edited by a person"({ hub, ada, ben, draft }) {
     const sent = await ada.handoff(draft);
-    await ben.edit(sent.id, { next: ["Another way"] });
+    await ben.approvals.edit(sent.id, { next: ["Another way"] });
     return newest(hub);
   },
   async "redriven with changes"({ hub, ada, ben, draft }) {
     const sent = await ada.handoff(draft);
     await (await take(ben)).fail({ message: "no", class: "permanent" });
-    await ben.redrive(sent.id, { next: ["Again"] });
+    await ben.deadLetters.redrive(sent.id, { next: ["Again"] });
     return newest(hub);
   },
   async answered({ hub, ada, ben, draft }) {
     const sent = await ada.handoff(draft);
     await (await take(ben)).clarify("How?");
-    await (await hub.agent("ada")).answer(sent.id, "Well.");
+    await (await hub.agent("ada")).questions.answer(sent.id, "Well.");
     return newest(hub);
   },
   async "opened as a join"({ hub, ada, ben, cyd, draft }) {
     const part = await cyd.handoff({ to: "ben", task: "part", intent: "First" });
-    await ada.join([part], { ...draft, to: "cyd" });
+    await ada.handoffs.join([part], { ...draft, to: "cyd" });
     await (await take(ben)).complete();
     return newest(hub);
   },
   async "replayed to a late subscriber"({ hub, later, ada, ben, cyd, draft }) {
-    await later.channel("news");
-    await cyd.subscribe("news");
+    await later.channels.set("news");
+    await cyd.channels.subscribe("news");
     const { to: _, ...said } = draft;
-    await ada.publish("news", said);
-    await ben.subscribe("news", { from: "start" });
+    await ada.channels.publish("news", said);
+    await ben.channels.subscribe("news", { from: "start" });
     return newest(hub);
   },
   async escalated({ hub, ada, ben, lead, draft }) {
     await ada.handoff({ ...draft, policy: { exhausted: "escalate" } });
     await (await take(ben)).fail({ message: "no", class: "permanent" });
     const escalated = await take(lead);
-    return newest(hub, escalated.task);
+    return newest(hub, escalated.delivery.task);
   },
 };
 
@@ -124,7 +124,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
   it("is read with all it says, known or not, and its digest holds [ENV-7]", async () => {
     const { hub, ada, ben, draft } = await mixedTeam(store);
     const sent = await ada.handoff(draft);
-    const [waiting] = await ben.waiting();
+    const [waiting] = await ben.deliveries.waiting();
     const work = await take(ben);
     const [stored] = await storedEnvelopes(hub);
     expect(sha256(stored?.text ?? "")).toBe(sent.digest);
@@ -132,7 +132,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     expect(work.envelope).toMatchObject({ ...LATER, version: "1.7", intent: "Go" });
     expect(weighed(work.envelope as Envelope, "constraints")).toEqual([3]);
     expect(waiting?.envelope).toEqual(work.envelope);
-    expect((await hub.delivery(sent.id)).envelope).toEqual(work.envelope);
+    expect((await hub.deliveries.get(sent.id)).envelope).toEqual(work.envelope);
     expect((await hub.verify()).problems).toEqual([]);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
@@ -164,7 +164,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
   it("goes on from a join with what the joined lines had [ENV-7]", async () => {
     const { hub, ada, ben, cyd, draft } = await mixedTeam(store);
     const part = await ada.handoff(draft);
-    await cyd.join([part], { to: "cyd", task: "whole", intent: "Put it together" });
+    await cyd.handoffs.join([part], { to: "cyd", task: "whole", intent: "Put it together" });
     await (await take(ben)).complete();
     expect(unknownFields((await newest(hub, "whole")) as Envelope)).toEqual(LATER);
   });
@@ -176,7 +176,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
       const known = await cyd.handoff({ to: "ben", task: "known", intent: "Plain" });
       const later = await ada.handoff(draft);
       const lines = place === "first" ? [later, known] : [known, later];
-      await cyd.join(lines, { to: "cyd", task: "whole", intent: "Put it together" });
+      await cyd.handoffs.join(lines, { to: "cyd", task: "whole", intent: "Put it together" });
       for (const task of ["known", "t"]) await (await take(ben, { task })).complete();
       expect(unknownFields((await newest(hub, "whole")) as Envelope)).toEqual(LATER);
     },
@@ -220,13 +220,15 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     await work.note("On the trunk.");
     expect(await refusal(work.complete())).toMatchObject({ code: "invalid_result" });
     await work.complete({ outputs: { patch: "+1" } });
-    expect((await hub.recent({ type: "step" })).map(({ branch }) => branch)).toEqual(["main"]);
+    expect((await hub.memories.recent({ type: "step" })).map(({ branch }) => branch)).toEqual([
+      "main",
+    ]);
   });
 
   it("is redacted with all that is unknown in it [ENV-7]", async () => {
     const { hub, later, ada, ben, draft } = await mixedTeam(store);
     const sent = await ada.handoff(draft);
-    const report = await ben.redact({ text: "the tall one" }, "a nickname");
+    const report = await ben.memories.redact({ text: "the tall one" }, "a nickname");
     expect(report.erased).toContainEqual({ kind: "envelope", id: sent.envelope.id });
     const { text } = (await storedEnvelopes(hub)).at(-1) ?? { text: "" };
     expect(text).not.toContain("the tall one");
@@ -357,9 +359,10 @@ async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Wor
   const done: Work[] = [];
   for (let idle = 0; idle < 2; ) {
     const before = done.length;
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     for (const agent of agents) {
-      for (const { delivery } of await agent.questions()) await agent.answer(delivery.id, "Well.");
+      for (const { delivery } of await agent.questions.list())
+        await agent.questions.answer(delivery.id, "Well.");
       for (;;) {
         const work = await agent.accept({ receipt: receiptOf });
         if (work === undefined) break;
@@ -371,9 +374,9 @@ async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Wor
         done.push(work);
       }
     }
-    for (const { delivery } of await hub.dead()) {
+    for (const { delivery } of await hub.deadLetters.list()) {
       const { closed } = await hub.tasks.get(delivery.task);
-      if (closed === undefined) await agents[0]?.redrive(delivery.id);
+      if (closed === undefined) await agents[0]?.deadLetters.redrive(delivery.id);
     }
     idle = done.length === before ? idle + 1 : 0;
   }
@@ -393,7 +396,7 @@ describe.each(STORES)("a whole store of version 1.0 on %s", (store) => {
       const text = readFileSync(join(FIXTURES, "1.0", "store.jsonl"), "utf8");
       const clock = new VirtualClock();
       const hub = await openFresh(store, { clock, versions });
-      const { exportedAt } = await hub.import([text]);
+      const { exportedAt } = await hub.archive.import([text]);
       clock.set(exportedAt + 120_000); // The leases have expired.
       const before = await storedEnvelopes(hub);
       const versionOf = (row: { readonly text: string }): string => JSON.parse(row.text).version;
@@ -403,8 +406,8 @@ describe.each(STORES)("a whole store of version 1.0 on %s", (store) => {
       const tasks = ["minimal", "rich", "handed-on", "extended", "reconstructed", "joined"];
       tasks.push("joining", "awaited", "answered", "asked", "redriven", "dead", "role");
       tasks.push("published", "redacted", "held", "design", "queued");
-      expect(done.map(({ task }) => task).sort()).toEqual(tasks.sort());
-      const byTask = new Map(done.map((work) => [work.task, work.envelope as Envelope]));
+      expect(done.map(({ delivery }) => delivery.task).sort()).toEqual(tasks.sort());
+      const byTask = new Map(done.map((work) => [work.delivery.task, work.envelope as Envelope]));
       expect(byTask.get("held")).toMatchObject({
         reconstructed: { holder: "ben", notes: 1 },
         intent: "Hold it",

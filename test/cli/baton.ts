@@ -132,5 +132,5 @@ export async function team(store: TestStore): Promise<void> {
   await hub.agent("ben", { role: "coder" });
   await hub.agent("cyd", { role: "coder" });
   await hub.agent("pat", { kind: "person" });
-  await hub.channel("news");
+  await hub.channels.set("news");
 }

@@ -12,7 +12,7 @@ const remember = async (store: TestStore, text: string, ...more: string[]): Prom
 /** A branch of ada's. */
 async function branched(store: TestStore, name: string): Promise<void> {
   await using hub = await store.open();
-  await (await hub.agent("ada")).branch(name);
+  await (await hub.agent("ada")).branches.create(name);
 }
 
 describe("baton branch", () => {
@@ -50,7 +50,7 @@ describe("baton branch", () => {
       const ada = await hub.agent("ada");
       known = (await ada.remember({ content: "Ten minutes." })).id;
       const relations = [{ kind: "supersedes" as const, to: known }];
-      const branch = await ada.branch("try");
+      const branch = await ada.branches.create("try");
       const ours = await branch.remember({ content: "Five minutes.", relations });
       const theirs = await ada.remember({ content: "Twenty minutes.", relations });
       ids.push(ours.id, theirs.id);
@@ -83,7 +83,7 @@ describe("baton branch", () => {
       const ada = await hub.agent("ada");
       const known = await ada.remember({ content: "Ten minutes." });
       const relations = [{ kind: "supersedes" as const, to: known.id }];
-      const branch = await ada.branch("try");
+      const branch = await ada.branches.create("try");
       secret = (await branch.remember({ content: "Five.", scope: "agent", relations })).id;
       await (await hub.agent("ben")).remember({ content: "Twenty.", relations });
     }

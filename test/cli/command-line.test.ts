@@ -38,8 +38,8 @@ describe("baton", () => {
     const { stderr } = await batonFromSources(["dead", "list", "--help"], {
       node: ["--import", LISTING],
     });
-    expect(stderr).toContain("commands/dead.ts");
-    expect(stderr).not.toMatch(/node_modules|open-hub|commands\/(?!dead)/);
+    expect(stderr).toContain("commands/handoffs/dead.ts");
+    expect(stderr).not.toMatch(/node_modules|open-hub|commands\/(?!handoffs\/dead)/);
   });
 
   it.each(["context", "failure", "ledger", "demo"])(

@@ -53,7 +53,7 @@ describe("baton line", () => {
     await withHandoff(store);
     const steps = JSON.parse((await store.baton("line", "auth", "--json")).stdout);
     await using hub = await store.open();
-    expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.line("auth"))));
+    expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.tasks.line("auth"))));
   });
 
   it("names the task that may have been meant", async () => {
@@ -124,7 +124,7 @@ describe("baton remember", () => {
     expect(code).toBe(0);
     await using hub = await store.open();
     const planner = await hub.agent("planner");
-    const memory = await planner.read(stdout.split(" ", 1)[0] ?? "");
+    const memory = await planner.memories.read(stdout.split(" ", 1)[0] ?? "");
     expect(memory).toMatchObject({
       agent: "planner",
       task: "auth",
@@ -173,7 +173,7 @@ describe("baton schema", () => {
     using store = testStore();
     await withHandoff(store);
     await using hub = await store.open();
-    const [step] = await hub.line("auth");
+    const [step] = await hub.tasks.line("auth");
     for (const version of ENVELOPE_VERSIONS) {
       const { code, stdout } = await batonInProcess(["schema", "envelope", "--version", version]);
       expect(code).toBe(0);
@@ -276,6 +276,6 @@ describe("every command", () => {
 
 async function planOf(store: TestStore): Promise<string> {
   await using hub = await store.open();
-  const [plan] = await (await hub.agent("planner")).recent({ type: "plan" });
+  const [plan] = await (await hub.agent("planner")).memories.recent({ type: "plan" });
   return plan?.id ?? "";
 }

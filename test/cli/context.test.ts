@@ -24,7 +24,7 @@ async function withMemories(store: TestStore): Promise<{ decision: string; plan:
     content: "Sessions are stored in Redis, not in the database.",
   });
   const plan = await ada.remember({ type: "plan", task: "auth", content: "Split, then test." });
-  await ada.pin(decision.id);
+  await ada.memories.pin(decision.id);
   for (let n = 0; n < 6; n++) {
     await ada.remember({ type: "finding", task: "auth", content: `Finding ${n}. ${LONG}` });
   }
@@ -63,7 +63,7 @@ describe("baton handoff send --preview", () => {
     expect(stdout).toContain('--next "Extract validateToken()"');
     expect(stdout).not.toContain("\u001b[");
     await using hub = await store.open();
-    expect(await hub.line("auth")).toEqual([]);
+    expect(await hub.tasks.line("auth")).toEqual([]);
   });
 
   it("is coloured on a terminal, and complete as JSON [CTX-4]", async () => {

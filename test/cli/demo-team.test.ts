@@ -96,11 +96,11 @@ describe("baton demo team", () => {
         expect(said.task).toBe(task);
         expect(said.messages.map(({ action }) => action)).toContain("changes_requested");
         await using hub = await openHub(place.address, { workspace: "team-demo" });
-        const sent = (await hub.line(`${task}/endpoint`)).map(({ envelope }) => envelope.id);
+        const sent = (await hub.tasks.line(`${task}/endpoint`)).map(({ envelope }) => envelope.id);
         expect(said.messages.map(({ id }) => id)).toEqual(expect.arrayContaining(sent));
       }
       await using others = await openHub(place.address);
-      expect(await others.agents()).toEqual([]);
+      expect(await others.agents.list()).toEqual([]);
     },
     SLOW,
   );

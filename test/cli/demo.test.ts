@@ -8,9 +8,9 @@ import { baton, batonFromSources, type TestStore, testStore } from "./baton.ts";
 
 const lineOf = async (store: TestStore, task: string) => {
   await using hub = await store.open();
-  const steps = (await hub.line(task)).filter(({ deliveries }) => deliveries.length > 0);
+  const steps = (await hub.tasks.line(task)).filter(({ deliveries }) => deliveries.length > 0);
   const first = steps[0]?.deliveries[0]?.id ?? "";
-  return { steps, attempts: await hub.attempts(first), report: await hub.verify() };
+  return { steps, attempts: await hub.deliveries.attempts(first), report: await hub.verify() };
 };
 
 const played = testStore();

@@ -7,12 +7,12 @@ import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
 /** What `baton export` and `baton backup` write, where another command is tested. */
 async function exported(store: TestStore, file: string): Promise<void> {
   await using hub = await store.open();
-  await hub.exportTo(file);
+  await hub.archive.exportTo(file);
 }
 
 async function backedUp(store: TestStore, file: string): Promise<void> {
   await using hub = await store.open();
-  await hub.backup(file);
+  await hub.archive.backup(file);
 }
 
 describe("baton export and import", () => {

@@ -16,7 +16,7 @@ describe("baton ledger", () => {
     expect(stdout).not.toContain("Stay small");
     const shown = JSON.parse((await store.baton("ledger", "auth", "--json")).stdout);
     await using hub = await store.open();
-    expect(shown).toEqual(JSON.parse(JSON.stringify(await hub.ledger("auth"))));
+    expect(shown).toEqual(JSON.parse(JSON.stringify(await hub.tasks.ledger("auth"))));
   });
 
   it("names the task that may have been meant [ENV-10]", async () => {
@@ -34,10 +34,10 @@ describe("baton ledger", () => {
     const set = await store.baton("ledger", "releasers", "coder", "--json");
     expect(JSON.parse(set.stdout)).toEqual(["coder"]);
     await using hub = await store.open();
-    expect(await hub.releasers()).toEqual(["coder"]);
+    expect((await hub.settings.get()).releasers).toEqual(["coder"]);
     const none = await store.baton("ledger", "releasers", "--none");
     expect(none.stdout).toContain("Only whoever set something");
-    expect(await hub.releasers()).toEqual([]);
+    expect((await hub.settings.get()).releasers).toEqual([]);
     const both = await store.baton("ledger", "releasers", "lead", "--none");
     expect(both.code).toBe(64);
   }, 240_000);
@@ -46,7 +46,7 @@ describe("baton ledger", () => {
     using store = testStore();
     await withHandoff(store);
     await using hub = await store.open();
-    const id = (await hub.ledger("auth"))?.constraints[0]?.id ?? "";
+    const id = (await hub.tasks.ledger("auth"))?.constraints[0]?.id ?? "";
     const why = ["--reason", "They are generated now"];
     const denied = await store.baton("ledger", "release", "auth", id, ...why, "--as", "coder");
     expect(denied.code).toBe(77);
@@ -69,7 +69,7 @@ describe("baton ledger", () => {
       /released +con-[0-9a-f]+: Keep the fixtures; They are generated now/,
     );
     expect(done.stdout).not.toMatch(RULE);
-    expect(await hub.ledger("auth")).toMatchObject({
+    expect(await hub.tasks.ledger("auth")).toMatchObject({
       constraints: [],
       released: [{ id, by: "planner" }],
     });

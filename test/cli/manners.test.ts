@@ -181,10 +181,10 @@ it("what is asked for most loads least: the version nothing but itself [OPS-7]",
   const { stderr } = await batonFromSources(["--version"], { node: ["--import", listing] });
   const own = stderr.split("\n").filter((url) => url.startsWith("file:"));
   expect(own.map((url) => url.replace(/.*\/src\//, "")).sort()).toEqual([
+    "base/errors.ts",
+    "base/version.ts",
     "cli/exit.ts",
     "cli/main.ts",
     "cli/run.ts",
-    "errors.ts",
-    "version.ts",
   ]);
 });

@@ -239,7 +239,7 @@ describe("the options of handoff send", () => {
     );
     const [{ id } = { id: "" }] = deliveries;
     await using hub = await store.open();
-    const { envelope } = await hub.delivery(id);
+    const { envelope } = await hub.deliveries.get(id);
     expect(envelope).toMatchObject({
       run: "run-7",
       blocked: [{ what: "The release", on: "Legal approval" }, { what: "The demo" }],

@@ -42,7 +42,7 @@ describe("baton payload-type", () => {
     expect([refused.code, refused.stderr]).toEqual([65, expect.stringContaining("files")]);
     expect((await store.baton(...sending, ...PATCH, '{"files":[]}')).code).toBe(0);
 
-    await hub.payloadType("patch", { ...SCHEMA, required: ["files", "risk"] });
+    await hub.payloadTypes.set("patch", { ...SCHEMA, required: ["files", "risk"] });
     const newer = await store.process(...sending, ...PATCH, '{"files":[]}');
     expect([newer.code, newer.stderr]).toEqual([65, expect.stringContaining("risk")]);
   });

@@ -15,7 +15,7 @@ async function asked(store: TestStore, draft: Partial<Draft> = {}): Promise<stri
 
 async function stateOf(store: TestStore, id: string) {
   await using hub = await store.open();
-  return await hub.delivery(id); // Before it closes.
+  return await hub.deliveries.get(id); // Before it closes.
 }
 
 const HOUR_MS = 3_600_000;
@@ -168,8 +168,8 @@ describe("a person", () => {
     const ada = await hub.agent("ada");
     const { id } = await ada.handoff({ to: "pat", task: "release", intent: "Ship it?", policy });
     clock.advance(90_000);
-    await hub.carryOut();
-    expect((await hub.events()).map(({ kind }) => kind)).toContain("reminded");
+    await hub.deliveries.runDue();
+    expect((await hub.events.list()).map(({ kind }) => kind)).toContain("reminded");
     const late = await store.baton("approve", id, "--as", "pat");
     expect(late.code).toBe(ERROR_CODES.not_open.exit);
     expect((await stateOf(store, id)).delivery.state).toBe("expired");

@@ -37,7 +37,7 @@ describe("baton impact", { timeout: 240_000 }, () => {
     using store = testStore();
     const { lie } = await poisoned(store);
     await using hub = await store.open();
-    const expected = JSON.parse(JSON.stringify(await hub.impact(lie, { depth: 1 })));
+    const expected = JSON.parse(JSON.stringify(await hub.memories.impact(lie, { depth: 1 })));
     const said = await store.baton("impact", lie, "--depth", "1", "--as", "ada", "--json");
     expect(JSON.parse(said.stdout)).toEqual(expected);
   });
@@ -130,7 +130,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     const { lie } = await poisoned(store, { accepted: false });
     {
       await using hub = await store.open();
-      await (await hub.agent("ada")).quarantine([lie], "made up");
+      await (await hub.agent("ada")).memories.quarantine([lie], "made up");
     }
     const warning = `Do not build on ${lie}: quarantined by ada: made up`;
     expect((await store.baton("inbox", "ben")).stdout).toContain(warning);
@@ -164,6 +164,6 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     expect(code).toBe(64);
     expect(stderr).toContain(message);
     await using hub = await store.open();
-    expect(await hub.quarantined()).toEqual([]);
+    expect(await hub.memories.quarantined()).toEqual([]);
   });
 });

@@ -73,7 +73,7 @@ describe("baton redact", () => {
     );
     expect(stdout).toContain("1 text would be erased:");
     await using hub = await store.open();
-    expect((await hub.read(id)).content).toContain(SECRET);
+    expect((await hub.memories.read(id)).content).toContain(SECRET);
   });
 
   it("reads the secret from standard input, so that no shell remembers it [MEM-18]", async () => {

@@ -36,7 +36,7 @@ describe("baton start", { timeout: 240_000 }, () => {
     expect(await run("verify")).toContain("as it was written");
     // What went through the hub is in the file.
     await using direct = await store.open();
-    expect(await direct.books()).toMatchObject({ byState: { completed: 1 } });
+    expect(await direct.deliveries.totals()).toMatchObject({ byState: { completed: 1 } });
   });
 
   it("says that its port is taken, and ends well when it is asked to [OPS-7]", async () => {

@@ -49,8 +49,8 @@ describe("baton trace", () => {
     const sessions = JSON.parse((await store.baton("trace", "list", "--json")).stdout);
     const steps = JSON.parse((await store.baton("trace", "show", "--limit", "3", "--json")).stdout);
     await using hub = await store.open();
-    expect(sessions).toEqual(await hub.traceSessions());
-    expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.traces({ limit: 3 }))));
+    expect(sessions).toEqual(await hub.traces.sessions());
+    expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.traces.list({ limit: 3 }))));
   });
 
   it("names the session that may have been meant, and says when there is nothing [MEM-12]", async () => {
@@ -75,7 +75,7 @@ describe("baton retention", () => {
     expect(stdout).toMatch(/traces {2}kept for ever\nevents {2}kept for 5 events at most/);
     await store.baton("retention", "--forever");
     await using hub = await store.open();
-    expect(await hub.retention()).toEqual({});
+    expect((await hub.settings.get()).retention).toEqual({});
   });
 
   it("refuses a rule that means nothing [MEM-18]", async () => {
@@ -89,7 +89,7 @@ describe("baton prune", () => {
   const withRules = async (store: TestStore): Promise<void> => {
     await withTraces(store);
     await using hub = await store.open();
-    await hub.retention({ traces: { days: 0 } });
+    await hub.settings.update({ retention: { traces: { days: 0 } } });
   };
 
   it("keeps everything while there are no rules [MEM-18]", async () => {
@@ -117,7 +117,7 @@ describe("baton prune", () => {
     expect((await store.baton("trace", "list")).stdout).toMatch(/monday {2}0 steps, 2 pruned/);
     await using hub = await store.open();
     expect((await hub.verify()).problems).toEqual([]);
-    expect(await hub.recent()).toHaveLength(2);
+    expect(await hub.memories.recent()).toHaveLength(2);
   });
 
   it("refuses whoever nobody knows, is disabled, or has a key it does not show [MEM-4 MEM-18]", async () => {

@@ -27,7 +27,7 @@ async function isFree(other: Hub): Promise<void> {
   const planner = await other.agent("planner");
   const sent = await planner.handoff({ to: "coder", task: "late", intent: "Go" });
   const work = await (await other.agent("coder")).accept();
-  expect(work).toMatchObject({ id: sent.id, attempt: 1 });
+  expect(work).toMatchObject({ id: sent.id, delivery: { attempt: 1 } });
   await work?.complete();
 }
 
@@ -56,8 +56,12 @@ describe("a hub over HTTP that is closed", () => {
     const { hub, other, coder } = await scene();
     const last = coder.remember({ content: "The last." });
     await Promise.all([hub.close(), hub.close()]);
-    expect(await other.read((await last).id)).toMatchObject({ content: "The last." });
-    for (const late of [() => hub.books(), () => coder.recent(), () => coder.accept()]) {
+    expect(await other.memories.read((await last).id)).toMatchObject({ content: "The last." });
+    for (const late of [
+      () => hub.deliveries.totals(),
+      () => coder.memories.recent(),
+      () => coder.accept(),
+    ]) {
       expect((await refusal(late())).code).toBe("store_closed");
     }
     expect((await refusal(coder.inbox().next())).code).toBe("store_closed");
@@ -67,8 +71,8 @@ describe("a hub over HTTP that is closed", () => {
     const { hub, other, coder } = await scene();
     for (let n = 0; n < 20; n++) void coder.trace({ kind: "tool", name: `t${n}` });
     await hub.close();
-    expect(hub.traceCounts()).toEqual({ stored: 20, failed: 0, waiting: 0 });
-    const names = (await other.traces()).map(({ data }) => data?.["name"]);
+    expect(await hub.traces.counts()).toEqual({ stored: 20, failed: 0, waiting: 0 });
+    const names = (await other.traces.list()).map(({ data }) => data?.["name"]);
     expect(names).toEqual(Array.from({ length: 20 }, (_, n) => `t${n}`));
   });
 });
@@ -88,7 +92,7 @@ describe("a hub over HTTP that is out of reach", () => {
     const steps = Array.from({ length: 20 }, () => coder.trace({ kind: "tool" }));
     await hub.close();
     for (const step of steps) expect((await refusal(step)).code).toBe("hub_unreachable");
-    expect(hub.traceCounts()).toEqual({ stored: 0, failed: 20, waiting: 0 });
+    expect(await hub.traces.counts()).toEqual({ stored: 0, failed: 20, waiting: 0 });
     expect(tried).toBe(1);
   });
 });
@@ -141,7 +145,7 @@ describe("whoever stops waiting", () => {
     const coder = await hub.agent("coder", { role: "coder" });
     const controller = new AbortController();
     const waiting = coder.accept({ wait: true, signal: controller.signal });
-    while (waits.length === 0) await coder.recent();
+    while (waits.length === 0) await coder.memories.recent();
     controller.abort();
     expect(await waiting).toBeUndefined();
     await hub.close();
@@ -170,7 +174,7 @@ describe("whoever stops waiting", () => {
     expect(await waiting).toMatchObject({ done: true });
     await hub.close();
     const other = await open(address);
-    expect(await other.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
+    expect(await other.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
     expect((await (await other.agent("coder")).accept())?.id).toBe(sent.id);
   });
 
@@ -190,7 +194,7 @@ describe("whoever stops waiting", () => {
       expect(await waiting).toBeUndefined();
       const work = await receiver.accept({ wait: true });
       expect(work?.id).toBe(sent.id);
-      const attempts = await other.attempts(sent.id);
+      const attempts = await other.deliveries.attempts(sent.id);
       expect(attempts.filter(({ outcome }) => outcome !== "released")).toEqual([]);
       await work?.complete();
       await underWay(address, 0);

@@ -22,13 +22,13 @@ describe("a lease over HTTP", () => {
   it("is renewed while its holder's process lives, well beyond its time [OPS-5 DLV-6]", async () => {
     const clock = new VirtualClock(); // The hub's: however late a heartbeat is, the lease waits for it.
     const { hub, sent, work } = await scene("process", { clock });
-    const end = work.leaseUntil;
-    while (work.leaseUntil < end + 2 * LEASE_MS) {
-      const before = work.leaseUntil;
+    const end = work.delivery.leaseUntil;
+    while (work.delivery.leaseUntil < end + 2 * LEASE_MS) {
+      const before = work.delivery.leaseUntil;
       clock.advance(LEASE_MS / 2);
-      await until("the lease is renewed", () => work.leaseUntil > before);
+      await until("the lease is renewed", () => work.delivery.leaseUntil > before);
     }
-    expect(await hub.delivery(sent.id)).toMatchObject({
+    expect(await hub.deliveries.get(sent.id)).toMatchObject({
       delivery: { state: "accepted", attempt: 1 },
     });
     expect(await work.complete()).toMatchObject({ kind: "settled" });
@@ -36,7 +36,7 @@ describe("a lease over HTTP", () => {
 
   it("of a session is not: it runs out when nobody calls [OPS-5 DLV-6]", async () => {
     const { hub, sent, work } = await scene("session");
-    for await (const { state } of hub.changes(sent.id)) if (state === "ready") break;
+    for await (const { state } of hub.deliveries.watch(sent.id)) if (state === "ready") break;
     await expect(work.complete()).rejects.toMatchObject({ code: "lease_lost" });
   });
 
@@ -45,6 +45,6 @@ describe("a lease over HTTP", () => {
     await hub.close();
     const other = await open(address);
     const next = await (await other.agent("coder")).accept({ wait: true });
-    expect(next).toMatchObject({ id: sent.id, attempt: 2 });
+    expect(next).toMatchObject({ id: sent.id, delivery: { attempt: 2 } });
   });
 });

@@ -6,6 +6,6 @@ const [address = ""] = process.argv.slice(2);
 const hub = await openHub(address);
 const work = await (await hub.agent("coder")).accept();
 if (work === undefined) throw new Error("nothing to accept");
-work.onExtended = () => {};
+work.on("extended", () => {});
 sayLine({ isLost: work.signal.aborted });
 await work.view(); // By now it is being listened.

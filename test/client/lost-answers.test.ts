@@ -20,22 +20,24 @@ describe("an answer that got lost", () => {
     network.loseAnswerTo("POST /v1/memories");
     const memory = await planner.remember({ content: "Once." });
     expect(network.lost).toBe(1);
-    expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+    expect(await hub.memories.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
   });
 
   it("to a handoff sends it once [OPS-5]", async () => {
     network.loseAnswerTo("POST /v1/handoffs");
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(network.lost).toBe(1);
-    expect((await coder.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+      sent.id,
+    ]);
   });
 
   it("to accepting is the same work, tried once [DLV-9 OPS-5]", async () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     network.loseAnswerTo("POST /v1/inbox/accept");
     const work = (await coder.accept()) as Work;
-    expect([network.lost, work.id, work.attempt]).toEqual([1, sent.id, 1]);
-    expect(await hub.attempts(sent.id)).toEqual([]);
+    expect([network.lost, work.id, work.delivery.attempt]).toEqual([1, sent.id, 1]);
+    expect(await hub.deliveries.attempts(sent.id)).toEqual([]);
   });
 
   it("to completing completes it once, and says so [OPS-5]", async () => {
@@ -55,15 +57,23 @@ describe("an answer that got lost", () => {
     const sent = await work.handoff({ to: "planner" });
     if (sent.kind !== "sent") throw new Error("it was added to");
     expect(network.lost).toBe(1);
-    expect((await planner.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect((await planner.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+      sent.id,
+    ]);
   });
 
   it("to asking whether an effect begins lets it happen once [OPS-5]", async () => {
     let times = 0;
-    network.loseAnswerTo("POST /v1/once/begin");
-    expect(await coder.once("deploy", () => ++times)).toMatchObject({ kind: "done", result: 1 });
+    network.loseAnswerTo("POST /v1/effects/begin");
+    expect(await coder.effects.run("deploy", () => ++times)).toMatchObject({
+      kind: "done",
+      result: 1,
+    });
     expect([network.lost, times]).toEqual([1, 1]);
-    expect(await coder.once("deploy", () => ++times)).toMatchObject({ again: true, result: 1 });
+    expect(await coder.effects.run("deploy", () => ++times)).toMatchObject({
+      again: true,
+      result: 1,
+    });
   });
 });
 
@@ -95,7 +105,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
   it("to remembering is the memory that was stored [OPS-5]", async () => {
     const { hub, planner, lose } = await scene();
     const memory = await lose("POST /v1/memories", () => planner.remember({ content: "Once." }));
-    expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+    expect(await hub.memories.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
   });
 
   it("to remembering strictly is that memory, not that it is known already [OPS-5]", async () => {
@@ -104,7 +114,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const memory = await lose("POST /v1/memories", () =>
       planner.remember(said, { known: "refuse" }),
     );
-    expect(await hub.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+    expect(await hub.memories.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
   });
 
   it("to tracing is the steps that were stored [OPS-5 MEM-12]", async () => {
@@ -112,17 +122,19 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const steps = [{ kind: "tool", name: "grep" } as const, { kind: "result" } as const];
     const traced = await lose("POST /v1/traces", () => coder.trace(steps));
     await coder.trace({ kind: "tool", name: "sed" });
-    const ids = (await hub.traces()).map(({ id }) => id);
+    const ids = (await hub.traces.list()).map(({ id }) => id);
     expect(ids.slice(0, 2)).toEqual(traced.map(({ id }) => id));
     expect(ids).toHaveLength(3);
-    expect(hub.traceCounts()).toEqual({ stored: 3, failed: 0, waiting: 0 });
+    expect(await hub.traces.counts()).toEqual({ stored: 3, failed: 0, waiting: 0 });
   });
 
   it("to a handoff is the handoff that was sent [OPS-5]", async () => {
     const { planner, coder, lose } = await scene();
     const draft = { to: "coder", task: "t", intent: "Go" };
     const sent = await lose("POST /v1/handoffs", () => planner.handoff(draft));
-    expect((await coder.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+      sent.id,
+    ]);
   });
 
   it("to accepting leaves nothing with a session that does not know of it [OPS-5]", async () => {
@@ -130,8 +142,8 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(await lose("POST /v1/inbox/accept", () => coder.accept())).toBeUndefined();
     const work = await coder.accept({ wait: true });
-    expect(work).toMatchObject({ id: sent.id, attempt: 2 });
-    expect(await hub.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
+    expect(work).toMatchObject({ id: sent.id, delivery: { attempt: 2 } });
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
   });
 
   it("to accepting with a receipt leaves nothing with it either [OPS-5]", async () => {
@@ -139,7 +151,10 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const receipt = () => undefined;
     expect(await lose("POST /v1/inbox/accept", () => coder.accept({ receipt }))).toBeUndefined();
-    expect(await coder.accept({ wait: true })).toMatchObject({ id: sent.id, attempt: 2 });
+    expect(await coder.accept({ wait: true })).toMatchObject({
+      id: sent.id,
+      delivery: { attempt: 2 },
+    });
   });
 
   it("to completing says that it is completed [OPS-5]", async () => {
@@ -160,6 +175,8 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const work = (await coder.accept()) as Work;
     const sent = await lose("/handoff ", () => work.handoff({ to: "planner" }));
     if (sent.kind !== "sent") throw new Error("it was added to");
-    expect((await planner.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect((await planner.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+      sent.id,
+    ]);
   });
 });

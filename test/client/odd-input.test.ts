@@ -19,10 +19,14 @@ describe("what is no input", () => {
         await coder.handoff({ to: "coder", task: "t", intent: "Go" });
         const work = (await coder.accept()) as Work;
         const refused = [
-          coder.sql("SELECT 1", odd as never),
-          coder.sql("SELECT 1", { params: 5 as never }),
-          coder.join([], odd as never),
-          coder.cancel(odd as never, "No"),
+          hub.memories.recent(odd as never),
+          coder.recall("Which?", odd as never),
+          coder.tasks.timeline("t", odd as never),
+          hub.settings.update(odd as never),
+          coder.memories.sql("SELECT 1", odd as never),
+          coder.memories.sql("SELECT 1", { params: 5 as never }),
+          coder.handoffs.join([], odd as never),
+          coder.deliveries.cancel(odd as never, "No"),
           work.view(odd as never),
         ].map(async (each) => (await refusal(each)).code);
         codes.push(await Promise.all(refused));

@@ -28,8 +28,8 @@ describe("a hub over HTTP", () => {
     expect([hub.store, hub.workspace]).toEqual([address, "ours"]);
     const theirs = await open(address, { workspace: "Größe 1" });
     await theirs.agent("jürgen", { role: "prüfer" });
-    expect(await hub.agents()).toEqual([]);
-    expect((await theirs.agents()).map(({ id }) => id)).toEqual(["jürgen"]);
+    expect(await hub.agents.list()).toEqual([]);
+    expect((await theirs.agents.list()).map(({ id }) => id)).toEqual(["jürgen"]);
     const memory = await (await theirs.agent("jürgen")).remember({ content: "Schön." });
     expect(memory.agent).toBe("jürgen");
   });
@@ -76,7 +76,7 @@ describe("a hub over HTTP", () => {
     const hub = await open(await serveHere());
     const error = await refusal(hub.agent("coder", { key: generateKey() }));
     expect([error.code, error.path]).toEqual(["invalid_input", "profile.key"]);
-    expect(await hub.agents()).toEqual([]);
+    expect(await hub.agents.list()).toEqual([]);
   });
 
   it("says that it cannot be reached, and that trying later may help [OPS-5]", async () => {

@@ -1,4 +1,5 @@
 /** Choosing: what each strategy shows, and which goes first when there is little room. */
+
 import { describe, expect, it } from "vitest";
 import { type Item, type Room, select } from "../../src/context/view/select.ts";
 import type { Level } from "../../src/envelope/schema.ts";

@@ -53,7 +53,7 @@ async function write(
     if (scope === "team") open.push(id);
     if (input.relations?.[0]?.kind === "supersedes" && target) superseded.add(target);
     if (random.chance(0.03)) {
-      await agent.pin(id);
+      await agent.memories.pin(id);
       if (scope === "team") pins.set(id, content);
     }
   }
@@ -112,7 +112,7 @@ async function keepsPromises(random: Random, ada: Agent, written: Written): Prom
   const role = random.pick(["coder", "tester", "reviewer"]);
   const options = { tokens, strategy, role, tokenizer: "o200k_base" as const };
   const musts = [intent, rule, ...written.pins.values()];
-  const view = await ada.preview(draft, options).then(
+  const view = await ada.handoffs.preview(draft, options).then(
     (preview) => preview.view,
     (error: unknown) => refusedFor(error, musts),
   );

@@ -220,8 +220,11 @@ function fakeSummarizer(says: (n: number) => string | Promise<string>) {
 }
 
 async function summariesOf(agent: Agent, memory: Memory): Promise<Memory[]> {
-  const edges = await agent.relations(memory.id, { direction: "in", kinds: ["summarizes"] });
-  return Promise.all(edges.map(({ source }) => agent.read(source)));
+  const edges = await agent.memories.relations(memory.id, {
+    direction: "in",
+    kinds: ["summarizes"],
+  });
+  return Promise.all(edges.map(({ source }) => agent.memories.read(source)));
 }
 
 describe.each(STORES)("the summary of a record on a %s store", (store) => {
@@ -232,11 +235,11 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
     const ben = await hub.agent("ben", { role: "coder" });
     const memory = await ada.remember({ content: LONG, task: "login" });
     const both = await Promise.all([
-      ada.read(memory.id, { level: "summary" }),
-      ben.read(memory.id, { level: "summary" }),
+      ada.memories.read(memory.id, { level: "summary" }),
+      ben.memories.read(memory.id, { level: "summary" }),
     ]);
     for (const read of both) expect(read).toMatchObject({ text: SHORT, content: LONG });
-    expect(await ben.read(memory.id, { level: "summary" })).toMatchObject({
+    expect(await ben.memories.read(memory.id, { level: "summary" })).toMatchObject({
       text: SHORT,
       textBy: "summary",
     });
@@ -270,7 +273,7 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
       content: "Login is broken.",
       relations: [memory, other].map(({ id }) => ({ kind: "summarizes" as const, to: id })),
     });
-    expect(await ben.read(memory.id, { level: "summary" })).toMatchObject({
+    expect(await ben.memories.read(memory.id, { level: "summary" })).toMatchObject({
       text: SHORT,
       textBy: "summary",
     });
@@ -285,7 +288,7 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
       textBy: "sender",
     });
     const short = await ada.remember({ content: SHORT });
-    expect(await ben.read(short.id, { level: "summary" })).toMatchObject({ text: SHORT });
+    expect(await ben.memories.read(short.id, { level: "summary" })).toMatchObject({ text: SHORT });
     expect(asked).toEqual([]);
   });
 
@@ -299,7 +302,7 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
     const hub = await openFresh(store, { summarizer });
     const ada = await hub.agent("ada", { role: "planner" });
     const memory = await ada.remember({ content: LONG });
-    const read = await ada.read(memory.id, { level: "summary" });
+    const read = await ada.memories.read(memory.id, { level: "summary" });
     expect(read.textBy).toBe("extract");
     expect(read.text).toContain("The login form accepts an empty password");
     expect((await tokenCounter())(read.text ?? "")).toBeLessThanOrEqual(100);
@@ -311,12 +314,16 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
     const plain = await openFresh(store);
     const ada = await plain.agent("ada", { role: "planner" });
     const memory = await ada.remember({ content: LONG });
-    expect(await ada.read(memory.id, { level: "summary" })).toMatchObject({ textBy: "extract" });
+    expect(await ada.memories.read(memory.id, { level: "summary" })).toMatchObject({
+      textBy: "extract",
+    });
     const { summarizer, asked } = fakeSummarizer(() => SHORT);
     const hub = await openFresh(store, { summarizer, secrets: "allow" });
     const ben = await hub.agent("ben", { role: "coder" });
     const secret = await ben.remember({ content: `${LONG} DB_PASSWORD=pX7!mQ2#vRtt9` });
-    expect(await ben.read(secret.id, { level: "summary" })).toMatchObject({ textBy: "extract" });
+    expect(await ben.memories.read(secret.id, { level: "summary" })).toMatchObject({
+      textBy: "extract",
+    });
     expect(asked).toEqual([]);
   });
 
@@ -325,7 +332,9 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
     const hub = await openFresh(store, { summarizer });
     const ada = await hub.agent("ada", { role: "planner" });
     const memory = await ada.remember({ content: LONG, scope: "agent" });
-    expect(await ada.read(memory.id, { level: "summary" })).toMatchObject({ textBy: "extract" });
+    expect(await ada.memories.read(memory.id, { level: "summary" })).toMatchObject({
+      textBy: "extract",
+    });
     expect(asked).toEqual([]);
     // What somebody wrote for himself counts for him.
     await ada.remember({
@@ -334,6 +343,6 @@ describe.each(STORES)("the summary of a record on a %s store", (store) => {
       content: SHORT,
       relations: [{ kind: "summarizes", to: memory.id }],
     });
-    expect(await ada.read(memory.id, { level: "summary" })).toMatchObject({ text: SHORT });
+    expect(await ada.memories.read(memory.id, { level: "summary" })).toMatchObject({ text: SHORT });
   });
 });

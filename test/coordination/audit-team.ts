@@ -20,8 +20,12 @@ export async function auditTeam(played: Played): Promise<readonly string[]> {
   const { hub, tasks } = played;
   const lines = new Map<string, Line>();
   for (const { name } of tasks) {
-    const memories = await hub.recent({ task: name, limit: 1_000 });
-    lines.set(name, { task: await hub.tasks.get(name), steps: await hub.line(name), memories });
+    const memories = await hub.memories.recent({ task: name, limit: 1_000 });
+    lines.set(name, {
+      task: await hub.tasks.get(name),
+      steps: await hub.tasks.line(name),
+      memories,
+    });
   }
   for (const line of lines.values()) await endedOnce(hub, line);
   for (const line of lines.values()) endedLast(line, lines);
@@ -33,7 +37,7 @@ export async function auditTeam(played: Played): Promise<readonly string[]> {
   toldTheTruth(played, decisions);
   redrivenOnce(events, decisions);
   await holdersHeard(played);
-  const books = await hub.books();
+  const books = await hub.deliveries.totals();
   const rows = [...lines.values()].flatMap(({ steps }) => steps.flatMap((each) => each.deliveries));
   expect(books.deliveries, "the books count every delivery").toBe(rows.length);
   expect(rows.filter(({ state }) => isOpen(state))).toEqual([]);
@@ -55,7 +59,7 @@ async function endedOnce(hub: Hub, { task, memories }: Line): Promise<void> {
   expect(state).toBe(closed.as);
   expect(openChildren, `open parts of ${task.task}`).toBe(0);
   expect(closed.reason.trim(), `why ${task.task} ended`).not.toBe("");
-  const record = await hub.read(closed.record);
+  const record = await hub.memories.read(closed.record);
   expect(record.task).toBe(task.task);
   expect(record.content).toContain(closed.reason);
   const closings = memories.filter(({ tags }) => tags?.includes("task-closed"));
@@ -131,7 +135,7 @@ function endedWithOthers({ line, lines, decisions }: Ended): void {
 async function eventsOf(hub: Hub): Promise<EventRow[]> {
   const all: EventRow[] = [];
   for (;;) {
-    const page = await hub.events(all.at(-1)?.number ?? 0, 1_000);
+    const page = await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 });
     all.push(...page);
     if (page.length < 1_000) return all;
   }
@@ -255,11 +259,11 @@ const FINAL: readonly string[] = ["retry", "reroute", "abort"];
 
 /** Nobody decided, and rightly: what was to be given up was settled after all, and the report says so. */
 async function neededNone(hub: Hub, { delivery, attempt, steps }: Report, name: string) {
-  const { delivery: now } = await hub.delivery(delivery);
+  const { delivery: now } = await hub.deliveries.get(delivery);
   const isSettled = !GIVEN_UP.includes(now.state) || now.attempt > attempt;
   expect(isSettled, `nobody decided about ${name}; it is ${now.state}, ${now.attempt}`).toBe(true);
   for (const report of steps.flatMap(({ deliveries }) => deliveries)) {
-    const { reason, result } = await hub.delivery(report.id);
+    const { reason, result } = await hub.deliveries.get(report.id);
     expect(reason ?? result?.summary, `why ${report.id} was closed`).toMatch(/\S/);
   }
 }
@@ -290,8 +294,8 @@ function redrivenOnce(events: readonly EventRow[], decisions: ReadonlyMap<string
 async function holdersHeard({ hub, held }: Played): Promise<void> {
   for (const { work, in: process, isSettled } of held) {
     if (isSettled || process.mortal.isDead) continue;
-    const { attempts } = await hub.delivery(work.id);
-    const own = attempts.find(({ attempt }) => attempt === work.attempt);
+    const { attempts } = await hub.deliveries.get(work.id);
+    const own = attempts.find(({ attempt }) => attempt === work.delivery.attempt);
     if (own?.outcome !== "cancelled") continue;
     for (let n = 0; n < 500 && !work.signal.aborted; n++) await (n < 20 ? turn() : wait(10));
     expect(work.signal.aborted, `the holder of ${work.id} heard that it was taken back`).toBe(true);

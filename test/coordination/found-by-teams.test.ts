@@ -28,12 +28,12 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     await (await take(coder)).fail({ type: "missing", class: "permanent", message: "Not there." });
     for (let day = 0; day < 4; day++) {
       clock.advance(25 * HOUR);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
     }
     const [failure] = await hub.failures.list({ task: "api" });
     expect(failure?.decision).toMatchObject({ by: "baton", decision: "abort" });
     expect(await hub.tasks.get("api")).toMatchObject({ state: "failed" });
-    const memories = await hub.recent({ task: "api", type: "decision" });
+    const memories = await hub.memories.recent({ task: "api", type: "decision" });
     expect(memories.filter(({ data }) => data?.["decision"] === "ask")).toHaveLength(1);
   });
 
@@ -42,7 +42,7 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     await owner.tasks.add({ task: "api", to: "ada", intent: "Build it.", deadlineMs: HOUR });
     for (let n = 0; n < 10; n++) {
       clock.advance(2 * HOUR);
-      await hub.carryOut();
+      await hub.deliveries.runDue();
     }
     expect(await hub.tasks.get("api")).toMatchObject({ state: "failed" });
     const decided = (await hub.failures.list({ task: "api" })).map(({ decision }) => decision);
@@ -62,7 +62,7 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     const answer = await kim.failures.decide(failure?.report ?? "", decision);
     expect(["already", "settled"]).toContain(answer.kind);
     expect(await hub.tasks.get("api")).toMatchObject({ state: "cancelled" });
-    const deliveries = (await hub.line("api")).flatMap((step) => step.deliveries);
+    const deliveries = (await hub.tasks.line("api")).flatMap((step) => step.deliveries);
     expect(deliveries.filter(({ state }) => isOpen(state))).toEqual([]);
   });
 
@@ -74,6 +74,6 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
       const added = await Promise.all([owner.tasks.add(draft), other.tasks.add(draft)]);
       expect(new Set(added.map(({ sent }) => sent.id)).size).toBe(1);
     }
-    expect((await hub.books()).deliveries).toBe(20);
+    expect((await hub.deliveries.totals()).deliveries).toBe(20);
   });
 });

@@ -276,13 +276,13 @@ export class TeamPlay implements Played {
     this.held.push(held);
     this.#count("accepted");
     work.signal.addEventListener("abort", () => this.#count("signal aborted"));
-    this.#note(`${who.name} has ${work.task} ${work.id} try ${work.attempt}`);
+    this.#note(`${who.name} has ${work.delivery.task} ${work.id} try ${work.delivery.attempt}`);
     if (work.envelope.failure === undefined) await this.#requireReady(work);
     return held;
   }
 
   /** Nobody has work whose task waits: looked at the moment it is accepted. */
-  async #requireReady({ task, id }: Work): Promise<void> {
+  async #requireReady({ delivery: { task, id } }: Work): Promise<void> {
     const planned = this.plan.tasks.find(({ name }) => name === task);
     for (const dependency of planned?.after ?? []) {
       const entry = await this.#stage.stores[0].findEntry(
@@ -308,12 +308,13 @@ export class TeamPlay implements Played {
 
   async #settle(held: Held, how: Settling): Promise<void> {
     const { work, by, in: process } = held;
-    const what = `${by.name} ${how} ${work.id} of ${work.task}`;
-    const failure = { attempted: `doing ${work.task}`, hints: ["look at types.ts"] };
+    const what = `${by.name} ${how} ${work.id} of ${work.delivery.task}`;
+    const failure = { attempted: `doing ${work.delivery.task}`, hints: ["look at types.ts"] };
     const run: Record<Settling, () => Promise<unknown>> = {
-      note: () => work.note(`At ${work.task}.`),
-      complete: () => work.complete({ summary: `${work.task} is finished.` }),
-      handoff: () => work.handoff({ to: this.#somebody(), policy: this.#policyOf(work.task) }),
+      note: () => work.note(`At ${work.delivery.task}.`),
+      complete: () => work.complete({ summary: `${work.delivery.task} is finished.` }),
+      handoff: () =>
+        work.handoff({ to: this.#somebody(), policy: this.#policyOf(work.delivery.task) }),
       retryable: () =>
         work.fail({ ...failure, type: "busy", class: "retryable", message: "Busy." }),
       permanent: () =>
@@ -322,15 +323,13 @@ export class TeamPlay implements Played {
       ask: () => work.clarify("Which one?"),
       release: () => work.release(),
     };
-    const codes = [...LOST, "task_closed", ...UNREACHABLE] as const;
+    const codes = [...LOST, "work_extended", "task_closed", ...UNREACHABLE] as const;
     const done = await this.#try(what, process, run[how], codes);
     if ("refused" in done) {
       if (LOST.includes(done.refused)) held.isSettled = true;
       return;
     }
     if (how === "note") return;
-    const { kind } = (done.value ?? {}) as { kind?: string };
-    if (kind === "extended") return;
     held.isSettled = true;
     this.#count(`settled: ${how}`);
   }
@@ -397,7 +396,7 @@ export class TeamPlay implements Played {
     const decision = this.#decision(who.name);
     const id = typeof about === "string" ? about : about.id;
     const what = `${who.name} decides ${decision.decision} ${decision.to ?? ""} about ${id}`;
-    const codes = ["not_open", "not_permitted", "unknown_agent", ...LOST] as const;
+    const codes = ["not_open", "not_permitted", "unknown_agent", "work_extended", ...LOST] as const;
     const decided = await this.#try(
       what,
       process,
@@ -447,24 +446,24 @@ export class TeamPlay implements Played {
 
   async #carryOut(process = this.#anyProcess()): Promise<void> {
     if (process === undefined || process.mortal.isDead) return;
-    await this.#try("carry out", process, () => process.hub.carryOut());
+    await this.#try("carry out", process, () => process.hub.deliveries.runDue());
   }
 
   async #answer(): Promise<void> {
     const owner = this.#owner;
     if (owner === undefined) return;
-    const asked = await this.#try("questions", owner[1], () => owner[0].questions());
+    const asked = await this.#try("questions", owner[1], () => owner[0].questions.list());
     if ("refused" in asked) return;
     // Who handed it on within the task is asked, and need not be there any more: anybody answers.
     const others = await Promise.all(
       this.plan.workers.map(async (who) => {
         const at = this.#at(who);
-        const mine = at && (await this.#try("questions", at[1], () => at[0].questions()));
+        const mine = at && (await this.#try("questions", at[1], () => at[0].questions.list()));
         return mine === undefined || "refused" in mine ? [] : mine.value;
       }),
     );
     for (const { delivery } of [...asked.value, ...others.flat()]) {
-      const say = () => owner[0].answer(delivery.id, "That one.");
+      const say = () => owner[0].questions.answer(delivery.id, "That one.");
       const answered = await this.#try(`answer ${delivery.id}`, owner[1], say, ["not_open"]);
       if (!("refused" in answered)) this.#count("question answered");
     }
@@ -497,7 +496,7 @@ export class TeamPlay implements Played {
   async #pause(): Promise<void> {
     const { name } = this.#random.pick(this.#people as [PlannedAgent, ...PlannedAgent[]]);
     const isBack = this.#random.chance(0.5);
-    await (isBack ? this.hub.resume(name) : this.hub.pause(name));
+    await (isBack ? this.hub.agents.unpause(name) : this.hub.agents.pause(name));
     this.#note(`${name} is ${isBack ? "resumed" : "paused"}`);
   }
 
@@ -508,7 +507,7 @@ export class TeamPlay implements Played {
     if (owner === undefined || task === undefined || !this.#random.chance(0.3)) return;
     this.takenBack.add(task.name);
     const [agent, process] = owner;
-    const cancel = () => agent.cancel({ task: task.name }, "Not needed.");
+    const cancel = () => agent.tasks.cancelHandoffs(task.name, "Not needed.");
     await this.#try(`take back ${task.name}`, process, cancel);
     this.#count("taken back");
   }
@@ -566,14 +565,14 @@ export class TeamPlay implements Played {
 
   /** Everybody who still works does, and time passes, until nothing is open. */
   async #letRun(): Promise<void> {
-    for (const { name } of this.plan.workers) await this.hub.resume(name);
+    for (const { name } of this.plan.workers) await this.hub.agents.unpause(name);
     for (this.#round = 1; this.#round <= ROUNDS; this.#round++) {
       for (const [n, process] of this.#processes.entries()) {
         if (process?.mortal.isDead !== false) await this.#start(n);
       }
       for (const task of this.#toAdd) await this.#add(task);
       for (const task of this.#toCancel) await this.#cancelNow(task);
-      if ((await this.hub.books()).byState.waiting > 0) await this.#answer();
+      if ((await this.hub.deliveries.totals()).byState.waiting > 0) await this.#answer();
       if (this.plan.later === "diligent") await this.#workOff();
       for (const process of this.#processes) await this.#carryOut(process);
       if (await this.#isOver()) return this.#settleDown();
@@ -597,7 +596,7 @@ export class TeamPlay implements Played {
 
   /** Looking closes what is over and was left so by a process that died; the owner closes the rest. */
   async #isOver(): Promise<boolean> {
-    const { byState } = await this.hub.books();
+    const { byState } = await this.hub.deliveries.totals();
     const isQuiet = OPEN_STATES.every((state) => byState[state] === 0);
     if (!isQuiet && this.#round % 4 !== 0) return false;
     const { open, blocked, in_progress: begun } = await this.hub.tasks.board();
@@ -615,7 +614,7 @@ export class TeamPlay implements Played {
     const before = await lastEvent(this.hub);
     for (let n = 0; n < 3; n++) {
       this.#stage.clock.advance(13 * HOUR);
-      await this.hub.carryOut();
+      await this.hub.deliveries.runDue();
       await turn();
     }
     const after = await lastEvent(this.hub);
@@ -649,7 +648,7 @@ const repeated = <T>(times: number, item: T): T[] => Array.from({ length: times 
 async function lastEvent(hub: Hub): Promise<number> {
   let last = 0;
   for (;;) {
-    const page = await hub.events(last, 1_000);
+    const page = await hub.events.list({ after: last, limit: 1_000 });
     last = page.at(-1)?.number ?? last;
     if (page.length < 1_000) return last;
   }

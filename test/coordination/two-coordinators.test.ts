@@ -101,10 +101,10 @@ async function requireOne(
   const about = { by: stands.by, decision: stands.decision, record: stands.record };
   for (const answer of answers) expect(answer).toMatchObject(about);
   expect(new Set(answers.map(({ kind }) => kind))).not.toContain("asked");
-  const memories = await hubs[1].recent({ task, type: "decision", limit: 100 });
+  const memories = await hubs[1].memories.recent({ task, type: "decision", limit: 100 });
   const saying = memories.filter(({ data }) => data?.["delivery"] === delivery);
   expect(saying.map(({ id }) => id)).toEqual([stands.record]);
-  expect(isOpen((await hubs[1].delivery(report)).delivery.state)).toBe(false);
+  expect(isOpen((await hubs[1].deliveries.get(report)).delivery.state)).toBe(false);
   await requireEffect({ hub: hubs[1], coder }, { task, delivery }, stands.decision);
   return stands.by;
 }
@@ -114,19 +114,19 @@ async function requireEffect(
   { task, delivery }: Pick<Failed, "delivery" | "task">,
   decision: string,
 ): Promise<void> {
-  const closings = async () => hub.recent({ task, tag: "task-closed" });
+  const closings = async () => hub.memories.recent({ task, tag: "task-closed" });
   if (decision === "abort") {
     expect(await hub.tasks.get(task)).toMatchObject({ state: "failed" });
     expect(await closings()).toHaveLength(1);
-    expect((await hub.delivery(delivery)).delivery.state).toBe("dead");
+    expect((await hub.deliveries.get(delivery)).delivery.state).toBe("dead");
     return;
   }
   expect(await closings()).toHaveLength(0);
   const again = await take(coder, { task });
-  expect([again.id, again.attempt]).toEqual([delivery, 2]); // Tried once more, and not twice.
+  expect([again.id, again.delivery.attempt]).toEqual([delivery, 2]); // Tried once more, and not twice.
   await again.complete({ summary: "Done after all." });
   expect(await hub.tasks.get(task)).toMatchObject({ state: "done" });
-  expect((await hub.delivery(delivery)).attempts).toHaveLength(1);
+  expect((await hub.deliveries.get(delivery)).attempts).toHaveLength(1);
 }
 
 describe.each(EMBEDDED_STORES)("two who decide about one failure on %s", (store) => {
@@ -187,13 +187,13 @@ describe.each(EMBEDDED_STORES)("two who decide about one failure on %s", (store)
       });
       const look = async () => {
         if (moment === "before") await decided.promise;
-        await Promise.all(hubs.map((hub) => hub.carryOut()));
+        await Promise.all(hubs.map((hub) => hub.deliveries.runDue()));
         looked.resolve();
         return [];
       };
       const all = [...deciding, look].toSorted(() => random.next() - 0.5);
       const answers = (await Promise.all(all.map((each) => each()))).flat();
-      for (const hub of hubs) await hub.carryOut();
+      for (const hub of hubs) await hub.deliveries.runDue();
       const by = await requireOne(scene, failed, answers);
       won.set(by, (won.get(by) ?? 0) + 1);
     }

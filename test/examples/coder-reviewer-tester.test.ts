@@ -64,7 +64,7 @@ async function played(store: StoreName): Promise<Stage> {
 }
 
 async function envelopesOf(hub: Hub, task: string): Promise<Envelope[]> {
-  return (await hub.line(task)).map(({ envelope }) => envelope);
+  return (await hub.tasks.line(task)).map(({ envelope }) => envelope);
 }
 
 describe.each(STORES)("the team's exercise on %s", (store) => {
@@ -124,21 +124,21 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
 
   it("tries again what may pass, by the handoff's own policy, and the record says so [CRD-5]", async () => {
     const { hub } = stage;
-    const step = (await hub.line(ENDPOINT)).at(-1);
+    const step = (await hub.tasks.line(ENDPOINT)).at(-1);
     const [delivery] = step?.deliveries ?? [];
     expect(delivery).toMatchObject({ state: "completed", attempt: 2, holder: "tester" });
-    const attempts = await hub.attempts(delivery?.id ?? "");
+    const attempts = await hub.deliveries.attempts(delivery?.id ?? "");
     expect(attempts).toMatchObject([{ attempt: 1, outcome: "failed", holder: "tester" }]);
-    expect(JSON.parse(attempts[0]?.reason ?? "")).toEqual({
+    expect(attempts[0]?.reason).toEqual({
       type: "busy",
       class: "retryable",
       attempted: "node --test",
       message: "test.lock: nightly runs its tests",
       hints: ["Try again when that run has ended"],
     });
-    const [mistake] = await hub.recent({ task: ENDPOINT, type: "mistake" });
+    const [mistake] = await hub.memories.recent({ task: ENDPOINT, type: "mistake" });
     expect(mistake?.data?.["decision"]).toMatchObject({ decision: "retry", by: "policy", of: 3 });
-    const result = await hub.read(delivery?.settledBy ?? "");
+    const result = await hub.memories.read(delivery?.settledBy ?? "");
     expect(result.data).toMatchObject({
       outcome: "passed",
       outputs: { report: { outcome: "passed", tests: 2, passed: 2, failed: 0 } },
@@ -149,12 +149,12 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
 
   it("was told of the conflict before it failed at it [CRD-5]", async () => {
     const { hub } = stage;
-    const { steps } = await hub.timeline(ENDPOINT);
+    const { steps } = await hub.tasks.timeline(ENDPOINT);
     const told = steps.findIndex(({ text }) => text.includes("nightly has reserved test.lock"));
     const failed = steps.findIndex(({ kind }) => kind === "failed");
     expect(told).toBeGreaterThan(0);
     expect(failed).toBeGreaterThan(told);
-    expect(await hub.reservations()).toEqual([]);
+    expect(await hub.tasks.reservations()).toEqual([]);
   });
 
   it.each([
@@ -178,7 +178,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     async ({ part, failure, decided, left }) => {
       const { hub } = stage;
       const task = `${TASK}/${part}`;
-      const [given, report, ...more] = await hub.line(task);
+      const [given, report, ...more] = await hub.tasks.line(task);
       expect(more).toEqual([]);
       expect(given?.deliveries).toMatchObject([left]);
       expect(report?.envelope).toMatchObject({
@@ -194,9 +194,11 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       expect(listed?.decision).toMatchObject({ by: "coordinator", decision: decided.decision });
       expect(listed?.decision?.to).toBe(decided.to);
       expect(listed?.decision?.reason).toMatch(decided.reason);
-      const record = await hub.read(listed?.decision?.record ?? "");
-      const [mistake] = await hub.recent({ task, type: "mistake" });
-      const reported = (await hub.timeline(task)).steps.find(({ kind }) => kind === "reported");
+      const record = await hub.memories.read(listed?.decision?.record ?? "");
+      const [mistake] = await hub.memories.recent({ task, type: "mistake" });
+      const reported = (await hub.tasks.timeline(task)).steps.find(
+        ({ kind }) => kind === "reported",
+      );
       expect(record).toMatchObject({ type: "decision", agent: "coordinator" });
       const causes = record.relations?.filter(({ kind }) => kind === "caused-by") ?? [];
       expect(causes.map(({ to }) => to)).toEqual([mistake?.id, reported?.memory]);
@@ -205,7 +207,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
 
   it("ends every task with a reason, and docs begins only when what it waits for is done [CRD-5]", async () => {
     const { hub } = stage;
-    const { tasks } = await hub.timeline(TASK, { children: true });
+    const { tasks } = await hub.tasks.timeline(TASK, { children: true });
     const infos = await Promise.all(tasks.map((task) => hub.tasks.get(task)));
     const ends = infos.map(({ task, state, closed }) => [task, state, closed?.by]);
     expect(ends.sort()).toEqual([
@@ -216,11 +218,11 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       [`${TASK}/types`, "done", "architect"],
     ]);
     expect(infos.every(({ closed }) => closed !== undefined && closed.reason !== "")).toBe(true);
-    const docs = (await hub.line(`${TASK}/docs`)).at(-1);
-    const accepted = await hub.read(docs?.deliveries[0]?.acceptedBy ?? "");
+    const docs = (await hub.tasks.line(`${TASK}/docs`)).at(-1);
+    const accepted = await hub.memories.read(docs?.deliveries[0]?.acceptedBy ?? "");
     for (const part of ["endpoint", "types"]) {
       const { closed } = await hub.tasks.get(`${TASK}/${part}`);
-      expect(accepted.seq).toBeGreaterThan((await hub.read(closed?.record ?? "")).seq);
+      expect(accepted.seq).toBeGreaterThan((await hub.memories.read(closed?.record ?? "")).seq);
     }
     const results = docs?.envelope.results?.map(({ task, summary }) => [task, summary]);
     expect(results).toEqual([
@@ -234,7 +236,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     const history = await hub.context.history("conventions", "error-body");
     expect(history).toMatchObject([{ kind: "set", by: "coordinator", was: 0 }]);
     expect(history[0]?.reason).toContain("reviewer");
-    const { omitted, items } = await hub.context.read({ role: "coder" });
+    const { omitted, items } = await hub.context.text({ role: "coder" });
     expect(omitted).toEqual([]);
     expect(items.map(({ section, key }) => `${section}/${key}`).sort()).toEqual([
       "constraints/no-dependencies",
@@ -244,14 +246,14 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       "project/branch",
       "project/files",
     ]);
-    const notes = await hub.recent({ task: ENDPOINT, agent: "coder", type: "step" });
+    const notes = await hub.memories.recent({ task: ENDPOINT, agent: "coder", type: "step" });
     expect(notes[0]?.content).toMatch(/Follows conventions\/error-body\.$/);
   });
 
   it("leaves nothing open and a store that verifies [CRD-5]", async () => {
     const { hub, project } = stage;
     expect((await hub.verify()).problems).toEqual([]);
-    const { byState } = await hub.books();
+    const { byState } = await hub.deliveries.totals();
     const left = Object.entries(byState).filter(([, count]) => count > 0);
     expect(Object.fromEntries(left)).toEqual({ completed: 13, dead: 1 });
     expect(await hub.failures.list({ undecided: true })).toEqual([]);
@@ -344,7 +346,11 @@ describe("npm run example -- coder-reviewer-tester", () => {
     expect(new Set(messages.map(({ task }) => task.split("/")[0]))).toEqual(new Set([`${TASK}-2`]));
     await using hub = await openHub(store, { create: false });
     expect((await hub.verify()).problems).toEqual([]);
-    expect((await hub.books()).byState).toMatchObject({ dead: 2, ready: 0, accepted: 0 });
+    expect((await hub.deliveries.totals()).byState).toMatchObject({
+      dead: 2,
+      ready: 0,
+      accepted: 0,
+    });
   }, 240_000);
 });
 

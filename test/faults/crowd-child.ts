@@ -115,10 +115,10 @@ async function untilDone(hub: Hub, take: () => Promise<Work | undefined>): Promi
     }
     looks = 0;
     taken++;
-    const { id: delivery, attempt } = work;
+    const { id: delivery, attempt } = work.delivery;
     say({ kind: "accepted", delivery, attempt });
     // Every third delivery is given back once, so that second tries are raced for too.
-    if (attempt === 1 && Number(work.task.slice(1)) % 3 === 0) {
+    if (attempt === 1 && Number(work.delivery.task.slice(1)) % 3 === 0) {
       await work.release();
       continue;
     }
@@ -128,6 +128,6 @@ async function untilDone(hub: Hub, take: () => Promise<Work | undefined>): Promi
 }
 
 async function isDone(hub: Hub): Promise<boolean> {
-  const { deliveries, byState } = await hub.books();
+  const { deliveries, byState } = await hub.deliveries.totals();
   return byState.completed === deliveries;
 }

@@ -13,9 +13,9 @@ if (verb === "restore") {
 } else {
   await using hub = await openHub(address);
   sayLine("begun");
-  if (verb === "import") await hub.import(file);
-  else if (verb === "export") await hub.exportTo(file);
-  else if (verb === "backup") await hub.backup(file);
+  if (verb === "import") await hub.archive.import(file);
+  else if (verb === "export") await hub.archive.exportTo(file);
+  else if (verb === "backup") await hub.archive.backup(file);
   else throw new Error(`what is "${verb}"?`);
 }
 sayLine("done");

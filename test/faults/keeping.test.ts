@@ -24,7 +24,7 @@ const MANY_ON = { sqlite: MANY, postgres: 200 } as const;
 
 /** Everything in a workspace, as a hash: two of them that differ are short to print. */
 const linesOf = async (hub: Hub): Promise<string> =>
-  sha256((await Array.fromAsync(hub.export())).slice(1, -1).join(""));
+  sha256((await Array.fromAsync(hub.archive.export())).slice(1, -1).join(""));
 
 const NOTHING = sha256("");
 
@@ -41,8 +41,8 @@ async function source(many: number = MANY) {
   }
   const hub = await open(address);
   const [file, backup] = [join(folder, "team.jsonl"), join(folder, "hub.backup")];
-  await hub.exportTo(file);
-  await hub.backup(backup);
+  await hub.archive.exportTo(file);
+  await hub.archive.backup(backup);
   return { hub, address, folder, file, backup, text: await linesOf(hub) };
 }
 
@@ -107,7 +107,7 @@ describe("killed in the middle of it", () => {
           expect([NOTHING, text]).toContain(kept);
           if (done) expect(kept).toBe(text);
           expect((await target.verify()).problems).toEqual([]);
-          expect((await target.import(file)).kind).toBe(
+          expect((await target.archive.import(file)).kind).toBe(
             kept === NOTHING ? "imported" : "already_there",
           );
         },
@@ -124,7 +124,7 @@ describe("killed in the middle of it", () => {
         if (done) expect(existsSync(file)).toBe(true);
         if (!existsSync(file)) return;
         await using target = await openHub("memory:");
-        await target.import(file);
+        await target.archive.import(file);
         expect(await linesOf(target)).toBe(text);
       },
     );
@@ -148,7 +148,7 @@ describe("killed in the middle of it", () => {
     await (await old.agent("old", {})).remember({ content: "was here before" });
     const before = await linesOf(old);
     const oldBackup = join(folder, "old.backup");
-    await old.backup(oldBackup);
+    await old.archive.backup(oldBackup);
     await killOften(
       async (round) => {
         const target = `sqlite:${join(folder, `${round}.db`)}`;
@@ -183,7 +183,10 @@ it("a file that is torn at any place is refused, and the store stays as it was [
       torn,
       Buffer.concat([whole.subarray(0, from), piece, whole.subarray((to ?? 0) + 1)]),
     );
-    await expect(target.import(torn), `BATON_SEED=${seed}, ${from}-${to}`).rejects.toMatchObject({
+    await expect(
+      target.archive.import(torn),
+      `BATON_SEED=${seed}, ${from}-${to}`,
+    ).rejects.toMatchObject({
       code: "invalid_export",
     });
     expect(await linesOf(target)).toBe(NOTHING);

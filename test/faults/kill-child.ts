@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, isBatonError, type Memory, openHub, type Work } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";
 import { randomFrom } from "../support/random.ts";
+import { untilSettled } from "../support/until-settled.ts";
 import { AGENTS, type Fact, KILL_LIMITS, type PlacedMemory } from "./kill-facts.ts";
 
 const CALLERS = 8;
@@ -84,8 +85,8 @@ async function handOver(agent: Agent): Promise<void> {
 async function takeOver(agent: Agent): Promise<void> {
   const work = await agent.accept();
   if (work === undefined) return sleep(5);
-  const { id: delivery, attempt } = work;
-  say({ kind: "accepted", delivery, attempt, memory: work.acceptedBy });
+  const { id: delivery, attempt } = work.delivery;
+  say({ kind: "accepted", delivery, attempt, memory: work.delivery.acceptedBy });
   try {
     if (random.chance(0.5)) await sleep(random.below(60));
     if (random.chance(0.5)) await note(work);
@@ -110,42 +111,42 @@ async function settle(work: Work): Promise<void> {
   else await release(work);
 }
 
-/** Settles again when the sender has added something meanwhile. */
-async function settled<Outcome extends { kind: string }>(
-  act: () => Promise<Outcome>,
-): Promise<Exclude<Outcome, { kind: "extended" }>> {
-  for (;;) {
-    const outcome = await act();
-    if (outcome.kind !== "extended") return outcome as Exclude<Outcome, { kind: "extended" }>;
-  }
-}
-
 async function complete(work: Work): Promise<void> {
-  const { delivery } = await settled(() => work.complete({ outputs: { answer: 42 } }));
+  const { delivery } = await untilSettled(() => work.complete({ outputs: { answer: 42 } }));
   const { id, attempt, envelope, settledBy } = delivery;
   say({ kind: "completed", delivery: id, attempt, envelope, memory: settledBy });
 }
 
 async function handOn(work: Work): Promise<void> {
   const to = random.pick(AGENTS);
-  const sent = await settled(() => work.handoff({ to, action: "needs_review" }));
+  const sent = await untilSettled(() => work.handoff({ to, action: "needs_review" }));
   const { id, envelope, digest, memory } = sent;
   const next = { delivery: id, envelope: envelope.id, digest, memory };
-  say({ kind: "handed-on", delivery: work.id, attempt: work.attempt, next });
+  say({ kind: "handed-on", delivery: work.id, attempt: work.delivery.attempt, next });
 }
 
 async function fail(work: Work): Promise<void> {
   const kind = random.chance(0.8) ? "retryable" : "permanent";
-  const { delivery } = await settled(() => work.fail({ message: "no luck", class: kind }));
-  say({ kind: "failed", delivery: work.id, attempt: work.attempt, memory: delivery.settledBy });
+  const { delivery } = await untilSettled(() => work.fail({ message: "no luck", class: kind }));
+  say({
+    kind: "failed",
+    delivery: work.id,
+    attempt: work.delivery.attempt,
+    memory: delivery.settledBy,
+  });
 }
 
 async function decline(work: Work): Promise<void> {
-  const { delivery } = await settled(() => work.decline("not mine"));
-  say({ kind: "declined", delivery: work.id, attempt: work.attempt, memory: delivery.settledBy });
+  const { delivery } = await untilSettled(() => work.decline("not mine"));
+  say({
+    kind: "declined",
+    delivery: work.id,
+    attempt: work.delivery.attempt,
+    memory: delivery.settledBy,
+  });
 }
 
 async function release(work: Work): Promise<void> {
   await work.release();
-  say({ kind: "released", delivery: work.id, attempt: work.attempt });
+  say({ kind: "released", delivery: work.id, attempt: work.delivery.attempt });
 }

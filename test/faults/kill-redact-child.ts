@@ -14,5 +14,5 @@ const onProgress = (progress: unknown): void => {
 };
 const hub = await openHub(address);
 const ada = await hub.agent("ada");
-await ada.redact({ text: secret }, "leaked", { onProgress });
+await ada.memories.redact({ text: secret }, "leaked", { onProgress });
 await hub.close();

@@ -40,7 +40,7 @@ it(`of a redaction that is killed every batch is whole or not begun (BATON_SEED=
   );
   await using hub = await openHub(address);
   const ada = await hub.agent("ada");
-  const report = await ada.redact({ text: SECRET }, "leaked");
+  const report = await ada.memories.redact({ text: SECRET }, "leaked");
   expect(report.erased).toHaveLength(RECORDS - (seen.at(-1) ?? 0));
   expect((await hub.verify()).problems).toEqual([]);
   const files = readdirSync(dirname(folder.file("hub.db")), {
@@ -90,13 +90,13 @@ async function redactedOf(address: string, memories: Map<string, string>): Promi
   expect((await hub.verify()).problems).toEqual([]);
   let redacted = 0;
   for (const [id, content] of memories) {
-    const memory = await hub.read(id);
+    const memory = await hub.memories.read(id);
     if (memory.redacted === undefined) {
       expect(memory.content).toBe(content);
       continue;
     }
     redacted++;
-    const { redacts = [] } = await hub.read(memory.redacted.record);
+    const { redacts = [] } = await hub.memories.read(memory.redacted.record);
     expect(redacts.map((each) => each.id)).toContain(id);
   }
   return redacted;

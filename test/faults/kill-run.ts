@@ -128,7 +128,7 @@ async function takeOver(hub: Hub): Promise<ReadonlyMap<string, number>> {
     await Promise.all(
       agents.flatMap((agent) => Array.from({ length: TAKERS }, () => take(agent, taken))),
     );
-    const waiting = (await Promise.all(agents.map((agent) => agent.waiting()))).flat();
+    const waiting = (await Promise.all(agents.map((agent) => agent.deliveries.waiting()))).flat();
     const open = waiting.map(({ delivery }) => delivery);
     if (open.length === 0) return taken;
     if (taken.size > before) deadline = performance.now() + STUCK_MS;
@@ -141,7 +141,7 @@ async function take(agent: Agent, taken: Map<string, number>): Promise<void> {
   for (;;) {
     const work = await agent.accept();
     if (work === undefined) return;
-    taken.set(work.id, work.attempt);
+    taken.set(work.id, work.delivery.attempt);
     await work.complete({ summary: "taken over" });
   }
 }

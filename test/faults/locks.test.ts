@@ -62,25 +62,25 @@ const ACTS: Readonly<Record<string, (opened: Opened) => Promise<unknown>>> = {
     const [third] = await Promise.all([openHub(address), second.close()]);
     await third.close();
   },
-  "the store is backed up": ({ hub, beside }) => hub.backup(beside("hub.backup")),
-  "the workspace is exported": ({ hub, beside }) => hub.exportTo(beside("hub.jsonl")),
+  "the store is backed up": ({ hub, beside }) => hub.archive.backup(beside("hub.backup")),
+  "the workspace is exported": ({ hub, beside }) => hub.archive.exportTo(beside("hub.jsonl")),
   "its own export is imported": async ({ hub, beside }) => {
-    await hub.exportTo(beside("hub.jsonl"));
-    await hub.import(beside("hub.jsonl"));
+    await hub.archive.exportTo(beside("hub.jsonl"));
+    await hub.archive.import(beside("hub.jsonl"));
   },
   "something is redacted": async ({ ada }) => {
     await ada.remember({ content: `has ${SECRET}` });
-    await ada.redact({ text: SECRET }, "leaked");
+    await ada.memories.redact({ text: SECRET }, "leaked");
   },
   "the store is to be replaced, and is not": async ({ hub, address, beside }) => {
-    await hub.backup(beside("hub.backup"));
+    await hub.archive.backup(beside("hub.backup"));
     const replacing = () => restore(beside("hub.backup"), address, { force: true });
     await refused(replacing, { code: "store_busy" });
   },
   "it is taken for a backup, and refused": ({ file, beside }) =>
     refused(() => restore(file, `sqlite:${beside("other.db")}`), { code: "file_unusable" }),
   "it is taken for an export, and refused": ({ file, hub }) =>
-    refused(() => hub.import(file), { code: "file_unusable" }),
+    refused(() => hub.archive.import(file), { code: "file_unusable" }),
 };
 
 describe("a process with a store open", () => {

@@ -21,7 +21,10 @@ const originals = new Map(
     String(row["text"]),
   ]),
 );
-const { records } = await ada.redact({ ids: [first.id, second.id, sent.envelope.id] }, "leaked");
+const { records } = await ada.memories.redact(
+  { ids: [first.id, second.id, sent.envelope.id] },
+  "leaked",
+);
 const record = records[0] ?? "";
 
 afterAll(async () => {

@@ -2,18 +2,20 @@
  * Tampering is found: whatever is changed in the file behind Baton's back, `verify` names the record.
  * The columns come from the file itself, so that a new one is covered or the test fails.
  */
+
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/base/canonical.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
-import { openHub, type Problem } from "../../src/index.ts";
+import { openHub } from "../../src/index.ts";
 import { genesis, nextLink } from "../../src/store/chain.ts";
 import { agentDigest, DELIVERY_STATES, type MemoryRow } from "../../src/store/rows.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { Audit, type VerifySource } from "../../src/store/verify/audit.ts";
 import { follow } from "../../src/store/verify/chains.ts";
+import type { Problem } from "../../src/store/verify-report.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { refused } from "../support/refusal.ts";
 import { openRichStore } from "../support/rich-store.ts";
@@ -378,13 +380,13 @@ describe("reading what was tampered with", () => {
     [
       "a memory",
       "update memories set text = '{' where pos = 2",
-      () => hub.recent({ limit: 1_000 }),
+      () => hub.memories.recent({ limit: 1_000 }),
       /^mem_/,
     ],
     [
       "a profile",
       "update agents set profile = '{' where id = 'coder'",
-      () => hub.agents(),
+      () => hub.agents.list(),
       "agent coder",
     ],
     [
@@ -393,8 +395,13 @@ describe("reading what was tampered with", () => {
       () => hub.agent("coder"),
       "agent coder",
     ],
-    ["an envelope", "update envelopes set text = '{'", () => hub.line("auth-refactor"), /^env_/],
-    ["a state", "update deliveries set state = 99", () => hub.line("auth-refactor"), /^dlv_/],
+    [
+      "an envelope",
+      "update envelopes set text = '{'",
+      () => hub.tasks.line("auth-refactor"),
+      /^env_/,
+    ],
+    ["a state", "update deliveries set state = 99", () => hub.tasks.line("auth-refactor"), /^dlv_/],
   ])("%s that makes no sense any more is refused as damaged", async (_, damage, read, path) => {
     const expected = { code: "store_corrupt", path } as const;
     await tampering.during(

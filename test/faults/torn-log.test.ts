@@ -44,7 +44,7 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
       const sent = await sender.handoff({ to: "receiver", task: `t${n}`, intent: "Go on" });
       note("envelopes", sent.envelope.id);
       await using work = await receiver.accept();
-      note("memories", work?.acceptedBy ?? "");
+      note("memories", work?.delivery.acceptedBy ?? "");
       await work?.complete();
     }
     log = readFileSync(`${file}-wal`);

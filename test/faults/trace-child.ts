@@ -20,7 +20,7 @@ sayLine({ kind: "under-way", session: agent.instance });
 if (prunes === "prunes") {
   for (;;) {
     await Promise.all(Array.from({ length: 400 }, trace));
-    await hub.prune({ now: Number.MAX_SAFE_INTEGER });
+    await hub.memories.prune({ now: Number.MAX_SAFE_INTEGER });
     sayLine({ kind: "pruned", seq: n });
   }
 }

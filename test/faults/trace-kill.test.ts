@@ -56,10 +56,11 @@ describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
     await using hub = await openHub(address);
     const stored = facts.filter(({ kind }) => kind === "stored");
     expect(stored.length).toBeGreaterThanOrEqual(500);
-    for (const { id, seq, link } of stored) expect(await hub.read(id)).toMatchObject({ seq, link });
+    for (const { id, seq, link } of stored)
+      expect(await hub.memories.read(id)).toMatchObject({ seq, link });
     const { problems, memories } = await hub.verify();
     expect(problems).toEqual([]);
-    const [session] = await hub.traceSessions();
+    const [session] = await hub.traces.sessions();
     expect(session).toMatchObject({ steps: memories, pruned: 0 });
   });
 
@@ -67,7 +68,7 @@ describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
     const address = freshAddress(store);
     {
       await using hub = await openHub(address);
-      await hub.retention({ traces: { days: 0 } });
+      await hub.settings.update({ retention: { traces: { days: 0 } } });
     }
     for (let round = 0; round < 3; round++) {
       const facts = await killed([address, "prunes"], "stored", 450 + 100 * round);
@@ -75,7 +76,7 @@ describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
       expect((await hub.verify()).problems, `round ${round}`).toEqual([]);
       const { session } = facts[0] as Fact;
       const last = facts.findLast(({ kind }) => kind === "stored") as Fact;
-      const { steps, pruned } = (await hub.traceSessions()).find(
+      const { steps, pruned } = (await hub.traces.sessions()).find(
         (each) => each.session === session,
       ) ?? { steps: 0, pruned: 0 };
       expect(pruned + steps).toBeGreaterThanOrEqual(last.seq);

@@ -149,6 +149,9 @@ describe("baton catchup", () => {
     expect(code).toBe(ERROR_CODES.unknown_agent.exit);
     expect(stderr).toContain("baton agent add nobody");
     const coder = await hub.agent("coder");
-    expect((await coder.waiting())[0]?.delivery).toMatchObject({ state: "ready", attempt: 0 });
+    expect((await coder.deliveries.waiting())[0]?.delivery).toMatchObject({
+      state: "ready",
+      attempt: 0,
+    });
   });
 });

@@ -31,11 +31,11 @@ async function handOver(hub: Hub, task: string, intent = `Do ${task}`): Promise<
     next: ["Begin"],
     constraints: [`Keep the fixtures of ${task}`],
   });
-  return (await hub.line(task)).at(-1)?.deliveries[0]?.id ?? sent.envelope.id;
+  return (await hub.tasks.line(task)).at(-1)?.deliveries[0]?.id ?? sent.envelope.id;
 }
 
 const stepsOf = async (hub: Hub, session: string): Promise<TraceData[]> =>
-  (await hub.traces({ session })).map(({ data }) => data as unknown as TraceData);
+  (await hub.traces.list({ session })).map(({ data }) => data as unknown as TraceData);
 
 describe.each(HARNESSES)("%s", (harness) => {
   it.each(Object.keys(documentedInputs(harness)))(
@@ -93,11 +93,11 @@ describe("a session that starts", () => {
     const here = await project();
     await using hub = await here.open();
     const id = await handOver(hub, "auth");
-    const { delivery: before } = await hub.delivery(id);
+    const { delivery: before } = await hub.deliveries.get(id);
     for (const source of ["startup", "resume", "compact"]) {
       expect((await here.claude("SessionStart", { source })).shown).toContain(id);
     }
-    expect((await hub.delivery(id)).delivery).toEqual(before);
+    expect((await hub.deliveries.get(id)).delivery).toEqual(before);
     const coder = await hub.agent("coder");
     expect((await take(coder)).id).toBe(id);
   });
@@ -197,7 +197,7 @@ describe("a prompt", () => {
     const id = await handOver(hub, "auth");
     expect((await here.claude("SessionStart")).shown).toContain("Do auth");
     await (await take(await hub.agent("coder"))).clarify("Which login?");
-    await (await hub.agent("planner")).answer(id, "The one on the phone.");
+    await (await hub.agent("planner")).questions.answer(id, "The one on the phone.");
     expect((await here.claude("UserPromptSubmit")).shown).toContain(id);
     expect((await here.claude("UserPromptSubmit")).shown).toBe("");
   });
@@ -273,11 +273,14 @@ describe("what happens in a session", () => {
       },
       { kind: "result", name: "turn", output: Stop?.["last_assistant_message"] },
     ]);
-    const steps = await hub.traces({ agent: "coder" });
+    const steps = await hub.traces.list({ agent: "coder" });
     expect(new Set(steps.map(({ session, instance }) => `${session} ${instance}`))).toEqual(
       new Set(["abc123 abc123"]),
     );
-    expect(await hub.recent({ agent: "coder" }), "traces stay out of what is recalled").toEqual([]);
+    expect(
+      await hub.memories.recent({ agent: "coder" }),
+      "traces stay out of what is recalled",
+    ).toEqual([]);
   });
 
   it("is kept up to a limit: beyond it the length and the digest, and that it is so [OPS-8 MEM-12]", async () => {
@@ -324,7 +327,10 @@ describe("what happens in a session", () => {
     writeFileSync(transcript_path, `${claudeLine("user", text)}\n`);
     await here.hook("claude-code", "PreCompact", { transcript_path });
     await using hub = await here.open();
-    const kept = [...(await hub.traces({ session: "abc123" })), ...(await hub.recent())];
+    const kept = [
+      ...(await hub.traces.list({ session: "abc123" })),
+      ...(await hub.memories.recent()),
+    ];
     expect(kept.map(({ type }) => type).toSorted()).toEqual([
       "checkpoint",
       "trace",
@@ -351,7 +357,7 @@ describe("what happens in a session", () => {
     await work.complete({ summary: "Done" });
     await here.hook("claude-code", "PreToolUse");
     const tasks = async (session: string) =>
-      (await hub.traces({ session })).map(({ task }) => task);
+      (await hub.traces.list({ session })).map(({ task }) => task);
     expect(await tasks("abc123")).toEqual(["auth", "auth", "auth", undefined]);
     expect(await tasks("other")).toEqual([undefined]);
   });
@@ -386,7 +392,7 @@ describe("what happens in a session", () => {
       last_assistant_message: undefined,
       agent_transcript_path: file,
     });
-    const steps = await hub.traces({ session: "abc123", tag: "def456" });
+    const steps = await hub.traces.list({ session: "abc123", tag: "def456" });
     const data = steps.map((step) => step.data as unknown as TraceData);
     expect(data.map(({ name, output }) => [name, output])).toEqual([
       ["Explore", "Analysis complete. Found 3 potential issues..."],
@@ -427,7 +433,7 @@ describe("before its context is compacted", () => {
       writeFileSync(transcript_path, lines.join("\n"));
       await here.hook(harness, "UserPromptSubmit");
       expect(await here.hook(harness, "PreCompact", { transcript_path })).toEqual(SILENT);
-      const [memory] = await hub.recent({ type: "checkpoint" });
+      const [memory] = await hub.memories.recent({ type: "checkpoint" });
       expect(memory).toMatchObject({
         agent: "coder",
         session: documentedInputs(harness)["PreCompact"]?.["session_id"],
@@ -445,7 +451,7 @@ describe("before its context is compacted", () => {
     await using hub = await here.open();
     await here.hook("codex", "PostToolUse");
     expect(await here.hook("codex", "PreCompact", { transcript_path: null })).toEqual(SILENT);
-    const [memory] = await hub.recent({ type: "checkpoint" });
+    const [memory] = await hub.memories.recent({ type: "checkpoint" });
     expect(memory?.content).toContain("12 passed");
   });
 
@@ -466,7 +472,7 @@ describe("before its context is compacted", () => {
     for (const transcript_path of [folder, odd]) {
       expect(await here.hook("codex", "PreCompact", { transcript_path })).toEqual(SILENT);
     }
-    const found = (await hub.recent({ type: "checkpoint" })).map(({ content }) => content);
+    const found = (await hub.memories.recent({ type: "checkpoint" })).map(({ content }) => content);
     expect(found).toHaveLength(2);
     expect(found.every((content) => content.includes("12 passed"))).toBe(true);
     expect(found.filter((content) => content.includes("Known"))).toHaveLength(1);
@@ -480,7 +486,7 @@ describe("before its context is compacted", () => {
     // Shortened in the middle of it, what is left is no token any more by its form.
     writeFileSync(transcript_path, claudeLine("user", `${"word ".repeat(294)}${secret} and on`));
     await here.hook("claude-code", "PreCompact", { transcript_path });
-    const [memory] = await hub.recent({ type: "checkpoint" });
+    const [memory] = await hub.memories.recent({ type: "checkpoint" });
     expect(memory?.content).toContain("word word");
     expect(memory?.content).not.toContain(secret.slice(0, 12));
   });

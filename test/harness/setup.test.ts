@@ -81,7 +81,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
       { hooks: [{ type: "command", command: event, timeout: 10 }] },
     ]);
     await using hub = await here.open();
-    expect((await hub.agents()).map(({ id }) => id)).toEqual(["coder"]);
+    expect((await hub.agents.list()).map(({ id }) => id)).toEqual(["coder"]);
     await ok(here, "setup", client, "--undo");
     expect(filesIn(here.folder)).toEqual(before);
   });

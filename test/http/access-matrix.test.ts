@@ -6,11 +6,10 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ACCESS_LEVELS, type Access, reaches } from "../../src/access/levels.ts";
 import type { Answered } from "../../src/http/app.ts";
-import { OPERATIONS } from "../../src/http/operations.ts";
 import { PAGES } from "../../src/http/pages.ts";
-import { STREAM_ACCESS } from "../../src/http/stream-routes.ts";
+import { operationOf } from "../../src/operations/index.ts";
+import { STREAMS } from "../../src/operations/streams.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import type { CallName } from "../../src/wire/calls.ts";
 import { askedBy, type Described, describedOperations, saidIn } from "./fuzz/described.ts";
 import { ACTOR, factsOf, type Scene, sceneOn } from "./scene.ts";
 import { as, bearing, type Served, served } from "./support.ts";
@@ -20,7 +19,7 @@ const THEIRS = "HERON";
 
 /** What is decided about a failure comes first: other calls settle it. */
 const described = describedOperations().sort(
-  (a, b) => Number(b.name === "decideFailure") - Number(a.name === "decideFailure"),
+  (a, b) => Number(b.name === "failures.decide") - Number(a.name === "failures.decide"),
 );
 
 /**
@@ -29,21 +28,18 @@ const described = describedOperations().sort(
  */
 const MORE_THAN_A_LOOK: Readonly<Record<Exclude<Access, "reader">, string>> = {
   agent:
-    "abandonBranch accept acceptOffer addTask adoptContext answer approve awaitWork beginBranch beginOnce cancelDelivery cancelTask cancelWholeTask carryOut claim clarify closeTask complete decideFailure decline declineOffer discard edit fail freshness handOn handoff importMarkdown inbox joinHandoffs lintDraft mergeBranch note offerConflicts pin preview proposeContext quarantine readForWork recordOnce redrive refreshOffer reject release releaseFromLedger releaseOffer remember renewWork reopenTask reply reserve resolveOnce resumeWork retireContext setContext sql subscribe trace unpin unreserve unsubscribe updateProject view",
+    "accept approvals.approve approvals.edit approvals.reject approvals.reply branches.abandon branches.create branches.merge channels.subscribe channels.unsubscribe context.adopt context.project context.propose context.retire context.set deadLetters.discard deadLetters.redrive deliveries.cancel deliveries.note deliveries.runDue effects.begin effects.record effects.resolve failures.decide handoff handoffs.join handoffs.lint handoffs.preview inbox inbox.stream memories.importMarkdown memories.pin memories.quarantine memories.sql memories.unpin offer.accept offer.conflicts offer.decline offer.refresh offer.release questions.answer remember resume tasks.add tasks.cancel tasks.cancelHandoffs tasks.close tasks.releaseItem tasks.reopen trace work.clarify work.complete work.decline work.fail work.freshness work.handoff work.on work.read work.release work.renew work.reservations.clear work.reservations.set work.view",
   coordinator:
-    "dropFailureRule dropPayloadType dropProfile dropRoute embed pauseAgent registerAgent resetBreaker resumeAgent setChannel setFailureRule setHandoffRules setKeepers setLintRules setPayloadType setProfile setReleasers setRoute verify",
+    "agent agents.pause agents.resetBreaker agents.unpause channels.set failures.deleteRule failures.setRule index.embed payloadTypes.delete payloadTypes.set routes.delete routes.set settings.update verify",
   admin:
-    "addToken dropModel export import lift listTokens prune redact revokeToken setRetention setSecretPolicy",
+    "archive.export archive.import index.deleteModel memories.lift memories.prune memories.redact tokens.add tokens.list tokens.revoke",
 };
 
-const neededBy = (name: string): Access =>
-  Object.hasOwn(OPERATIONS, name)
-    ? OPERATIONS[name as CallName].access
-    : STREAM_ACCESS[name as keyof typeof STREAM_ACCESS];
+const neededBy = (name: string): Access => (STREAMS[name] ?? operationOf(name)).access;
 
 /** As its description says, on what is there. */
 function callOf(operation: Described, scene: Scene): [path: string, init: RequestInit] {
-  const facts = factsOf(scene)[operation.name as CallName] ?? {};
+  const facts = factsOf(scene)[operation.name] ?? {};
   const { method, path, body } = askedBy(operation, saidIn(operation, facts, { texts: scene.ids }));
   const type = body === undefined ? {} : { "content-type": "application/json" };
   return [path, { method, headers: type, ...(body === undefined ? {} : { body }) }];
@@ -218,14 +214,50 @@ describe("access", () => {
     expect(new Set(Object.values(rows))).toEqual(new Set(["forbidden"]));
   });
 
-  it.each(["cancelDelivery", "cancelTask", "answer", "redrive", "discard", "decideFailure"])(
-    "of an agent to %s is for its own; a coordinator's for anybody's [OPS-5]",
-    async (name) => {
-      const { stage, ours, hub } = await world();
-      const call = callOf(described.find((each) => each.name === name) as Described, ours);
-      const bobs = async (access: Access) => (await hub.tokens.add({ agent: "bob", access })).token;
-      expect((await stage.call(call, bearing(await bobs("agent")))).outcome).toBe("forbidden");
-      expect((await stage.call(call, bearing(await bobs("coordinator")))).outcome).toBe("let in");
+  it.each([
+    "deliveries.cancel",
+    "tasks.cancelHandoffs",
+    "questions.answer",
+    "deadLetters.redrive",
+    "deadLetters.discard",
+    "failures.decide",
+  ])("of an agent to %s is for its own; a coordinator's for anybody's [OPS-5]", async (name) => {
+    const { stage, ours, hub } = await world();
+    const call = callOf(described.find((each) => each.name === name) as Described, ours);
+    const bobs = async (access: Access) => (await hub.tokens.add({ agent: "bob", access })).token;
+    expect((await stage.call(call, bearing(await bobs("agent")))).outcome).toBe("forbidden");
+    expect((await stage.call(call, bearing(await bobs("coordinator")))).outcome).toBe("let in");
+  });
+
+  /** Retention deletes, and the policy on secrets decides what is stored for good. */
+  const FOR_ADMINS = {
+    retention: { traces: { days: 1 } },
+    secrets: "refuse",
+  } as const;
+
+  it.each(Object.keys(FOR_ADMINS) as (keyof typeof FOR_ADMINS)[])(
+    "to change %s of the settings is an admin's, also beside what a coordinator may change [OPS-5]",
+    async (part) => {
+      const { stage, ours, hub, tokens } = await world();
+      const operation = described.find(({ name }) => name === "settings.update") as Described;
+      const [path, init] = callOf(operation, ours);
+      const before = await hub.settings.get();
+      const others = JSON.parse(String(init.body)) as object;
+      const changes = [FOR_ADMINS[part], null].flatMap((value) => [
+        { [part]: value },
+        { ...others, [part]: value },
+      ]);
+      for (const change of changes) {
+        const call: [string, RequestInit] = [path, { ...init, body: JSON.stringify(change) }];
+        for (const has of ["reader", "agent", "coordinator"] as const) {
+          const { outcome } = await stage.call(call, bearing(tokens[has]));
+          expect([has, change, outcome]).toEqual([has, change, "forbidden"]);
+        }
+        expect(await hub.settings.get()).toEqual(before);
+      }
+      const mine = { ...init, body: JSON.stringify({ [part]: FOR_ADMINS[part] }) };
+      expect((await stage.call([path, mine], bearing(tokens.admin))).outcome).toBe("let in");
+      expect(await hub.settings.get()).toEqual({ ...before, [part]: FOR_ADMINS[part] });
     },
   );
 
@@ -256,13 +288,19 @@ describe("a workspace", () => {
 
   it("is as it was after all that others tried on it [OPS-5]", async () => {
     const { hub, stage, ours, foreign } = await world();
-    const before = [await hub.books(), await hub.events(0), await hub.recent({ limit: 100 })];
+    const before = [
+      await hub.deliveries.totals(),
+      await hub.events.list({ after: 0 }),
+      await hub.memories.recent({ limit: 100 }),
+    ];
     for (const operation of described) {
       await stage.call(callOf(operation, ours), bearing(foreign.admin));
     }
-    expect([await hub.books(), await hub.events(0), await hub.recent({ limit: 100 })]).toEqual(
-      before,
-    );
+    expect([
+      await hub.deliveries.totals(),
+      await hub.events.list({ after: 0 }),
+      await hub.memories.recent({ limit: 100 }),
+    ]).toEqual(before);
   });
 });
 
@@ -338,7 +376,7 @@ describe("a token", () => {
     vi.useFakeTimers({ toFake: ["performance"] }); // However long it takes, it is at once.
     onTestFinished(() => void vi.useRealTimers());
     const { fetch, bad } = await world();
-    const attempt = () => fetch("/v1/books", { headers: bearing(bad["made up"] ?? "") });
+    const attempt = () => fetch("/v1/totals", { headers: bearing(bad["made up"] ?? "") });
     for (let tries = 0; tries < 100; tries++) expect((await attempt()).status).toBe(401);
     const refused = await attempt();
     expect(refused.status).toBe(429);

@@ -1,7 +1,7 @@
 /** Who calls an operation of the HTTP hub, without HTTP. */
 import type { Access } from "../../src/access/levels.ts";
-import type { Acting } from "../../src/http/operation.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
+import type { Acting } from "../../src/operations/operation.ts";
 
 export interface ActingAs {
   readonly access?: Access;

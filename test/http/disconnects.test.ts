@@ -54,7 +54,7 @@ describe("a caller that goes away", () => {
     await underWay(1);
     await ada.handoff({ to: "ben", intent: "Look at it" });
     const work = await ben.accept({ wait: true });
-    expect((await hub.delivery(work?.id ?? "")).delivery).toMatchObject({
+    expect((await hub.deliveries.get(work?.id ?? "")).delivery).toMatchObject({
       state: "accepted",
       attempt: 1,
       instance: ben.instance,
@@ -80,7 +80,7 @@ describe("a caller that goes away", () => {
   it("in the middle of an import has imported nothing, and that is no bug", async () => {
     const source = await served({ store: "sqlite" });
     await (await source.hub.agent("ada", {})).remember({ content: "Something." });
-    const lines = await Array.fromAsync(source.hub.export());
+    const lines = await Array.fromAsync(source.hub.archive.export());
     const { fetch, hub, bugs } = await served({ store: "sqlite", open: "admin" });
     async function* broken() {
       yield* lines.slice(0, -1).map((line) => Buffer.from(line));
@@ -90,8 +90,8 @@ describe("a caller that goes away", () => {
     const response = await fetch("/v1/import", { method: "POST", body, duplex: "half" } as object);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: "invalid_input", path: "body" });
-    expect(await hub.agents()).toEqual([]);
-    expect(await hub.recent()).toEqual([]);
+    expect(await hub.agents.list()).toEqual([]);
+    expect(await hub.memories.recent()).toEqual([]);
     expect(bugs).toEqual([]);
   });
 });

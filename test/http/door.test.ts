@@ -38,7 +38,7 @@ describe("a body", () => {
       } as RequestInit);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ code: "invalid_input", path: "body" });
-      expect(await ada.recent()).toEqual([]);
+      expect(await ada.memories.recent()).toEqual([]);
     },
   );
 });
@@ -65,8 +65,8 @@ describe("the log", () => {
     await (await fetch("/v1/events/stream")).body?.cancel();
     await http.fetch(new Request("http://evil.example/v1/agents"));
     expect(log.map(({ operation, status, caller }) => [operation, status, caller])).toEqual([
-      ["listAgents", 200, "open"],
-      ["events", 200, "open"],
+      ["agents.list", 200, "open"],
+      ["events.stream", 200, "open"],
       ["refused", 403, ""],
     ]);
   });

@@ -1,6 +1,7 @@
 /** Calls that nobody should make, on a real hub over a real socket. At length: `npm run fuzz`. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
 import { tempFolder } from "../behaviour/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
@@ -24,5 +25,9 @@ describe("fuzzed calls", () => {
     // Not all of them were turned away at the door.
     expect(report.byStatus["200"]).toBeGreaterThan(0);
     expect(report.byStatus["400"]).toBeGreaterThan(0);
+    // In every way that something can be called.
+    for (const method of new Set(OPERATIONS.map((operation) => routeOf(operation)[0]))) {
+      expect(report.byMethod[method], method).toBeGreaterThan(0);
+    }
   });
 });

@@ -1,6 +1,7 @@
 /** Who may talk to the hub at all: by host and origin, before anybody is asked who they are. */
 import { describe, expect, it } from "vitest";
 import { checkCaller, preflight, sharingHeaders } from "../../src/http/guard.ts";
+import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
 import { caught } from "../support/caught.ts";
 
 const OWN = { hosts: ["hub.example"], origins: ["https://team.example"] };
@@ -56,9 +57,13 @@ describe("the guard", () => {
     const named = request({ origin: "https://team.example" });
     expect(sharingHeaders(named, OWN)).toEqual({
       "access-control-allow-origin": "https://team.example",
+      "access-control-expose-headers": "retry-after",
       vary: "origin",
     });
-    expect(preflight(named, OWN).headers.get("access-control-allow-methods")).toContain("POST");
+    const methods = preflight(named, OWN).headers.get("access-control-allow-methods")?.split(", ");
+    expect(methods).toEqual(
+      expect.arrayContaining(OPERATIONS.map((operation) => routeOf(operation)[0])),
+    );
     for (const origin of ["https://evil.example", "http://127.0.0.1:4747", "null"]) {
       const other = request({ origin });
       expect(sharingHeaders(other, OWN)).toEqual({});

@@ -54,10 +54,12 @@ describe("a session", () => {
     const ada = await remote.agent("ada", undefined, { instance: "s-1" });
     const { id, instance } = await ada.remember({ content: "Mine.", scope: "session" });
     expect(instance).toBe(ada.instance);
-    expect((await ada.recent({ session: ada.instance })).map((memory) => memory.id)).toEqual([id]);
+    expect(
+      (await ada.memories.recent({ session: ada.instance })).map((memory) => memory.id),
+    ).toEqual([id]);
     await (await hub.agent("ben")).handoff({ to: "ada", intent: "Look at it" });
     const work = await ada.accept();
-    expect((await hub.delivery(work?.id ?? "")).delivery.instance).toBe(ada.instance);
+    expect((await hub.deliveries.get(work?.id ?? "")).delivery.instance).toBe(ada.instance);
     expect(await work?.complete({ summary: "Looked" })).toMatchObject({ kind: "settled" });
   });
 });
@@ -67,7 +69,7 @@ describe("an effect that must not happen twice", () => {
     const { fetch, tokenOf } = await team();
     const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
     const say = (what: string, body: object, who: Record<string, string>) =>
-      fetch(`/v1/once/${what}`, posting({ key: "pay", ...body }, who));
+      fetch(`/v1/effects/${what}`, posting({ key: "pay", ...body }, who));
     expect(await (await say("begin", {}, ada)).json()).toEqual({ kind: "begun" });
     expect(await codeOf(await say("record", { result: "forged" }, ben))).toBe("not_permitted");
     expect((await say("record", { result: "paid" }, ada)).status).toBe(200);
@@ -78,7 +80,7 @@ describe("an effect that must not happen twice", () => {
   it("is not recorded before it was begun", async () => {
     const { fetch, tokenOf } = await team();
     const record = posting({ key: "pay", result: 1 }, await tokenOf("ada"));
-    expect(await codeOf(await fetch("/v1/once/record", record))).toBe("not_permitted");
+    expect(await codeOf(await fetch("/v1/effects/record", record))).toBe("not_permitted");
   });
 });
 
@@ -94,7 +96,7 @@ describe("MCP", () => {
     },
   };
   const accept = "application/json, text/event-stream";
-  const names = async ({ hub }: Served) => (await hub.agents()).map(({ id }) => id);
+  const names = async ({ hub }: Served) => (await hub.agents.list()).map(({ id }) => id);
 
   it("makes nobody known whom the token cannot act as [OPS-5]", async () => {
     const hub = await team();
@@ -139,7 +141,7 @@ describe("a branch that a call names", () => {
     const { fetch, hub } = await served({ open: "coordinator" });
     const ada = await hub.agent("ada", {});
     await ada.remember({ content: "On the trunk." });
-    await ada.branch("try");
+    await ada.branches.create("try");
     const named = { "baton-branch": "try" };
     const response = await fetch("/v1/memories", { headers: named });
     expect(response.status).toBe(400);
@@ -149,7 +151,7 @@ describe("a branch that a call names", () => {
 
   it("is a part of what is asked under an idempotency key [OPS-7]", async () => {
     const { fetch, hub } = await served({ open: "coordinator" });
-    await (await hub.agent("ada", {})).branch("try");
+    await (await hub.agent("ada", {})).branches.create("try");
     const keyed = { ...as("ada"), "idempotency-key": "k-1" };
     const first = await fetch("/v1/memories", remembering("team", keyed));
     expect(first.status).toBe(200);

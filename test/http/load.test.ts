@@ -16,13 +16,13 @@ describe("a hub with many clients", () => {
   }, async () => {
     const rate = { perSecond: 1_000_000, burst: 1_000_000 };
     const { hub, listening, bugs } = await listened(freshAddress("sqlite"), { rate });
-    const completed = async () => (await hub.books()).byState.completed >= COMPLETED;
+    const completed = async () => (await hub.deliveries.totals()).byState.completed >= COMPLETED;
     const onSecond = async () => void (await until(`${COMPLETED} handoffs completed`, completed));
     const report = await load(listening, { clients: CLIENTS, seconds: 1, onSecond });
     expect(report.errors).toEqual([]);
     expect(bugs).toEqual([]);
     expect(report.operations).toBeGreaterThanOrEqual(COMPLETED);
-    const { byState } = await hub.books();
+    const { byState } = await hub.deliveries.totals();
     expect([byState.claimed, byState.accepted, byState.dead]).toEqual([0, 0, 0]);
     expect((await hub.verify()).problems).toEqual([]);
   });

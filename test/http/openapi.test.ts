@@ -2,14 +2,14 @@
  * The hub's description of itself: a good one by the rules of the trade, and true. Every route is called
  * as the description says, and every answer is what it says.
  */
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openApi } from "../../src/http/openapi.ts";
-import { OPERATIONS } from "../../src/http/operations.ts";
 import { ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } from "../../src/index.ts";
-import type { CallName } from "../../src/wire/calls.ts";
-import { ROUTES, STREAMS } from "../../src/wire/routes.ts";
+import { OPERATIONS, operationOf } from "../../src/operations/index.ts";
+import { STREAMS } from "../../src/operations/streams.ts";
 import { tempFolder } from "../behaviour/support.ts";
 import { runScript } from "../support/run-script.ts";
 import { wrongIn, wrongInProblem } from "./fuzz/answers.ts";
@@ -24,7 +24,7 @@ const calls = described.filter((operation) => !isStream(operation));
 
 /** As the description says, with the scene's own ids. */
 function callOf(operation: Described, scene: Scene): [path: string, init: RequestInit] {
-  const facts = factsOf(scene)[operation.name as CallName] ?? {};
+  const facts = factsOf(scene)[operation.name] ?? {};
   const { method, path, body } = askedBy(operation, saidIn(operation, facts, { texts: scene.ids }));
   const type = body === undefined ? {} : { "content-type": "application/json" };
   const headers = { ...as(ACTOR, SESSION), ...type };
@@ -50,14 +50,14 @@ describe("the OpenAPI description", () => {
   });
 
   it("has every call and every stream, once, with the access it takes [OPS-7]", () => {
-    const names = [...Object.keys(ROUTES), ...Object.keys(STREAMS)].sort();
+    const names = [...OPERATIONS.map(({ name }) => name), ...Object.keys(STREAMS)].sort();
     expect(described.map(({ name }) => name).sort()).toEqual(names);
     for (const { name, method, path } of calls) {
-      expect(`${method} ${path.replace(/\{(\w+)\}/g, ":$1")}`).toBe(ROUTES[name as CallName]);
+      expect(`${method} ${path.replace(/\{(\w+)\}/g, ":$1")}`).toBe(operationOf(name).route);
       const operation = (
         openApi()["paths"] as Record<string, Record<string, { description: string }>>
       )[path]?.[method.toLowerCase()];
-      expect(operation?.description).toContain(`"${OPERATIONS[name as CallName].access}"`);
+      expect(operation?.description).toContain(`"${operationOf(name).access}"`);
     }
   });
 
@@ -95,10 +95,10 @@ describe("a call made from its description", () => {
   it("streams what it says it streams [OPS-7]", async () => {
     const { fetch, scene, bugs } = await onStage();
     const types = {
-      events: "text/event-stream",
-      inbox: "text/event-stream",
-      export: "application/x-ndjson",
-      memories: "application/x-ndjson",
+      "events.stream": "text/event-stream",
+      "inbox.stream": "text/event-stream",
+      "archive.export": "application/x-ndjson",
+      "memories.export": "application/x-ndjson",
     };
     for (const [name, type] of Object.entries(types)) {
       const operation = described.find((each) => each.name === name) as Described;
@@ -125,8 +125,8 @@ describe("a call made from its description", () => {
     };
     const response = await other.fetch("/v1/import", init);
     expect([response.status, await response.json()]).toMatchObject([200, {}]);
-    expect(await (await other.fetch("/v1/books")).json()).toEqual(
-      await (await fetch("/v1/books")).json(),
+    expect(await (await other.fetch("/v1/totals")).json()).toEqual(
+      await (await fetch("/v1/totals")).json(),
     );
     expect([...bugs, ...other.bugs]).toEqual([]);
   });
@@ -137,7 +137,7 @@ describe("a call made from its description", () => {
       await fetch(`/v1/memories/${scene.fact}?nothing=1`, { headers: as(ACTOR) }),
       await fetch("/v1/nowhere"),
       await fetch("/v1/agents/nobody"),
-      await fetch("/v1/books", { method: "PUT" }),
+      await fetch("/v1/totals", { method: "PUT" }),
     ];
     expect(refusals.map(({ status }) => status)).toEqual([400, 404, 404, 405]);
     for (const response of refusals) {

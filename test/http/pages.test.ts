@@ -50,7 +50,7 @@ describe("whoever watches the hub", () => {
     const { fetch } = await served({ open: "coordinator" });
     for (let n = 0; n < 20; n++) await fetch("/v1/agents");
     const text = await (await fetch("/metrics")).text();
-    const buckets = [...text.matchAll(/_bucket\{operation="listAgents",le="[^"]+"\} (\d+)/g)];
+    const buckets = [...text.matchAll(/_bucket\{operation="agents\.list",le="[^"]+"\} (\d+)/g)];
     const counts = buckets.map(([, count]) => Number(count));
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(counts.at(-1)).toBe(20);

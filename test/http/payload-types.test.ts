@@ -33,8 +33,8 @@ it("a type registered by one request is enforced on the next, and on the hub's o
   await expect(local).rejects.toMatchObject({ code: "invalid_payload" });
 
   const rules = { actions: ["delegated"], unregistered: "refuse" };
-  const set = await fetch("/v1/settings/handoff-rules", { method: "PUT", ...body({ rules }) });
-  expect(await set.json()).toEqual(rules);
+  const set = await fetch("/v1/settings", { method: "PATCH", ...body({ handoffs: rules }) });
+  expect(await set.json()).toMatchObject({ handoffs: rules });
   const good = { type: "patch", data: { files: [] } };
   expect((await send(good, "thrown")).status).toBe(422);
   expect((await send({ type: "other", data: {} })).status).toBe(422);

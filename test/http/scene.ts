@@ -6,7 +6,6 @@
 import type { LocalAgent } from "../../src/hub/agent.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
 import type { Work } from "../../src/index.ts";
-import type { CallName } from "../../src/wire/calls.ts";
 
 /** Whose calls they are, unless a call says otherwise. */
 export const ACTOR = "ada";
@@ -42,7 +41,7 @@ export type Facts = Readonly<Record<string, unknown>>;
 export async function sceneOn(hub: LocalHub, word = "API"): Promise<Scene> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"] });
   await hub.agent(ACTOR, { role: "coordinator" });
-  await hub.context.keepers(["coordinator"]);
+  await hub.settings.update({ keepers: ["coordinator"] });
   const ada = await hub.local(ACTOR, SESSION);
   const bob = await hub.local("bob", SESSION);
   const known = await memories(ada, word);
@@ -50,7 +49,7 @@ export async function sceneOn(hub: LocalHub, word = "API"): Promise<Scene> {
   await rules(hub, ada);
   const { info } = await hub.tokens.add({ agent: "bob", access: "reader", label: "laptop" });
   const ids = [...Object.values(known), ...Object.values(sent), info.id];
-  const must = (await ada.ledger("api"))?.constraints[0]?.id ?? "";
+  const must = (await ada.tasks.ledger("api"))?.constraints[0]?.id ?? "";
   return { hub, ...known, ...sent, token: info.id, must, ids };
 }
 
@@ -63,13 +62,13 @@ async function memories(ada: LocalAgent, word: string) {
     relations: [{ kind: "supersedes", to: old.id }],
   });
   const wrong = await ada.remember({ content: `The ${word} runs on port 9.` });
-  await ada.quarantine(wrong.id, "It never did.");
-  await ada.pin(fact.id);
+  await ada.memories.quarantine(wrong.id, "It never did.");
+  await ada.memories.pin(fact.id);
   await ada.trace({ kind: "tool", name: "curl", input: "/", output: { status: 200 }, task: "api" });
-  const branch = await ada.branch("run-1/ada");
+  const branch = await ada.branches.create("run-1/ada");
   await branch.remember({ content: `On the branch ${word} is YAML.`, task: "api" });
-  await ada.beginOnce("begun");
-  await ada.beginOnce("left");
+  await ada.effects.begin("begun");
+  await ada.effects.begin("left");
   return { old: old.id, fact: fact.id, wrong: wrong.id };
 }
 
@@ -124,120 +123,124 @@ async function took(agent: LocalAgent, delivery: string): Promise<Work> {
 }
 
 async function rules(hub: LocalHub, ada: LocalAgent): Promise<void> {
-  await hub.channel("news");
-  await ada.subscribe("news");
-  await hub.route("reviews", { when: { action: "needs_review" }, to: "bob" });
-  await hub.profile("executor", { tokens: 2_000 });
-  await hub.payloadType("patch", { type: "object" });
+  await hub.channels.set("news");
+  await ada.channels.subscribe("news");
+  await hub.routes.set("reviews", { when: { action: "needs_review" }, to: "bob" });
+  await hub.settings.update({ profiles: { executor: { tokens: 2_000 } } });
+  await hub.payloadTypes.set("patch", { type: "object" });
   await ada.context.set({ section: "constraints", key: "fixtures", rule: "Change none." });
 }
 
-/** By call: what it is about, in this scene. */
-export function factsOf(scene: Scene): Partial<Record<CallName, Facts>> {
+/** By operation: what it is about, in this scene. */
+export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
   const { fact, old, wrong, ready, asked, dead, approval, question, offer, work, proposal } = scene;
   const held = { handle: work };
   const named = { name: "bob" };
   return {
-    getAgent: { name: "robert" },
-    pauseAgent: named,
-    resumeAgent: named,
-    addToken: { agent: "bob", access: "agent" },
-    revokeToken: { id: scene.token },
-    readMemory: { id: old },
-    relations: { id: old },
-    impact: { id: fact },
-    pin: { id: old },
-    unpin: { id: fact },
-    quarantine: { what: [fact] },
-    lift: { what: wrong },
-    redact: { target: { ids: [fact] } },
-    sql: { query: "SELECT id FROM memories WHERE task = ?", params: ["api"] },
-    importMarkdown: { text: "## Facts\n\n- The sky is blue.\n" },
-    beginBranch: { name: "run-2" },
-    findBranch: { name: "run-1/ada" },
-    diffBranch: { name: "run-1/ada" },
-    mergeBranch: { name: "run-1/ada" },
-    abandonBranch: { name: "run-1/ada" },
+    "agents.get": { name: "robert" },
+    "agents.pause": named,
+    "agents.unpause": named,
+    "tokens.add": { agent: "bob", access: "agent" },
+    "tokens.revoke": { id: scene.token },
+    "memories.read": { id: old },
+    "memories.relations": { id: old },
+    "memories.impact": { id: fact },
+    "memories.pin": { id: old },
+    "memories.unpin": { id: fact },
+    "memories.quarantine": { what: [fact] },
+    "memories.lift": { what: wrong },
+    "memories.redact": { target: { ids: [fact] } },
+    "memories.sql": { query: "SELECT id FROM memories WHERE task = ?", params: ["api"] },
+    "memories.importMarkdown": { text: "## Facts\n\n- The sky is blue.\n" },
+    "branches.create": { name: "run-2" },
+    "branches.use": { name: "run-1/ada" },
+    "branches.diff": { name: "run-1/ada" },
+    "branches.merge": { name: "run-1/ada" },
+    "branches.abandon": { name: "run-1/ada" },
     handoff: { draft: { to: "bob", intent: "Do it." } },
-    joinHandoffs: { of: [ready], draft: { to: "bob", intent: "Then this." } },
-    lintDraft: { draft: { to: "bob", intent: "Do it." } },
-    preview: { draft: { to: "bob", intent: "Do it." } },
-    showDelivery: { id: ready },
-    awaitChange: { id: ready },
-    awaitAccepted: { id: ready },
-    awaitCompleted: { id: ready },
-    attempts: { id: dead },
-    views: { id: ready },
-    primer: { id: ready },
-    deliveryWarnings: { id: ready },
-    cancelDelivery: { id: ready },
-    cancelTask: { task: "api" },
-    answer: { id: asked },
-    redrive: { id: dead },
-    discard: { id: dead },
-    approve: { id: approval },
-    reply: { id: question },
-    reject: { id: question },
-    edit: { id: question, changes: { comment: "Not like this.", state: "Changed." } },
-    resetBreaker: { receiver: "bob" },
-    claim: {},
+    "handoffs.join": { of: [ready], draft: { to: "bob", intent: "Then this." } },
+    "handoffs.lint": { draft: { to: "bob", intent: "Do it." } },
+    "handoffs.preview": { draft: { to: "bob", intent: "Do it." } },
+    "deliveries.get": { id: ready },
+    "deliveries.watch": { id: ready },
+    "deliveries.accepted": { id: ready },
+    "deliveries.completed": { id: ready },
+    "deliveries.attempts": { id: dead },
+    "deliveries.views": { id: ready },
+    "deliveries.primer": { id: ready },
+    "deliveries.warnings": { id: ready },
+    "deliveries.cancel": { id: ready },
+    "tasks.cancelHandoffs": { task: "api" },
+    "questions.answer": { id: asked },
+    "deadLetters.redrive": { id: dead },
+    "deadLetters.discard": { id: dead },
+    "approvals.approve": { id: approval },
+    "approvals.reply": { id: question },
+    "approvals.reject": { id: question },
+    "approvals.edit": { id: question, changes: { comment: "Not like this.", state: "Changed." } },
+    "agents.resetBreaker": { receiver: "bob" },
+    inbox: {},
     accept: {},
-    refreshOffer: { handle: offer },
-    acceptOffer: { handle: offer },
-    declineOffer: { handle: offer },
-    releaseOffer: { handle: offer },
-    offerConflicts: { handle: offer },
-    resumeWork: held,
-    renewWork: held,
-    awaitWork: held,
-    holder: held,
-    note: held,
-    view: held,
-    freshness: held,
-    readForWork: { ...held, id: fact },
-    reserve: held,
-    unreserve: held,
-    complete: held,
-    fail: { ...held, failure: { message: "It broke." } },
-    decline: held,
-    clarify: held,
-    release: held,
-    handOn: { ...held, draft: { to: "bob" } },
-    recordOnce: { key: "begun" },
-    resolveOnce: { key: "left" },
-    subscribers: { name: "news" },
-    subscribe: { name: "news" },
-    unsubscribe: { name: "news" },
-    setRoute: { name: "fixes", to: "bob" },
-    dropRoute: { name: "reviews" },
-    getTask: { task: "api" },
-    taskTree: { task: "api" },
-    line: { task: "api" },
-    timeline: { task: "api" },
-    addTask: { task: { task: "new", to: "bob", intent: "Do it." } },
-    closeTask: { task: "finished" },
-    reopenTask: { task: "done" },
-    cancelWholeTask: { task: "api" },
-    ledger: { task: "api" },
-    releaseFromLedger: { task: "api", released: { id: scene.must, reason: "It moved." } },
-    contextItem: { section: "constraints", key: "fixtures" },
-    contextHistory: { section: "constraints", key: "fixtures" },
-    retireContext: { section: "constraints", key: "fixtures" },
-    setContext: { item: { section: "conventions", key: "tests", rule: "Tests are statements." } },
-    updateProject: { items: [{ key: "branch", content: "main" }] },
-    proposeContext: { change: { section: "conventions", key: "logs", rule: "Logs are lines." } },
-    adoptContext: { handle: proposal },
-    showFailure: { id: dead },
-    decideFailure: { id: dead, decision: { decision: "abort", reason: "It is over." } },
-    setFailureRule: { name: "again", rule: { then: { retry: {} } } },
-    dropFailureRule: { name: "again" },
-    setReleasers: { roles: ["planner"] },
-    setKeepers: { roles: ["coordinator"] },
-    setPayloadType: { name: "patch", schema: { type: "object", required: ["files"] } },
-    dropPayloadType: { name: "patch" },
-    payloadTypeVersions: { name: "patch" },
-    setHandoffRules: { rules: { unregistered: "accept" } },
-    setProfile: { role: "executor", profile: { tokens: 3_000 } },
-    dropProfile: { role: "executor" },
+    "offer.refresh": { handle: offer },
+    "offer.accept": { handle: offer },
+    "offer.decline": { handle: offer },
+    "offer.release": { handle: offer },
+    "offer.conflicts": { handle: offer },
+    resume: held,
+    "work.renew": held,
+    "work.on": held,
+    "deliveries.holder": held,
+    "deliveries.note": held,
+    "work.view": held,
+    "work.freshness": held,
+    "work.read": { ...held, id: fact },
+    "work.reservations.set": held,
+    "work.reservations.clear": held,
+    "work.complete": held,
+    "work.fail": { ...held, failure: { message: "It broke." } },
+    "work.decline": held,
+    "work.clarify": held,
+    "work.release": held,
+    "work.handoff": { ...held, draft: { to: "bob" } },
+    "effects.record": { key: "begun" },
+    "effects.resolve": { key: "left" },
+    "channels.subscribers": { name: "news" },
+    "channels.subscribe": { name: "news" },
+    "channels.unsubscribe": { name: "news" },
+    "routes.set": { name: "fixes", to: "bob" },
+    "routes.delete": { name: "reviews" },
+    "tasks.get": { task: "api" },
+    "tasks.tree": { task: "api" },
+    "tasks.line": { task: "api" },
+    "tasks.timeline": { task: "api" },
+    "tasks.add": { task: { task: "new", to: "bob", intent: "Do it." } },
+    "tasks.close": { task: "finished" },
+    "tasks.reopen": { task: "done" },
+    "tasks.cancel": { task: "api" },
+    "tasks.ledger": { task: "api" },
+    "tasks.releaseItem": { task: "api", released: { id: scene.must, reason: "It moved." } },
+    "context.item": { section: "constraints", key: "fixtures" },
+    "context.history": { section: "constraints", key: "fixtures" },
+    "context.retire": { section: "constraints", key: "fixtures" },
+    "context.set": {
+      item: { section: "conventions", key: "tests", rule: "Tests are statements." },
+    },
+    "context.project": { items: [{ key: "branch", content: "main" }] },
+    "context.propose": { change: { section: "conventions", key: "logs", rule: "Logs are lines." } },
+    "context.adopt": { handle: proposal },
+    "failures.get": { id: dead },
+    "failures.decide": { id: dead, decision: { decision: "abort", reason: "It is over." } },
+    "failures.setRule": { name: "again", rule: { then: { retry: {} } } },
+    "failures.deleteRule": { name: "again" },
+    "settings.update": {
+      releasers: ["planner"],
+      keepers: ["coordinator"],
+      lint: { secret: "warn" },
+      handoffs: { unregistered: "accept" },
+      profiles: { executor: { tokens: 3_000 } },
+    },
+    "payloadTypes.set": { name: "patch", schema: { type: "object", required: ["files"] } },
+    "payloadTypes.delete": { name: "patch" },
+    "payloadTypes.versions": { name: "patch" },
   };
 }

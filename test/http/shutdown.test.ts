@@ -71,11 +71,13 @@ describe("a hub that is asked to stop", { timeout: 120_000 }, () => {
     expect(await child.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
 
     const after = await open(store);
-    const stored = (await after.events(0, 1_000)).map(({ delivery }) => delivery);
+    const stored = (await after.events.list({ after: 0, limit: 1_000 })).map(
+      ({ delivery }) => delivery,
+    );
     for (const { deliveries } of sent) expect(stored).toContain(deliveries[0]?.id);
     // The work is its session's, not the process's: it goes on at the next hub.
-    expect((await after.delivery(held.work.delivery.id)).delivery.state).toBe("accepted");
-    expect((await after.books()).byState.claimed).toBe(0);
+    expect((await after.deliveries.get(held.work.delivery.id)).delivery.state).toBe("accepted");
+    expect((await after.deliveries.totals()).byState.claimed).toBe(0);
     expect((await after.verify()).problems).toEqual([]);
   });
 });

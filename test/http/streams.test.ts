@@ -10,7 +10,7 @@ import { heardFrom, take } from "./events.ts";
 import { as, HERE, listened, posting } from "./support.ts";
 
 const numbers = async (hub: LocalHub): Promise<string[]> =>
-  (await hub.events(0, 1_000)).map(({ number }) => String(number));
+  (await hub.events.list({ after: 0, limit: 1_000 })).map(({ number }) => String(number));
 
 let sent = 0;
 
@@ -46,7 +46,7 @@ describe("the events of a workspace", () => {
     heard.push(...(await take(after, all.length - heard.length)));
     expect(heard.map(({ id }) => id)).toEqual(all);
     expect(heard.map(({ event }) => event)).toEqual(
-      (await second.hub.events(0, 1_000)).map(({ kind }) => kind),
+      (await second.hub.events.list({ after: 0, limit: 1_000 })).map(({ kind }) => kind),
     );
     await after.return();
   });
@@ -83,7 +83,7 @@ describe("an inbox over HTTP", () => {
     const arrives = take(inbox, 2);
     await handOver(hub, 2);
     const deliveries = [waiting, ...(await arrives)].map((each) => each?.id);
-    const known = await bob.waiting();
+    const known = await bob.deliveries.waiting();
     expect(deliveries).toEqual(known.map(({ delivery }) => delivery.id));
     expect(known.map(({ delivery }) => delivery.state)).toEqual(["ready", "ready", "ready"]);
     await inbox.return();
@@ -122,7 +122,7 @@ describe("an inbox over HTTP", () => {
     const bob = await hub.agent("bob", { role: "executor" });
     await handOver(hub, 1);
     const left = async () =>
-      (await bob.waiting()).map(({ delivery: { state, attempt, maxAttempts } }) => ({
+      (await bob.deliveries.waiting()).map(({ delivery: { state, attempt, maxAttempts } }) => ({
         state,
         attempts: maxAttempts - attempt,
       }));

@@ -22,9 +22,9 @@ describe("agents", () => {
     const profile = { role: "coder", model: "gpt-4o", window: 128_000, description: "Writes Go." };
     await hub.agent("ben", profile);
     await hub.agent("cyd", { role: "coder", kind: "person", aliases: ["cy"] });
-    await hub.pause("cyd");
-    await hub.channel("news");
-    await hub.channel("old", "closed");
+    await hub.agents.pause("cyd");
+    await hub.channels.set("news");
+    await hub.channels.set("old", "closed");
     const { text, receivers, omitted } = await call(ada, "agents");
     expect(omitted).toEqual([]);
     expect(receivers).toEqual([
@@ -50,8 +50,8 @@ describe("agents", () => {
   it("lists what hand_off takes: each active receiver gets a handoff [OPS-7]", async () => {
     const { hub, ada } = await team();
     const ben = await hub.agent("ben", { role: "coder" });
-    await hub.channel("news");
-    await ben.subscribe("news");
+    await hub.channels.set("news");
+    await ben.channels.subscribe("news");
     const { receivers } = await call(ada, "agents");
     for (const { to } of receivers as Listed[]) {
       const sent = await call(ada, "hand_off", { to, task: to.replace(":", " "), intent: "Go" });
@@ -91,7 +91,7 @@ describe("agents", () => {
   it("marks a receiver whose breaker is open as unresponsive", async () => {
     const { hub, ada } = await team();
     const ben = await hub.agent("ben", { role: "coder" });
-    const isOpen = async () => (await hub.breakers()).some(({ state }) => state === "open");
+    const isOpen = async () => (await hub.agents.breakers()).some(({ state }) => state === "open");
     for (let i = 0; !(await isOpen()); i += 1) {
       const policy = { attempts: 1 };
       await call(ada, "hand_off", { to: "ben", task: `task-${i}`, intent: "Go", policy });

@@ -68,7 +68,7 @@ describe("the arguments of hand_off", () => {
     const { hub, url, close } = await throughHub();
     onTestFinished(close);
     const lead = await hub.agent("lead", { role: "coordinator" });
-    await lead.branch("run-7/ben");
+    await lead.branches.create("run-7/ben");
     const ada = await overHttp(url, "ada", "2026-07-28");
     const ben = await overHttp(url, "ben", "2026-07-28");
     const { id } = await call(ada, "remember", { content: "Old phones use the v1 token." });
@@ -122,7 +122,7 @@ describe("the arguments of hand_off", () => {
     };
     const { handoff } = await call(ada, "hand_off", args);
     expect((await call(ada, "hand_off", args))["handoff"]).toBe(handoff);
-    const { envelope, delivery } = await hub.delivery(`${handoff}`);
+    const { envelope, delivery } = await hub.deliveries.get(`${handoff}`);
     const { to: _, key: __, receipt: ___, do_not_redo, merge_on_complete, ...same } = args;
     expect(envelope).toMatchObject({
       ...same,
@@ -148,7 +148,7 @@ describe("the arguments of hand_off", () => {
     const released = { id: decision?.id ?? "", reason: "Measured", decided: "memory" };
     const on = { handle, to: "ada", releases: [released], receipt: true, delay_ms: 60_000 };
     const { handoff: next } = await call(ben, "hand_off", on);
-    const second = await hub.delivery(`${next}`);
+    const second = await hub.deliveries.get(`${next}`);
     expect(second.envelope.released).toEqual([{ ...released, by: "ben" }]);
     expect(second.envelope.receipt).toBe(true);
     expect(second.delivery.state).toBe("scheduled");

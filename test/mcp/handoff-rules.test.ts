@@ -26,7 +26,7 @@ it.each(ERAS)(
       payload_types: [{ name: "patch", version: 1 }],
       ...{ actions: ["delegated"], unregistered: "refuse" },
     });
-    expect(await hub.payloadTypes()).toMatchObject([{ name: "patch", by: "ada" }]);
+    expect(await hub.payloadTypes.list()).toMatchObject([{ name: "patch", by: "ada" }]);
 
     const draft = { to: "ada", task: "t", intent: "Go" };
     const wrong = await refused(ben, "hand_off", { ...draft, payload: BAD });
@@ -59,12 +59,12 @@ it("refuses in a process of its own what another process registered [ENV-13]", a
   const address = freshAddress();
   const hub = await open(address);
   await hub.agent("ada", { role: "agent" });
-  await hub.payloadType("patch", SCHEMA);
+  await hub.payloadTypes.set("patch", SCHEMA);
   const ada = await overStdio(address, "ada", "2026-07-28");
   const wrong = await refused(ada, "hand_off", { to: "ada", intent: "Go", payload: BAD });
   expect(wrong).toMatchObject({ code: "invalid_payload", path: "payload.data.files" });
   await call(ada, "handoff_rules", { payload_type: "patch", remove: true });
-  expect(await hub.payloadTypes()).toEqual([]);
+  expect(await hub.payloadTypes.list()).toEqual([]);
 });
 
 it("changes nothing for a token with the access of an agent [ENV-13]", async () => {
@@ -80,5 +80,5 @@ it("changes nothing for a token with the access of an agent [ENV-13]", async () 
   expect(await call(ada, "handoff_rules")).toMatchObject({ payload_types: [] });
   const args = { payload_type: "patch", schema: SCHEMA };
   expect(await refused(ada, "handoff_rules", args)).toMatchObject({ code: "forbidden" });
-  expect(await hub.payloadTypes()).toEqual([]);
+  expect(await hub.payloadTypes.list()).toEqual([]);
 });

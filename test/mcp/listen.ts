@@ -2,6 +2,7 @@
  * MCP over HTTP for tests: behind the hub's own door, and, where a test brings a server of its own, behind
  * the least of a door.
  */
+
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +15,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { listen as listenHub } from "../../src/http/listen.ts";
 import { type Hub, LocalHub } from "../../src/index.ts";
 import { type McpFetchOptions, mcpFetch } from "../../src/mcp/http.ts";
-import { HEADERS } from "../../src/wire/routes.ts";
+import { HEADERS } from "../../src/operations/wire/headers.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
 
 export interface Listening {

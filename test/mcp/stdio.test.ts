@@ -73,7 +73,7 @@ describe("two shells and one file", { timeout: 240_000 }, () => {
 
     const hub = await open(`sqlite:${join(folder, ".baton", "hub.db")}`);
     expect((await hub.verify()).problems).toEqual([]);
-    const states = (await hub.line("page")).flatMap(({ deliveries }) =>
+    const states = (await hub.tasks.line("page")).flatMap(({ deliveries }) =>
       deliveries.map(({ state }) => state),
     );
     expect(states).toEqual(["completed", "completed"]);
@@ -113,7 +113,7 @@ describe("the process", { timeout: 240_000 }, () => {
     await hub.agent("ada", { role: "planner" });
     await overStdio(address, "ada", ERA);
     await overStdio(address, "ben", ERA);
-    const roles = (await hub.agents()).map(({ id, role }) => `${id} ${role}`);
+    const roles = (await hub.agents.list()).map(({ id, role }) => `${id} ${role}`);
     expect(roles.sort()).toEqual(["ada planner", "ben agent"]);
   });
 
@@ -172,7 +172,7 @@ describe("the process", { timeout: 240_000 }, () => {
     await first.close();
 
     const hub = await open(address);
-    const { delivery } = await hub.delivery(String(handoff));
+    const { delivery } = await hub.deliveries.get(String(handoff));
     expect(delivery).toMatchObject({ state: "accepted", holder: "ben", attempt: 1 });
     const next = await overStdio(address, "ben", ERA);
     const again = await call(next, "accept", { wait_seconds: 50 });

@@ -198,12 +198,12 @@ describe("what is refused", () => {
   it("is answered with a hint that names tools, not functions of the library", async () => {
     const { hub, ada, ben } = await team();
     await hub.agent("off", { role: "retired", status: "disabled" });
-    await hub.channel("old", "closed");
-    await hub.channel("quiet", "paused");
-    await hub.channel("empty");
+    await hub.channels.set("old", "closed");
+    await hub.channels.set("quiet", "paused");
+    await hub.channels.set("empty");
     const decisions = [{ question: "Which cache?", owner: "ada" }];
     const { handoff } = await call(ada, "hand_off", { to: "ben", intent: "x", decisions });
-    const { envelope } = await hub.delivery(`${handoff}`);
+    const { envelope } = await hub.deliveries.get(`${handoff}`);
     const { handle } = await call(ben, "accept");
     const releases = [{ id: envelope.decisions[0]?.id, reason: "Mine" }];
     const wrong: [Client, string, object][] = [
@@ -276,7 +276,7 @@ describe("what there is no room for", () => {
     const { hub, ada, ben } = await team();
     const { count } = await exactly("o200k_base");
     const lead = await hub.agent("lead", { role: "coordinator" });
-    for (const content of CONTENTS) await lead.pin((await lead.remember({ content })).id);
+    for (const content of CONTENTS) await lead.memories.pin((await lead.remember({ content })).id);
     for (const task of ["one", "two", "three"]) {
       await call(ada, "hand_off", { to: "ben", task, intent: `Do ${task}` });
       await call(ben, "accept", { detail: "concise" });
@@ -421,7 +421,7 @@ describe("what others stored", () => {
       for (const each of read) said.push("text" in each ? each.text : "");
     }
     const keeper = await hub.agent("kim", { role: "coordinator" });
-    await keeper.quarantine([`${id}`], evil);
+    await keeper.memories.quarantine([`${id}`], evil);
     const onto = { to: "ben", intent: "x", refs: [id] };
     const closed = { to: "ben", intent: "x", task: "rivers" };
     await keeper.tasks.close("rivers", { reason: evil });
@@ -511,7 +511,7 @@ describe("work", () => {
     expect(await call(ben, "update", renewed)).toMatchObject({ status: "held" });
     const reserved = { ...renewed, action: "reserve", globs: ["src/*.ts"], mode: "shared" };
     expect((await call(ben, "update", reserved)).text).toContain("«src/*.ts»");
-    expect((await hub.reservations()).flatMap(({ globs }) => globs)).toEqual(["src/*.ts"]);
+    expect((await hub.tasks.reservations()).flatMap(({ globs }) => globs)).toEqual(["src/*.ts"]);
     const failed = { handle: renewed.handle, action: "fail", text: "No disk.", class: "permanent" };
     expect(await call(ben, "update", failed)).toMatchObject({ status: "settled", state: "dead" });
     const declined = { handle: await take("two"), action: "decline", text: "Not mine." };
@@ -562,7 +562,7 @@ it("a secret is taken out before anything is stored, and whoever said it is told
     await call(ada, "hand_off", { to: "ben", task: "page", intent: `Log in with ${secret}` }),
   ];
   for (const { text } of told) expect(text).toContain("Taken out before it was stored");
-  const memories = await hub.recent({ limit: 100 });
+  const memories = await hub.memories.recent({ limit: 100 });
   expect(JSON.stringify([told, memories])).not.toContain(secret);
 });
 
@@ -594,7 +594,7 @@ it("a wait for work that is given up takes nothing", async () => {
   given.abort();
   expect(await waiting).toMatchObject({ status: "nothing" });
   const { id } = await ada.handoff({ to: "ben", task: "page", intent: "Write it" });
-  expect((await hub.delivery(id)).delivery).toMatchObject({ state: "ready", attempt: 0 });
+  expect((await hub.deliveries.get(id)).delivery).toMatchObject({ state: "ready", attempt: 0 });
 });
 
 it.each(ERAS)(

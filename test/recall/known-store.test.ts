@@ -41,7 +41,7 @@ describe.each(STORES)("what is known, looked for on %s", { timeout: 120_000 }, (
     const answers: Answer[] = [];
     let strays = 0;
     for (const [n, { verdict, said }] of pairs.entries()) {
-      const known: readonly Known[] = await ada.known({ content: said });
+      const known: readonly Known[] = await ada.memories.similar({ content: said });
       const found = known.find(({ memory }) => memory.id === ids[n]);
       answers.push([verdict, found?.verdict ?? "other"]);
       strays += known.filter(({ memory }) => none.has(memory.id)).length;

@@ -1,20 +1,22 @@
-// Writes docs/GUARANTEES.md from the list of requirements and the tests that name them. Line numbers are
-// left out on purpose: the page changes when a promise or its proof changes, not when a test moves.
+// Writes docs/GUARANTEES.md from the list of requirements and the tests that name them, and the same as JSON
+// with every test. The page names test files only: it changes when a file starts or stops to prove a
+// promise, not when a test is renamed.
 
 import type { Family, Requirement } from "../requirements.ts";
 import type { TaggedTest } from "./scan.ts";
 
 const INTRODUCTION = `# Guarantees
 
-<!-- Written by \`node scripts/guarantees.ts\` from test/requirements.ts: change it there. -->
+<!-- Written by \`npm run guarantees\` from test/requirements.ts: change it there. -->
 
-Each thing Baton must do, how far it does so today, and the tests that prove it.
+Each requirement of Baton, its status, and the test files that prove it. \`npm run guarantees -- --json\` prints
+every single test.
 
-- **proved**: the tests hold on every store, SQLite and PostgreSQL.
-- **proved: sqlite**: the tests hold on SQLite.
-- **planned**: not promised yet; tests that already stand here cover a part of it.
+- **proved**: the tests pass on every store, SQLite and PostgreSQL.
+- **proved: sqlite**: the tests pass on SQLite.
+- **planned**: not promised yet; the tests cover a part of it.
 
-A test that may be skipped is not counted.`;
+Tests that may be skipped do not count.`;
 
 export function renderGuarantees(
   families: readonly Family[],
@@ -25,6 +27,19 @@ export function renderGuarantees(
   return `${[INTRODUCTION, renderCounts(families), ...sections].join("\n\n")}\n`;
 }
 
+/** Every requirement with every test that proves it. */
+export function proofMap(families: readonly Family[], tests: readonly TaggedTest[]): object {
+  const counted = tests.filter((test) => test.runs);
+  return Object.fromEntries(
+    families.flatMap(({ requirements }) =>
+      requirements.map(({ id, text, status }) => {
+        const proofs = counted.filter((test) => test.ids.includes(id));
+        return [id, { text, status, tests: proofs.map(({ file, title }) => ({ file, title })) }];
+      }),
+    ),
+  );
+}
+
 function renderCounts(families: readonly Family[]): string {
   const statuses = families.flatMap(({ requirements }) => requirements.map(({ status }) => status));
   const count = (wanted: Requirement["status"]) => statuses.filter((s) => s === wanted).length;
@@ -33,15 +48,13 @@ function renderCounts(families: readonly Family[]): string {
 
 function renderFamily(family: Family, tests: readonly TaggedTest[]): string {
   const rows = family.requirements.map(({ id, text, status }) => {
-    const proofs = tests.filter((test) => test.ids.includes(id)).map(renderTest);
-    return `| ${id} | ${cell(text)} | ${status} | ${proofs.join("<br>")} |`;
+    const files = new Set(
+      tests.filter((test) => test.ids.includes(id)).map(({ file }) => `\`${file}\``),
+    );
+    return `| ${id} | ${cell(text)} | ${status} | ${[...files].sort().join(", ")} |`;
   });
-  const head = "| id | requirement | status | tests |\n|---|---|---|---|";
+  const head = "| id | requirement | status | test files |\n|---|---|---|---|";
   return `## ${family.prefix}: ${family.title}\n\n${head}\n${rows.join("\n")}`;
-}
-
-function renderTest({ file, title }: TaggedTest): string {
-  return `\`${file}\`: ${cell(title)}`;
 }
 
 function cell(text: string): string {

@@ -21,7 +21,7 @@ function change(file: string, sql: string): void {
 
 const filled = (hub: Hub) =>
   until("the index is filled", async () => {
-    const { records, indexed } = await hub.indexState();
+    const { records, indexed } = await hub.index.state();
     return records === indexed;
   });
 

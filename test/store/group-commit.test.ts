@@ -60,7 +60,7 @@ describe("group commit", () => {
   };
 
   const contents = async () => {
-    const records = await ada.recent({ type: "fact", limit: 1_000 });
+    const records = await ada.memories.recent({ type: "fact", limit: 1_000 });
     return records.map((record) => record.content).reverse();
   };
 
@@ -94,7 +94,7 @@ describe("group commit", () => {
       await hub.close();
       await open();
       expect(await contents()).toEqual(kept);
-      expect((await hub.books()).byState.ready).toBe(1);
+      expect((await hub.deliveries.totals()).byState.ready).toBe(1);
     },
   );
 
@@ -160,7 +160,8 @@ describe("group commit", () => {
     expect(refused.length).toBeGreaterThan(10);
     for (const error of refused)
       expect(error).toMatchObject({ code: "store_full", retryable: true });
-    const stored = async () => (await ada.recent({ limit: 1_000 })).map((memory) => memory.id);
+    const stored = async () =>
+      (await ada.memories.recent({ limit: 1_000 })).map((memory) => memory.id);
     expect((await stored()).reverse()).toEqual(acknowledged);
     await hub.close();
     await open();
@@ -189,7 +190,7 @@ describe("group commit", () => {
       expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ readable: acknowledged.length });
       await using reopened = await openHub(`sqlite:${file}`);
       const again = await reopened.agent("ada");
-      const records = await again.recent({ limit: 1_000 });
+      const records = await again.memories.recent({ limit: 1_000 });
       expect(records.map((record) => record.id).reverse()).toEqual(acknowledged);
       expect((await reopened.verify()).problems).toEqual([]);
     },

@@ -109,7 +109,7 @@ describe("a SQLite store of the version before", () => {
   it("gets the next step when its backup is restored", async () => {
     const [backup, file] = [folder.file("backup.db"), folder.file("restored.db")];
     const hub = await openHub(`sqlite:${made}`);
-    await hub.backup(backup);
+    await hub.archive.backup(backup);
     await hub.close();
     const onProgress = () => {};
     await restoreFile({ backup, file, force: false, clock: CLOCK, onProgress, steps: NEXT_SQLITE });

@@ -87,9 +87,10 @@ const OPERATIONS: Record<string, (cast: Cast) => Promise<unknown>> = {
     await (await cast.ben.accept({ task: "twice" }))?.decline("enough");
   },
   "looking into an empty inbox": ({ ben }) => ben.accept(),
-  "listing what waits": ({ ben }) => ben.waiting(),
-  "the newest ten memories": ({ hub }) => hub.recent({ limit: 10 }),
-  "a page of events": ({ hub }) => hub.events(0, 10),
+  "listing what waits": ({ ben }) => ben.deliveries.waiting(),
+  "listing the newest ten deliveries": ({ hub }) => hub.deliveries.list({ limit: 10 }),
+  "the newest ten memories": ({ hub }) => hub.memories.recent({ limit: 10 }),
+  "a page of events": ({ hub }) => hub.events.list({ after: 0, limit: 10 }),
 };
 
 async function makeHistory(): Promise<void> {
@@ -164,6 +165,7 @@ const FOUND_BY: Partial<Record<StatementName, string>> = {
   openOfTask: "deliveries_open",
   countOpen: "deliveries_inbox",
   parked: "deliveries_parked",
+  browse: "deliveries_pkey",
   due: "deliveries_lapsing",
   entry: "entries_pkey",
   entries: "entries_pkey",
@@ -195,7 +197,7 @@ describe("rows touched on PostgreSQL", () => {
     await rowsTouchedBy(async ({ hub, ada }) => {
       await ada.remember({ content: "what was left to index is indexed" });
       await until("everything is indexed", async () => {
-        const { records, indexed } = await hub.indexState();
+        const { records, indexed } = await hub.index.state();
         return records === indexed;
       });
     });

@@ -46,7 +46,7 @@ describe("the files of a store after a redaction", () => {
     await ada.handoff({ to: "ada", task: "t", intent: `handed ${SECRET}`, state: SECRET });
     await ada.remember(Array.from({ length: 40 }, (_, n) => ({ content: `${n} ${SECRET}` })));
     expect(holding(file, SECRET)).not.toEqual([]);
-    await ada.redact({ text: SECRET }, WHY);
+    await ada.memories.redact({ text: SECRET }, WHY);
     expect(holding(file, SECRET)).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
     await hub.close();
@@ -61,9 +61,9 @@ describe("the files of a store after a redaction", () => {
       { content: "between" },
       { content: long.slice(0, 30_000), data: { more: long.slice(0, 30_000) } },
     ]);
-    await ada.redact({ ids: [memories[0]?.id ?? "", memories[2]?.id ?? ""] }, WHY);
+    await ada.memories.redact({ ids: [memories[0]?.id ?? "", memories[2]?.id ?? ""] }, WHY);
     expect(holding(file, SECRET)).toEqual([]);
-    expect(await ada.read(memories[1]?.id ?? "")).toEqual(memories[1]);
+    expect(await ada.memories.read(memories[1]?.id ?? "")).toEqual(memories[1]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -77,11 +77,11 @@ describe("the files of a store after a redaction", () => {
     }
     await filled(hub);
     expect(holding(file, word).join()).toContain(".index");
-    await ada.redact({ text: word }, WHY);
+    await ada.memories.redact({ text: word }, WHY);
     expect(holding(file, word)).toEqual([]);
     await filled(hub);
     expect(holding(file, word)).toEqual([]);
-    expect((await hub.recent({ task: "t" })).map(({ id }) => id)).toEqual([memory.id]);
+    expect((await hub.memories.recent({ task: "t" })).map(({ id }) => id)).toEqual([memory.id]);
   });
 
   it("have none of it that was erased by its id, one after the other [MEM-18]", async () => {
@@ -89,8 +89,8 @@ describe("the files of a store after a redaction", () => {
     const inputs = Array.from({ length: 10 }, (_, n) => ({ content: `${SECRET} ${n}` }));
     const memories = await ada.remember(inputs);
     const sent = await ada.handoff({ to: "ada", task: "t", intent: SECRET });
-    for (const { id } of memories) await ada.redact({ ids: [id] }, WHY);
-    await ada.redact({ ids: [sent.envelope.id] }, WHY);
+    for (const { id } of memories) await ada.memories.redact({ ids: [id] }, WHY);
+    await ada.memories.redact({ ids: [sent.envelope.id] }, WHY);
     expect(holding(file, SECRET)).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -101,7 +101,7 @@ describe("the files of a store after a redaction", () => {
     await ada.remember(Array.from({ length: 40 }, (_, n) => ({ content: `${SECRET} ${n}` })));
     await hub.close();
     const store = await openDying(file, new Error("killed here"));
-    await (await store.agent("ada")).redact({ text: SECRET }, WHY).catch(() => {});
+    await (await store.agent("ada")).memories.redact({ text: SECRET }, WHY).catch(() => {});
     await store.close();
     expect(holding(file, SECRET), "the log went with the last who closed").not.toContain("hub.db");
   });
@@ -109,7 +109,7 @@ describe("the files of a store after a redaction", () => {
   it("have none of it that stood in space that was freed before [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     for (const name of ["b", "c", "d"]) await hub.agent(name, { description: `${name} ${SECRET}` });
-    for (let n = 0; n < 30; n++) await ada.once(`effect-${n}`, () => `${SECRET} ${n}`);
+    for (let n = 0; n < 30; n++) await ada.effects.run(`effect-${n}`, () => `${SECRET} ${n}`);
     // As an earlier version, or another program, may have left it: freed, and not overwritten.
     const db = breakIn(`sqlite:${file}`);
     db.exec("pragma secure_delete = off; create table gone (x text)");
@@ -122,7 +122,7 @@ describe("the files of a store after a redaction", () => {
     db.exec("drop table gone; pragma wal_checkpoint(truncate)");
     db.close();
     expect(holding(file, SECRET)).toContain("hub.db");
-    await ada.redact({ text: SECRET }, WHY);
+    await ada.memories.redact({ text: SECRET }, WHY);
     expect(holding(file, SECRET)).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -134,13 +134,15 @@ describe("the files of a store after a redaction", () => {
     await filled(hub);
     const scrub = new Error("killed here");
     const store = await openDying(file, scrub);
-    await expect((await store.agent("ada")).redact({ text: word }, WHY)).rejects.toBe(scrub);
+    await expect((await store.agent("ada")).memories.redact({ text: word }, WHY)).rejects.toBe(
+      scrub,
+    );
     await store.close();
     expect(holding(file, word).join()).toContain(".index");
-    expect(await ada.recent({ limit: 1 })).toHaveLength(1); // Another process meets the old index.
+    expect(await ada.memories.recent({ limit: 1 })).toHaveLength(1); // Another process meets the old index.
     await filled(hub);
     expect(holding(file, word).filter((name) => name.includes("index"))).toEqual([]);
-    await ada.redact({ text: word }, WHY);
+    await ada.memories.redact({ text: word }, WHY);
     expect(holding(file, word)).toEqual([]);
   });
 });
@@ -158,7 +160,7 @@ async function openDying(file: string, error: Error): Promise<Hub> {
 /** When the index has everything. */
 async function filled(hub: Hub): Promise<void> {
   await until("the index has every record", async () => {
-    const { records, indexed } = await hub.indexState();
+    const { records, indexed } = await hub.index.state();
     return records === indexed;
   });
 }

@@ -41,7 +41,7 @@ export async function storedEnvelopes(
   hub: Hub,
 ): Promise<readonly { readonly id: string; readonly task: string; readonly text: string }[]> {
   let text = "";
-  for await (const piece of hub.export()) text += piece;
+  for await (const piece of hub.archive.export()) text += piece;
   return text
     .split("\n")
     .filter(Boolean)

@@ -33,13 +33,13 @@ export async function fillWorkspace(hub: Hub, random: Random, steps: number): Pr
     const role = name === "ada" ? "coder" : random.pick(["coder", "tester"]);
     agents.push(await hub.agent(name, { role, owner: "pat", aliases: [`${name}-bot`], ...key }));
   }
-  await hub.channel("news");
-  await agents[0]?.subscribe("news");
+  await hub.channels.set("news");
+  await agents[0]?.channels.subscribe("news");
   const cast: Cast = { hub, random, agents: agents as never, memories: [], held: [] };
   for (let n = 0; n < steps; n++) await step(cast);
   if (random.chance(0.5)) {
-    await hub.retention({ traces: { sessions: 1 }, events: { keep: 10 } });
-    await hub.prune();
+    await hub.settings.update({ retention: { traces: { sessions: 1 }, events: { keep: 10 } } });
+    await hub.memories.prune();
   }
 }
 
@@ -52,7 +52,9 @@ async function step(cast: Cast): Promise<void> {
   if (dice === 10) return branchOff(cast);
   if (dice === 11) return trace(cast);
   if (dice === 12) return redact(cast);
-  await random.pick(cast.agents).once(`key-${random.below(5)}`, () => ({ n: random.below(9) }));
+  await random
+    .pick(cast.agents)
+    .effects.run(`key-${random.below(5)}`, () => ({ n: random.below(9) }));
 }
 
 async function rememberOne({ random, agents, memories }: Cast): Promise<void> {
@@ -98,20 +100,21 @@ async function takeOver({ random, agents, held }: Cast): Promise<void> {
 async function branchOff({ random, agents }: Cast): Promise<void> {
   const agent = random.pick(agents);
   const name = `try/${random.below(1_000_000)}`;
-  const branch = await agent.branch(name);
+  const branch = await agent.branches.create(name);
   await branch.remember({ content: "on a branch" });
   const dice = random.below(3);
-  if (dice === 0) await agent.merge(name);
-  if (dice === 1) await agent.abandon(name, "led nowhere");
+  if (dice === 0) await agent.branches.merge(name);
+  if (dice === 1) await agent.branches.abandon(name, "led nowhere");
 }
 
 async function trace({ random, agents }: Cast): Promise<void> {
   const agent = random.pick(agents);
   await agent.trace({ kind: "tool", name: "grep", content: random.pick(TEXTS) });
-  await agent.flush();
+  await agent.traces.flush();
 }
 
 async function redact({ random, agents, memories }: Cast): Promise<void> {
   const [victim] = memories.splice(random.below(memories.length || 1), 1);
-  if (victim !== undefined) await random.pick(agents).redact({ ids: [victim.id] }, "a secret");
+  if (victim !== undefined)
+    await random.pick(agents).memories.redact({ ids: [victim.id] }, "a secret");
 }

@@ -4,6 +4,7 @@
  * second workspace in the same file. For tests that look at what is stored.
  */
 import { type Agent, type Clock, generateKey, type Hub, openHub } from "../../src/index.ts";
+import { untilSettled } from "./until-settled.ts";
 
 /** Time that stands still unless it is told to go on. */
 export class SteppedClock implements Clock {
@@ -112,9 +113,9 @@ async function rememberAllKinds({ planner, coder, tester }: Team): Promise<void>
       relations: [{ kind: "contradicts", to: finding.id, until: 9 }],
     },
   ]);
-  await planner.pin(finding.id);
-  await planner.pin(plan.id);
-  await planner.unpin(plan.id);
+  await planner.memories.pin(finding.id);
+  await planner.memories.pin(plan.id);
+  await planner.memories.unpin(plan.id);
 }
 
 /**
@@ -123,7 +124,7 @@ async function rememberAllKinds({ planner, coder, tester }: Team): Promise<void>
  */
 async function handOverAllKinds(team: Team): Promise<void> {
   const { planner, coder, reviewer, tester } = team;
-  const [pinned] = await planner.pins();
+  const [pinned] = await planner.memories.pins();
   const full = {
     to: "coder",
     task: "auth-refactor",
@@ -162,7 +163,9 @@ async function handOverAllKinds(team: Team): Promise<void> {
   await planner.handoff({ ...full, state: "There is news" });
   await first?.note({ content: "half way", tags: ["progress"] });
   const parents = first === undefined ? [] : [first.envelope.id];
-  await first?.handoff({ to: "reviewer", action: "needs_review", parents });
+  await untilSettled(async () =>
+    first?.handoff({ to: "reviewer", action: "needs_review", parents }),
+  );
   const review = await reviewer.accept({ task: "auth-refactor" });
   await review?.complete({ summary: "Looks good", outputs: { verdict: "ship" }, confidence: 0.9 });
 

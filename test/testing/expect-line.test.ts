@@ -1,7 +1,7 @@
 /** Each expectation holds on a line that keeps it, and fails, readably, on one that breaks it. */
 import { AssertionError } from "node:assert";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Hub } from "../../src/index.ts";
+import type { Hub, LineStep } from "../../src/index.ts";
 import {
   completes,
   declines,
@@ -61,11 +61,11 @@ async function complaint(hub: Hub, expectation: (line: ExpectedLine) => unknown)
   throw new Error("it held");
 }
 
-/** The hub as somebody sees it who is told otherwise by one of its methods. */
-function lying<Name extends keyof Hub>(hub: Hub, name: Name, method: Hub[Name]): Hub {
+/** The hub as somebody sees it who is told otherwise by one of its methods, or of a group of them. */
+function lying<Name extends keyof Hub>(hub: Hub, name: Name, lie: Hub[Name]): Hub {
   return new Proxy(hub, {
     get(target, asked) {
-      if (asked === name) return method;
+      if (asked === name) return lie;
       const value: unknown = Reflect.get(target, asked, target);
       return typeof value === "function" ? value.bind(target) : value;
     },
@@ -115,7 +115,7 @@ describe("keptConstraint", () => {
   it("holds for what the ledger carries, by its rule or its id [OPS-11]", async () => {
     const { hub } = await played({ coder: [dies(), TO_CRITIC] });
     const line = await expectLine(hub, "auth");
-    const [first] = await hub.line("auth");
+    const [first] = await hub.tasks.line("auth");
     line.keptConstraint(RULE).keptConstraint(first?.envelope.constraints[0]?.id ?? "");
   });
 
@@ -125,7 +125,7 @@ describe("keptConstraint", () => {
         async (work, turn) => {
           const [id = ""] = work.envelope.constraints.map((each) => each.id);
           const planner = await turn.hub.agent("planner");
-          await planner.release("auth", { id, reason: "The fixtures are generated now" });
+          await planner.tasks.releaseItem("auth", { id, reason: "The fixtures are generated now" });
         },
         TO_CRITIC,
       ],
@@ -177,15 +177,23 @@ describe("nothingLost", () => {
 
   it("fails when the books do not balance, a delivery is gone, twice there, or damaged [OPS-11]", async () => {
     const { hub } = await played({});
-    const books = await hub.books();
-    const line = await hub.line("auth");
+    const books = await hub.deliveries.totals();
+    const line = await hub.tasks.line("auth");
     const report = await hub.verify();
     const problem = { record: "mem_1", field: "text", message: "was changed" };
+    const withLine = (steps: LineStep[]): Hub =>
+      lying(hub, "tasks", { ...hub.tasks, line: async () => steps });
     const liars: [Hub, RegExp][] = [
-      [lying(hub, "books", async () => ({ ...books, deliveries: 3 })), /count 3 .*and 2 by/],
-      [lying(hub, "line", async () => line.slice(1)), /was sent, and is gone/],
-      [lying(hub, "line", async () => [...line, ...line.slice(1)]), /is there twice/],
-      [lying(hub, "events", async () => []), /is there, and nobody sent it/],
+      [
+        lying(hub, "deliveries", {
+          ...hub.deliveries,
+          totals: async () => ({ ...books, deliveries: 3 }),
+        }),
+        /count 3 .*and 2 by/,
+      ],
+      [withLine(line.slice(1)), /was sent, and is gone/],
+      [withLine([...line, ...line.slice(1)]), /is there twice/],
+      [lying(hub, "events", { list: async () => [] }), /is there, and nobody sent it/],
       [
         lying(hub, "verify", async () => ({ ...report, problems: [problem] })),
         /mem_1: was changed/,

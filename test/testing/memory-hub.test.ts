@@ -50,9 +50,9 @@ it("a hub in memory lets a test make a lease run out [OPS-11]", async () => {
   const { hub, clock } = memoryHub({ limits: { leaseMs: 1_000_000, attempts: 2 } });
   const ada = await hub.agent("ada", { role: "planner" });
   const sent = await ada.handoff({ to: "ada", task: "t", intent: "i" });
-  expect((await ada.accept())?.attempt).toBe(1);
+  expect((await ada.accept())?.delivery.attempt).toBe(1);
   clock.advance(1_000_000);
-  expect((await ada.accept())?.attempt).toBe(2);
+  expect((await ada.accept())?.delivery.attempt).toBe(2);
   clock.advance(1_000_000);
   expect(await ada.accept()).toBeUndefined();
   expect((await sent.status()).state).toBe("dead");

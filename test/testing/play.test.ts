@@ -59,7 +59,7 @@ it("a line is played to its end: notes, handing on, completing [OPS-11]", async 
   const line = await expectLine(hub, "auth");
   line.wentThrough("planner", "coder", "critic").ended("completed").deliveredOnce().nothingLost();
   expect(line.ends).toMatchObject([{ result: { summary: "Approved." } }]);
-  expect(await coder.agent.recent({ type: "step" })).toMatchObject([
+  expect(await coder.agent.memories.recent({ type: "step" })).toMatchObject([
     { content: "47 of 47 tests pass", agent: "coder" },
   ]);
 });
@@ -175,8 +175,8 @@ it("a function is asked at each offer, and own code is a step like any other [OP
   const handled: string[] = [];
   const handle = async (work: Work): Promise<void> => {
     await using own = work;
-    handled.push(own.task);
-    if (work.attempt === 1) return; // Left unsettled, its block gives it back.
+    handled.push(own.delivery.task);
+    if (work.delivery.attempt === 1) return; // Left unsettled, its block gives it back.
     await work.complete();
   };
   const coder = await cast("coder", ({ task }) => (task === "odd" ? [declines("odd")] : handle));
@@ -194,7 +194,7 @@ it("told of an addition when settling, a step settles again; cancelled, it lets 
   const coder = await cast("coder", [
     () => planner.handoff({ ...TASK, to: "coder", next: ["Also rate-limit"] }),
     completes("both"),
-    (work) => planner.cancel({ task: work.task }, "not needed"),
+    (work) => planner.tasks.cancelHandoffs(work.delivery.task, "not needed"),
     completes("nobody wants it"),
     completes("the next"),
   ]);
@@ -255,5 +255,5 @@ it("agents that hand work to each other for ever are stopped, and said so [OPS-1
   await planner.handoff({ ...TASK, to: "ping" });
   const playing = play(hub, clock, [ping], { rounds: 40 });
   await expect(playing).rejects.toThrow(/did not come to rest within 40 rounds/);
-  expect((await hub.books()).byState).toMatchObject({ completed: 40, ready: 1 });
+  expect((await hub.deliveries.totals()).byState).toMatchObject({ completed: 40, ready: 1 });
 });

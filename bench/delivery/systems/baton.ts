@@ -127,6 +127,6 @@ function bodyIn(envelope: Work["envelope"]): Body {
 }
 
 async function books(hub: Hub): Promise<Tally> {
-  const { deliveries, byState } = await hub.books();
+  const { deliveries, byState } = await hub.deliveries.totals();
   return { left: deliveries - byState.completed, completed: byState.completed };
 }

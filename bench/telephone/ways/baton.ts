@@ -107,7 +107,7 @@ class BatonLine implements Line {
     this.#work = work;
     this.#front = text;
     this.#reader = receiver;
-    await this.#hub.embed();
+    await this.#hub.index.embed();
     return { text, tokens: countTokens(text) };
   }
 
@@ -200,7 +200,7 @@ class BatonLine implements Line {
   /** Of whoever began the line, oldest first. */
   async #firstNotes(): Promise<readonly Memory[]> {
     const { path, from } = (this.#work as Work).envelope;
-    const all = await (this.#reader as Agent).recent({
+    const all = await (this.#reader as Agent).memories.recent({
       task: this.#task.name,
       agent: path?.[0]?.from ?? from.agent,
       limit: 200,

@@ -52,7 +52,7 @@ async function acceptAndNote({ store, workspace, task }: Order): Promise<void> {
   const work = await executor.accept({ task });
   if (work === undefined) throw new Error(`nothing waits for the executor on ${task}`);
   await work.note(NOTE_BEFORE_DEATH);
-  process.send?.(work.attempt);
+  process.send?.(work.delivery.attempt);
   // Works on, renewing its lease, until it is killed.
 }
 

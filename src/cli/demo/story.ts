@@ -73,18 +73,18 @@ function placeOf(hub: Hub): string {
 
 /** A fresh name each time: the plan is written under the next number, unless somebody was quicker. */
 async function plannedTask(planner: Agent): Promise<{ task: string; plan: string }> {
-  const [last] = await planner.recent({ tag: DEMO_TAG, type: "plan", limit: 1 });
+  const [last] = await planner.memories.recent({ tag: DEMO_TAG, type: "plan", limit: 1 });
   for (let n = Number(/\d+$/.exec(last?.task ?? "")?.[0] ?? 0) + 1; ; n++) {
     const task = `auth-refactor-${n}`;
     const plan = await planner.remember({ type: "plan", task, tags: [DEMO_TAG], content: PLAN });
-    const written = await planner.recent({ tag: DEMO_TAG, type: "plan", task });
+    const written = await planner.memories.recent({ tag: DEMO_TAG, type: "plan", task });
     if (written.at(-1)?.id === plan.id) return { task, plan: plan.id };
   }
 }
 
 async function planAndHandOver({ planner, task }: Stage, plan: string): Promise<void> {
   heading(1, "The planner writes its plan down and hands the task over.");
-  field("remembers", (await planner.read(plan)).content);
+  field("remembers", (await planner.memories.read(plan)).content);
   const started = performance.now();
   const sent = await planner.handoff({
     to: "executor",
@@ -115,7 +115,7 @@ async function takeOverAndHandOn({ executor, task }: Stage, plan: string): Promi
   for await (const offer of executor.inbox({ task })) {
     await using work = await offer.accept();
     const waited = ((performance.now() - killedAt) / 1000).toFixed(1);
-    field("accepts", `attempt ${work.attempt}, ${waited} s after the kill`);
+    field("accepts", `attempt ${work.delivery.attempt}, ${waited} s after the kill`);
     field(
       "primer",
       `${Buffer.byteLength(work.primer)} bytes, ready to paste into any model. In it:`,
@@ -154,7 +154,7 @@ async function lookBack({ hub, planner, task }: Stage): Promise<void> {
   say();
   say(bold("What the store can show afterwards"));
   // Without the envelope that a reconstructed one has replaced.
-  const line = (await hub.line(task)).filter(({ deliveries }) => deliveries.length > 0);
+  const line = (await hub.tasks.line(task)).filter(({ deliveries }) => deliveries.length > 0);
   const receivers = line.map(({ envelope: { to } }) => (to.kind === "agent" ? to.agent : to.kind));
   const tries = line.flatMap(({ deliveries }) => deliveries.map((delivery) => delivery.attempt));
   const total = tries.reduce((sum, attempt) => sum + attempt, 0);
@@ -162,12 +162,12 @@ async function lookBack({ hub, planner, task }: Stage): Promise<void> {
     "the line",
     `${["planner", ...receivers].join(" → ")}: ${plural(total, "try")} for ${plural(line.length, "handoff")}`,
   );
-  const records = await planner.recent({ task, limit: 100 });
+  const records = await planner.memories.recent({ task, limit: 100 });
   field("the chain", `${plural(records.length, "record")}; each one's hash covers the one before`);
   const { memories, problems } = await hub.verify();
   const found = `everything read again (${plural(memories, "record")}): ${plural(problems.length, "problem")}`;
   field("verified", found, problems.length === 0 ? good : bad);
-  const { deliveries, byState } = await hub.books();
+  const { deliveries, byState } = await hub.deliveries.totals();
   const states = Object.entries(byState).filter(([, count]) => count > 0);
   field(
     "the books",
@@ -206,7 +206,7 @@ function mustOf(work: Work): string {
 
 /** What was noted on the task so far, oldest first. */
 async function notesOn(reader: Agent, task: string): Promise<string[]> {
-  const notes = await reader.recent({ task, type: "step" });
+  const notes = await reader.memories.recent({ task, type: "step" });
   return notes.toReversed().map((memory) => memory.content);
 }
 

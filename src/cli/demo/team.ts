@@ -74,7 +74,7 @@ function toned(line: string): string {
 }
 
 async function sayLeft(hub: Hub, project: string): Promise<void> {
-  const { version, items } = await hub.context.read();
+  const { version, items } = await hub.context.text();
   const { memories, problems } = await hub.verify();
   const sound = problems.length === 0 ? good : bad;
   say();

@@ -22,7 +22,7 @@ export async function store(choice: StoreChoice): Promise<Looked> {
   const trouble = file === undefined ? [] : hookTroubles(troubles(file));
   try {
     await using hub = await openExisting(choice);
-    const agents = await hub.agents();
+    const agents = await hub.agents.list();
     const names = new Set(agents.flatMap(({ id, aliases }) => [id, ...aliases]));
     const held = ok("store", `${hub.store}, ${await contentsOf(hub, agents.length)}`);
     return {
@@ -41,7 +41,7 @@ const NO_STORE =
   "Make one: baton setup claude-code, baton agent add <agent> --role <role>, or baton demo";
 
 async function contentsOf(hub: Hub, agents: number): Promise<string> {
-  const { envelopes, deliveries, byState } = await hub.books();
+  const { envelopes, deliveries, byState } = await hub.deliveries.totals();
   const { ready, dead } = byState;
   return `workspace ${hub.workspace}: ${plural(agents, "agent")}, ${plural(envelopes, "envelope")}, ${plural(deliveries, "delivery")} (${ready} ready, ${dead} dead)`;
 }

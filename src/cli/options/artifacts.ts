@@ -2,6 +2,7 @@
 
 import { isBatonError } from "../../base/errors.ts";
 import type { Draft } from "../../envelope/schema.ts";
+import { artifactOf } from "../../envelope/seal.ts";
 import type { Hub } from "../../hub/hub.ts";
 
 type Artifact = NonNullable<Draft["artifacts"]>[number];
@@ -16,15 +17,16 @@ export async function withFiles(
   if (files.length === 0 && !(Array.isArray(drafted) && drafted.length > 0)) return draft;
   const artifacts: Artifact[] = [];
   for (const each of drafted) artifacts.push(await pinned(hub, each));
-  for (const path of files) artifacts.push(await hub.artifact(path));
+  for (const path of files) artifacts.push(await hub.handoffs.artifact(path));
   return { ...draft, artifacts };
 }
 
-async function pinned(hub: Hub, artifact: Artifact): Promise<Artifact> {
+async function pinned(hub: Hub, drafted: Artifact): Promise<Artifact> {
+  const artifact = typeof drafted === "string" ? artifactOf(drafted) : drafted;
   const { kind, path, digest } = artifact ?? {}; // The library says what is wrong with it.
   if (kind !== "file" || typeof path !== "string" || digest !== undefined) return artifact;
   try {
-    return { ...artifact, digest: (await hub.artifact(path)).digest };
+    return { ...artifact, digest: (await hub.handoffs.artifact(path)).digest };
   } catch (error) {
     if (isBatonError(error)) return artifact; // Not at hand here.
     throw error;

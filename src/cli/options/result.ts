@@ -44,7 +44,7 @@ export async function outputsOf(
   output: readonly string[] | undefined,
 ): Promise<Record<string, unknown> | undefined> {
   if (output === undefined) return undefined;
-  const { isText } = await import("../../delivery/send/result.ts");
+  const { isText } = await import("../../delivery/send/expected-outputs.ts");
   const values = output.map((text) => {
     const { name, value } = splitOutput(text);
     const expected = expects.find((each) => each.name === name);

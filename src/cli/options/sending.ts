@@ -69,7 +69,7 @@ export async function draftedBy(
 ): Promise<{ readonly sender: Agent; readonly draft: Draft }> {
   if (work === undefined) return { sender: await hub.agent(as ?? ""), draft: draft as Draft };
   const { intent, task, id, gaps = [] } = work.envelope;
-  const { delivery } = await hub.delivery(work.id);
+  const { delivery } = await hub.deliveries.get(work.id);
   const missing = gaps.map((gap) => ({ id: gap.id, optional: true }));
   const refs = [...(draft.refs ?? []), ...missing];
   const whole = { intent, task, parents: [id], ...draft, refs } as Draft;

@@ -1,5 +1,7 @@
 /** A delivery for people: stored, seen, accepted and settled are different times. */
+
 import type { Shown } from "../../delivery/watch/show.ts";
+import type { Attempt } from "../../history/attempt.ts";
 import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
 import { bold, dim, localTime, oneLine, say } from "../terminal.ts";
 import { sayField } from "./envelope.ts";
@@ -60,20 +62,19 @@ export function notBefore({ state, readyAt }: DeliveryRow, after: readonly strin
   return tasks.length === 0 ? `, not before ${untilOf(readyAt)}` : `, after ${tasks.join(", ")}`;
 }
 
-export function attemptOf({ attempt, outcome, holder, endedAt, reason }: AttemptRow): string {
+export function attemptOf({ attempt, outcome, holder, endedAt, reason }: Attempt): string {
   const by = holder === "" ? "" : ` by ${holder}`;
   const why = whyOf(reason);
   return `attempt ${attempt}${by} ${outcome} ${localTime(endedAt)}${why === "" ? "" : `: ${why}`}`;
 }
 
 /** What a try was ended with, in words where there are some. */
-function whyOf(reason: string): string {
-  if (reason === "") return "";
-  const said = JSON.parse(reason) as Readonly<Record<string, unknown>>;
+function whyOf(said: Attempt["reason"]): string {
+  if (Object.keys(said).length === 0) return "";
   const words = [said["message"] ?? said["reason"] ?? said["question"], classOf(said)];
   const told = words.filter((word) => typeof word === "string" && word !== "");
   if (typeof said["acceptMs"] === "number") return `not within ${said["acceptMs"] / 1000} s`;
-  return told.length === 0 ? reason : told.join(", ");
+  return told.length === 0 ? JSON.stringify(said) : told.join(", ");
 }
 
 const classOf = (said: Readonly<Record<string, unknown>>): unknown =>

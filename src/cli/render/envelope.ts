@@ -84,7 +84,7 @@ function resultOf(result: NonNullable<Envelope["results"]>[number]): string {
 /** What the references say, the first few of them. */
 async function referencesOf(hub: Hub, { refs }: Envelope): Promise<string[]> {
   const shown = refs.slice(0, SHOWN_REFERENCES).map(async ({ id, summary }) => {
-    const memory = await hub.read(id);
+    const memory = await hub.memories.read(id);
     return `${memory.type}: ${summary ?? (memory.redacted ? "(redacted)" : memory.content)}`;
   });
   const left = refs.length - shown.length;

@@ -17,8 +17,11 @@ const WHY: Readonly<Record<View["omitted"][number]["why"], string>> = {
   said: "said already",
 };
 
-/** `reader`: may see the records that the view names. */
-export async function sayView(reader: Pick<Hub, "read">, view: View): Promise<void> {
+/** Reads the records that a view names. */
+type Reader = { readonly memories: Pick<Hub["memories"], "read"> };
+
+/** Prints a view. */
+export async function sayView(reader: Reader, view: View): Promise<void> {
   sayBudget(view);
   if (view.shown.length > 0) {
     say(bold("In it"));
@@ -63,7 +66,7 @@ function sayRows(rows: readonly (readonly string[])[], about: readonly string[])
   }
 }
 
-async function sayOmitted(reader: Pick<Hub, "read">, { omitted }: View): Promise<void> {
+async function sayOmitted(reader: Reader, { omitted }: View): Promise<void> {
   if (omitted.length === 0) {
     say(dim("Nothing was left out."));
     return;
@@ -85,9 +88,9 @@ async function sayOmitted(reader: Pick<Hub, "read">, { omitted }: View): Promise
 }
 
 /** The first words of a record, where whoever looks may see it. */
-async function about(reader: Pick<Hub, "read">, id: string): Promise<string> {
+async function about(reader: Reader, id: string): Promise<string> {
   if (!id.startsWith("mem_")) return "";
-  const memory = await reader.read(id).catch((error: unknown) => {
+  const memory = await reader.memories.read(id).catch((error: unknown) => {
     if (isBatonError(error) && error.code === "unknown_memory") return undefined;
     throw error;
   });

@@ -5,7 +5,7 @@
  */
 
 import type { Hub } from "../../hub/hub.ts";
-import type { Settling, Work } from "../../hub/work.ts";
+import type { Settled, Work } from "../../hub/work.ts";
 import type { WorkMerge } from "../../memory/branches/work-branch.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import { type ArgumentSpec, JSON_OPTION, type OptionSpecs, STORE_OPTIONS } from "../command.ts";
@@ -55,7 +55,7 @@ export function openForWork({ lease = LEASE_MS, ...choice }: WorkChoice): Promis
 
 /** The agent that acts by a handle. */
 export async function holderAt(hub: Hub, handle: string, as: string | undefined) {
-  return hub.agent(as ?? (await hub.holder(handle)), undefined, { lease: "session" });
+  return hub.agent(as ?? (await hub.deliveries.holder(handle)), undefined, { lease: "session" });
 }
 
 /** The work, unless its sender has added something to it that was not looked at. */
@@ -67,16 +67,9 @@ export async function workAt(
   const agent = await holderAt(hub, handle, as);
   const work = await agent.resume(handle);
   const { requireSeen } = await import("../../delivery/work/unseen-envelope.ts");
-  const { delivery, envelope, sentAt } = await hub.delivery(work.id);
+  const { delivery, envelope, sentAt } = await hub.deliveries.get(work.id);
   requireSeen({ delivery, envelope: { id: envelope.id, storedAt: sentAt } }, seen);
   return work;
-}
-
-/** What was settled; an addition that came in that moment is told like one from before. */
-export async function settledRow(work: Work, outcome: Settling<unknown>): Promise<DeliveryRow> {
-  if (outcome.kind === "settled") return outcome.delivery;
-  const { unseen } = await import("../../delivery/work/unseen-envelope.ts");
-  throw unseen(work.id, outcome.envelope.id);
 }
 
 /** The work is completed either way: what stands in the way of its branch is for somebody to look at. */
@@ -108,17 +101,15 @@ interface SettleOptions extends WorkChoice {
 export async function settleAt(
   handle: string,
   { json, seen, ...choice }: SettleOptions,
-  settle: (work: Work) => Promise<Settling<unknown>>,
+  settle: (work: Work) => Promise<Settled>,
 ): Promise<number> {
   await using hub = await openForWork(choice);
   const work = await workAt(hub, handle, { as: choice.as, seen });
-  const outcome = await settle(work);
-  const row = await settledRow(work, outcome);
-  const merge = outcome.kind === "settled" ? outcome.merge : undefined;
+  const { delivery: row, merge, secrets } = await settle(work);
   if (json) sayJson(merge === undefined ? row : { ...row, merge });
   else {
     sayRow(row);
-    if (outcome.kind === "settled") sayRedacted(outcome.secrets);
+    sayRedacted(secrets);
     if (merge !== undefined) say(mergeLine(merge));
     if (row.state === "dead" && (await isReported(hub, row))) {
       say(dim(`  whoever decides was told: baton failure show ${row.id}`));

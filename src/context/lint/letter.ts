@@ -2,12 +2,14 @@
 
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
-import { constraintOf, decisionOf } from "../../envelope/seal.ts";
+import { artifactOf, blockedOf, constraintOf, decisionOf } from "../../envelope/seal.ts";
 import type { Letter } from "./rule.ts";
 
 export function letterOfDraft(draft: CheckedDraft): Letter {
   return {
     ...draft,
+    artifacts: draft.artifacts.map(artifactOf),
+    blocked: draft.blocked.map(blockedOf),
     constraints: draft.constraints.map(constraintOf),
     decisions: draft.decisions.map(decisionOf),
     metadata: draft.metadata ?? {},

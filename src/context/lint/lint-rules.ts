@@ -13,11 +13,11 @@ import { SettingCache } from "../../workspace/setting-cache.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { letterOfDraft } from "./letter.ts";
 import { remarksOn } from "./repeats-handoff.ts";
+import type { Repeat } from "./rule.ts";
 import {
   type AllLintRules,
   BINDINGS,
   type Finding,
-  type Repeat,
   RULE_NAMES,
   type RuleName,
   type Subject,

@@ -1,13 +1,6 @@
 /** Runs rules on one handoff. */
-import {
-  type AllLintRules,
-  type Finding,
-  type LintRule,
-  type Remark,
-  RULE_NAMES,
-  type RuleName,
-  type Subject,
-} from "./rule.ts";
+import type { AllLintRules, Finding, LintRule, Remark, RuleName, Subject } from "./rule.ts";
+import { RULE_NAMES } from "./rule.ts";
 import { RULES } from "./rules.ts";
 
 /** What the rules find that are not off, in their order. A binding rule finds errors, whatever its own level is. */

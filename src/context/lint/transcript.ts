@@ -35,7 +35,7 @@ function mayHold(value: unknown, ancestors: object[] = []): boolean {
 const remarkOn = (path: string): Remark => ({
   path,
   message: `${path}: is a conversation as it went`,
-  hint: 'Write what came of it. To keep the conversation, remember it and refer to that record with a summary, refs: [{ id, summary }]. To allow conversations in this workspace: hub.lintRules({ transcript: "warn" }).',
+  hint: 'Write what came of it. To keep the conversation, remember it and refer to that record with a summary, refs: [{ id, summary }]. To allow conversations in this workspace: hub.settings.update({ lint: { transcript: "warn" } }).',
 });
 
 /** Whether this sender wrote it. */

@@ -5,7 +5,8 @@ import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { entriesOf } from "../../workspace/entries.ts";
-import { storeTime, type Workspace } from "../../workspace/workspace.ts";
+import { storeTime } from "../../workspace/store-time.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { meetingWith } from "./conflicts.ts";
 import {
   type Candidate,

@@ -14,7 +14,8 @@ import { touchesOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
 import { changeEntry } from "../../workspace/entries.ts";
-import { storeTime, type Workspace } from "../../workspace/workspace.ts";
+import { storeTime } from "../../workspace/store-time.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
 import { conflictsWith, type ReservationConflict } from "./conflicts.ts";
 import { checkedGlobs } from "./list.ts";
 import {
@@ -102,6 +103,6 @@ function nothingNamed(): BatonError {
   return new BatonError("invalid_input", {
     message: "globs: nothing is named, and the handoff does not say what its work will touch.",
     path: "globs",
-    hint: 'Name files or resources: work.reserve(["src/auth/**", "db:users"]).',
+    hint: 'Name files or resources: work.reservations.set(["src/auth/**", "db:users"]).',
   });
 }

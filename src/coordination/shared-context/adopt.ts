@@ -36,27 +36,20 @@ export type Adopted =
       readonly delivery: DeliveryRow;
     }
   /** Changed since it was proposed: declined, for this reason. */
-  | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: DeliveryRow }
-  /** The proposer added to it: look at the new envelope, then adopt again. */
-  | { readonly kind: "extended"; readonly envelope: Envelope };
+  | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: DeliveryRow };
 
 interface Mark {
   readonly version: number;
   readonly memory: string;
 }
 
-/** Settled, or told of an addition that has to be looked at first. */
-type Settling =
-  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
-  | { readonly kind: "extended"; readonly envelope: EnvelopeOf<unknown> };
-
 /** The accepted work that proposes a change. */
 interface Proposal {
   readonly id: string;
   readonly handle: string;
   readonly envelope: EnvelopeOf<unknown>;
-  complete(result?: Result): Promise<Settling>;
-  decline(reason: string): Promise<Settling>;
+  complete(result?: Result): Promise<{ readonly delivery: DeliveryRow }>;
+  decline(reason: string): Promise<{ readonly delivery: DeliveryRow }>;
 }
 
 export async function adopt(
@@ -68,38 +61,28 @@ export async function adopt(
   const { despite } = parseOr(AdoptSchema, options, { code: "invalid_input", what: "The options" });
   const proposed = proposalIn(work);
   await requireKeeper(workspace, keeper.agent);
-  const added = await addition(workspace, work);
-  if (added !== undefined) return added;
+  await refuseExtended(workspace, work);
   try {
     const mark =
       (await adoptedBefore(workspace, work, proposed)) ??
       (await carryOut(workspace, keeper, { work, proposed, despite }));
     const summary = `${keeper.agent} adopted ${nameOf(proposed.change)}: version ${mark.version} of the shared context.`;
     const settled = await work.complete({ summary });
-    if (settled.kind === "extended")
-      return { kind: "extended", envelope: settled.envelope as Envelope };
     return { kind: "adopted", ...mark, delivery: settled.delivery };
   } catch (error) {
     if (!isStale(error)) throw error;
     const settled = await work.decline(`Changed since it was proposed: ${error.message}`);
-    if (settled.kind === "extended")
-      return { kind: "extended", envelope: settled.envelope as Envelope };
     return { kind: "stale", conflict: error, delivery: settled.delivery };
   }
 }
 
-/**
- * What the proposer has said since, which takes the place of what this holder knows. Completing is
- * refused then, and tells the holder of it; nothing is written before.
- */
-async function addition({ store, name }: Workspace, work: Proposal): Promise<Adopted | undefined> {
+/** Completing extended work throws, and loads what was added: nothing is written before that. */
+async function refuseExtended({ store, name }: Workspace, work: Proposal): Promise<void> {
   const found = await store.findDelivery(name, work.id);
-  if (found === undefined || found.envelope.id === work.envelope.id) return undefined;
-  if (found.delivery.settledAt !== 0) return undefined;
-  const settled = await work.complete();
-  if (settled.kind !== "extended")
-    throw new Error("work was completed before what was added to it");
-  return { kind: "extended", envelope: settled.envelope as Envelope };
+  if (found === undefined || found.envelope.id === work.envelope.id) return;
+  if (found.delivery.settledAt !== 0) return;
+  await work.complete();
+  throw new Error("work was completed before what was added to it");
 }
 
 /** What it is based on is not there any more, or is another version. */

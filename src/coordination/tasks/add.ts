@@ -12,6 +12,7 @@ import {
   type DraftOf,
   DraftSchema,
   EnvelopeSchema,
+  Moment,
   Name,
   type PolicyInput,
 } from "../../envelope/schema.ts";
@@ -35,7 +36,7 @@ export const QueueSchema = z.object({
   /** Whether the end of its line closes it, or somebody does. */
   closing: z.enum(["itself", "told"]).default("itself"),
   /** When it must be done: a time, or so many milliseconds from now. */
-  deadline: z.int().positive().optional(),
+  deadline: Moment.optional(),
   deadlineMs: z.int().positive().optional(),
 });
 type Queued = Omit<z.input<typeof QueueSchema>, "after"> & {

@@ -31,7 +31,7 @@ export async function requireRight(
   throw new BatonError("not_permitted", {
     message: `"${task}" may be ${verb} by ${allowed.join(", ")}.`,
     path: "task",
-    hint: "Ask one of them; hub.releasers() names the roles.",
+    hint: "Ask one of them; hub.settings.get() names the roles.",
     details: { task, may: allowed },
   });
 }

@@ -3,10 +3,7 @@
  * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
  */
 
-import * as z from "zod";
-import { DeliveryId, Name } from "../../envelope/schema.ts";
 import { withoutSecrets } from "../../envelope/secrets-within.ts";
-import { parseOr } from "../../envelope/violations.ts";
 import { leaseLost } from "../../history/lease-lost.ts";
 import { type Author, writeRecord } from "../../memory/record.ts";
 import { secretFound, secretPolicy } from "../../memory/redaction/secret-policy.ts";
@@ -18,36 +15,9 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { inboxesOf } from "../watch/inbox-listing.ts";
 import { isUnreadable, readableIn } from "../watch/unreadable-envelopes.ts";
 import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
+import { type AcceptOptions, checkedAccept } from "./receive-options.ts";
 import { lookOut } from "./wait-for-delivery.ts";
 import type { Worker } from "./worker.ts";
-
-const AcceptSchema = z.strictObject({
-  /** This one, by its id. */
-  delivery: DeliveryId.optional(),
-  /** Says back what it is about, where the handoff requires it; or makes that from the envelope. */
-  receipt: z
-    .custom<ReceiptSource>((value) => typeof value === "object" || typeof value === "function")
-    .optional(),
-  /** Ends the wait. */
-  signal: z.instanceof(AbortSignal).optional(),
-  /** Only a handoff of this task. */
-  task: Name.optional(),
-  /** True: when nothing is ready, wait until something is. */
-  wait: z.boolean().default(false),
-});
-
-export const checkedChoice = (options: AcceptOptions): z.output<typeof AcceptSchema> =>
-  parseOr(AcceptSchema, options, {
-    code: "invalid_input",
-    what: "The choice",
-    unwritten: "signal",
-  });
-
-/** Of an offer only the receipt is left to be said. */
-export const TakingSchema = AcceptSchema.pick({ receipt: true });
-export const TAKING = { code: "invalid_input", what: "The options", unwritten: "receipt" } as const;
-
-export type AcceptOptions = z.input<typeof AcceptSchema>;
 
 /** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
 export async function acceptOffer(
@@ -90,7 +60,7 @@ export async function acceptNext(
   receiver: Worker,
   options: AcceptOptions,
 ): Promise<Claimed | undefined> {
-  const { delivery, task, wait, signal, ...rest } = checkedChoice(options);
+  const { delivery, task, wait, signal, ...rest } = checkedAccept(options);
   const receipt = rest.receipt && (await heardReceipt(workspace, rest.receipt));
   const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken, receipt);
   try {

@@ -89,7 +89,7 @@ export function circuitOpen(info: BreakerInfo): BatonError {
   return new BatonError("circuit_open", {
     message: `The breaker of "${receiver}" is open: ${deliveries.length} handoffs in a row were given up.`,
     path: "to",
-    hint: `Try again after ${when}, name a fallback, or reset it: hub.resetBreaker("${receiver}").`,
+    hint: `Try again after ${when}, name a fallback, or reset it: hub.agents.resetBreaker("${receiver}").`,
     details: { receiver, deliveries, passesAt },
   });
 }

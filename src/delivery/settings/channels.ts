@@ -64,7 +64,7 @@ export async function requireOpen(workspace: Workspace, channel: string): Promis
   throw new BatonError(state === "closed" ? "channel_closed" : "channel_paused", {
     message: `The channel "${channel}" is ${state}.`,
     path: "to",
-    hint: `Open it: hub.channel("${channel}", "open").`,
+    hint: `Open it: hub.channels.set("${channel}", "open").`,
     details: { channel },
   });
 }
@@ -84,7 +84,7 @@ export async function requireChannel(workspace: Workspace, channel: string): Pro
     hint:
       near.length > 0
         ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
-        : `Make it first: hub.channel("${channel}").`,
+        : `Make it first: hub.channels.set("${channel}").`,
     details: { channel, near },
   });
 }

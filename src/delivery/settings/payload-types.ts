@@ -9,7 +9,7 @@ import { checkLimit, type Limits } from "../../base/limits.ts";
 import { nearestNames } from "../../base/nearest.ts";
 import type { JsonSchema } from "../../envelope/json-schema.ts";
 import { Name } from "../../envelope/schema.ts";
-import { schemaText } from "../../envelope/schema-check.ts";
+import { schemaText } from "../../envelope/schema-text.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { requireAgent } from "../../memory/agents.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
@@ -165,7 +165,7 @@ function unknownPayloadType(type: string, types: readonly StoredType[]): BatonEr
     hint:
       near.length > 0
         ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
-        : "hub.payloadTypes() lists the registered types.",
+        : "hub.payloadTypes.list() lists the registered types.",
     details: { type, near },
   });
 }

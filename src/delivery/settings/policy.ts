@@ -6,6 +6,7 @@
  */
 import {
   type FailureClass,
+  instantOf,
   PolicyDraft,
   type PolicyInput,
   type SealedPolicy,
@@ -37,11 +38,12 @@ export function resolvePolicy(
 
 /** With its deadline as a time; of two ways to say it, the sooner. */
 function dated(
-  { deadlineMs, ...policy }: Exclude<PolicyInput, "direct">,
+  { deadline, deadlineMs, ...policy }: Exclude<PolicyInput, "direct">,
   now: number,
 ): SealedPolicy {
-  if (deadlineMs === undefined) return policy;
-  return { ...policy, deadline: Math.min(policy.deadline ?? Infinity, now + deadlineMs) };
+  if (deadline === undefined && deadlineMs === undefined) return policy;
+  const at = deadline === undefined ? Number.POSITIVE_INFINITY : instantOf(deadline);
+  return { ...policy, deadline: Math.min(at, now + (deadlineMs ?? Number.POSITIVE_INFINITY)) };
 }
 
 const plain = (input: PolicyInput): Exclude<PolicyInput, "direct"> =>

@@ -3,14 +3,8 @@
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
 import { nearestNames } from "../../base/nearest.ts";
-import {
-  addressOf,
-  type CheckedDraft,
-  type Envelope,
-  type PolicyInput,
-  receiverOf,
-  type SealedPolicy,
-} from "../../envelope/schema.ts";
+import type { PolicyInput, SealedPolicy } from "../../envelope/schema.ts";
+import { addressOf, type CheckedDraft, type Envelope, receiverOf } from "../../envelope/schema.ts";
 import { findAddressee, unknownAgent } from "../../memory/agents.ts";
 import { agentDisabled } from "../../memory/refusals.ts";
 import { roleInbox } from "../../store/rows.ts";
@@ -77,7 +71,7 @@ function noAudience(channel: string): BatonError {
   return new BatonError("unknown_channel", {
     message: `Nobody would receive it: the channel "${channel}" has no subscribers.`,
     path: "to",
-    hint: `Subscribe first (agent.subscribe("${channel}")), or name receivers.`,
+    hint: `Subscribe first (agent.channels.subscribe("${channel}")), or name receivers.`,
     details: { channel },
   });
 }

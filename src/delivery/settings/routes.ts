@@ -87,7 +87,7 @@ export function noRoute(leaving: Leaving): BatonError {
   return new BatonError("no_route", {
     message: `The handoff names no receiver, and no route fits (action "${leaving.action}").`,
     path: "to",
-    hint: 'Say to: "…", or set a route: hub.route("review", { when: { action }, to: "role:reviewer" }).',
+    hint: 'Say to: "…", or set a route: hub.routes.set("review", { when: { action }, to: "role:reviewer" }).',
     details: { ...leaving },
   });
 }

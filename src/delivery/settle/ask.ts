@@ -133,7 +133,7 @@ function notAsked({ id, state }: DeliveryRow): BatonError {
   return new BatonError("not_open", {
     message: `${id} waits for no answer: it is ${state}.`,
     path: "delivery",
-    hint: "agent.questions() lists what was asked and not answered.",
+    hint: "agent.questions.list() lists what was asked and not answered.",
     details: { delivery: id, state },
   });
 }

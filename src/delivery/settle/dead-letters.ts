@@ -1,4 +1,5 @@
 /** Dead letters: what was given up, with every try; tried again, tried with another envelope, dropped. */
+
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
@@ -8,6 +9,7 @@ import { AgentName, DraftSchema, type Envelope, Name } from "../../envelope/sche
 import { resealed, type SealedEnvelope } from "../../envelope/seal.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { type Attempt, attemptOf } from "../../history/attempt.ts";
 import { GIVEN_UP, openReportOf } from "../../history/failure-decisions.ts";
 import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
 import { openAgain } from "../../ledger/closed.ts";
@@ -16,7 +18,7 @@ import { findAddressee } from "../../memory/agents.ts";
 import type { Author, MemoryInput } from "../../memory/record.ts";
 import { hear } from "../../memory/redaction/secret-policy.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
-import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed, Move, PutEntry } from "../../store/store.ts";
 import { followUp } from "../../workspace/follow-up.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
@@ -41,7 +43,7 @@ export interface DeadLetter {
   readonly delivery: DeliveryRow;
   readonly envelope: Envelope;
   /** Every try, first to last, with why it ended. */
-  readonly attempts: readonly AttemptRow[];
+  readonly attempts: readonly Attempt[];
 }
 
 export async function deadLetters(
@@ -59,7 +61,7 @@ export async function deadLetters(
     dead.map(async ({ delivery, envelope }) => ({
       delivery,
       envelope: parseEnvelope(workspace, envelope),
-      attempts: await store.readAttempts(name, delivery.id),
+      attempts: (await store.readAttempts(name, delivery.id)).map(attemptOf),
     })),
   );
 }
@@ -290,7 +292,7 @@ function notDead({ id, state }: DeliveryRow, states: readonly string[]): BatonEr
   return new BatonError("not_open", {
     message: `${id} is ${state}, not ${states.join(" or ")}.`,
     path: "delivery",
-    hint: "hub.dead() lists dead letters.",
+    hint: "hub.deadLetters.list() lists dead letters.",
     details: { delivery: id, state },
   });
 }

@@ -37,8 +37,9 @@ import { followUp } from "../../workspace/follow-up.ts";
 import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
 import { exhausted, giveUp } from "../due/due.ts";
 import { openJoinsOf } from "../due/join.ts";
+import { requireExpected } from "../send/expected-outputs.ts";
 import { typeFaults } from "../send/require-registered.ts";
-import { type CheckedResult, checkResult, type Result, requireExpected } from "../send/result.ts";
+import { type CheckedResult, checkResult, type Result } from "../send/result.ts";
 import {
   afterFailure,
   afterRelease,

@@ -1,40 +1,15 @@
 /** Waiting for what comes of a delivery: that somebody has taken it up, or that it is over. */
-import * as z from "zod";
-import type { Envelope } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
 import { endOfLine } from "../../history/line-end.ts";
 import { type Ended, endedAs, isEnded } from "../../history/outcome.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import {
+  type CompletedOptions,
+  checkedCompleted,
+  checkedWait,
+  type WaitOptions,
+} from "./wait-options.ts";
 import { changesOf } from "./watch.ts";
-
-/** How long the sender of a handoff waits to hear that somebody has it, unless told. */
-const ACCEPTED_WITHIN_MS = 15_000;
-
-/** Where a policy says how long each try may take, until that has come to an end: no time of its own. */
-export const patienceWith = ({ policy }: Pick<Envelope, "policy">): number | undefined =>
-  policy?.acceptMs === undefined ? ACCEPTED_WITHIN_MS : undefined;
-
-const WaitSchema = z.strictObject({
-  /** Ends the wait. */
-  signal: z.instanceof(AbortSignal).optional(),
-  timeoutMs: z.number().min(0).optional(),
-});
-export type WaitOptions = z.input<typeof WaitSchema>;
-
-const CompletedSchema = WaitSchema.extend({
-  /** True: handed on, it is not over; wait for the end of the line. */
-  line: z.boolean().default(false),
-});
-export type CompletedOptions = z.input<typeof CompletedSchema>;
-
-const OPTIONS = { code: "invalid_input", what: "The options", unwritten: "signal" } as const;
-
-export const checkedCompleted = (options: CompletedOptions): z.output<typeof CompletedSchema> =>
-  parseOr(CompletedSchema, options, OPTIONS);
-
-export const checkedWait = (options: WaitOptions): z.output<typeof WaitSchema> =>
-  parseOr(WaitSchema, options, OPTIONS);
 
 /** The wait was over before anything came of it: here is where it stands. */
 export interface TimedOut {

@@ -1,12 +1,14 @@
 /** Delivery truth: one delivery as it stands, with every time, every try, and what came of it. */
+
 import type { Envelope } from "../../envelope/schema.ts";
+import { type Attempt, attemptOf } from "../../history/attempt.ts";
 import { endedAs, type HandoffResult, isEnded } from "../../history/outcome.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { digestOf } from "../../store/redaction.ts";
-import { type AttemptRow, type DeliveryRow, isOpen } from "../../store/rows.ts";
+import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { checkedWait, type WaitOptions } from "./answers.ts";
+import { checkedWait, type WaitOptions } from "./wait-options.ts";
 import { changesOf } from "./watch.ts";
 
 export interface Shown {
@@ -18,7 +20,7 @@ export interface Shown {
   /** When this envelope was stored: later than the acceptance when the sender added to it since. */
   readonly sentAt: number;
   /** Tries that ended without completing, first to last. */
-  readonly attempts: readonly AttemptRow[];
+  readonly attempts: readonly Attempt[];
   /** Of a completed one. */
   readonly result?: HandoffResult;
   /** Of one that was declined or cancelled. */
@@ -38,7 +40,7 @@ export async function showDelivery(workspace: Workspace, id: string): Promise<Sh
     digest: digestOf(envelope),
     memory: envelope.memory,
     sentAt: envelope.storedAt,
-    attempts: await store.readAttempts(name, id),
+    attempts: (await store.readAttempts(name, id)).map(attemptOf),
     ...(await ending(workspace, delivery)),
   };
 }

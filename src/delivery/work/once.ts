@@ -6,11 +6,10 @@
 
 import { canonicalJson } from "../../base/canonical.ts";
 import { BatonError } from "../../base/errors.ts";
-import { Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
 import { heard, heardLate } from "../../memory/redaction/secret-policy.ts";
 import { entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { effectKey, effectOf } from "./effect.ts";
 
 const ONCE = "once";
 
@@ -23,7 +22,7 @@ interface Effect {
 export type Once<T> =
   /** `again`: it had happened before, and was not run now. */
   | { readonly kind: "done"; readonly result: T; readonly again: boolean }
-  /** Begun by somebody and not recorded: look at the world, then say what came of it: `agent.resolve()`. */
+  /** Begun by somebody and not recorded: look at the world, then say what came of it: `agent.effects.resolve()`. */
   | { readonly kind: "uncertain"; readonly by: string; readonly since: number };
 
 export async function once<T>(
@@ -45,7 +44,7 @@ export async function beginOnce<T>(
   by: string,
   key: string,
 ): Promise<{ readonly kind: "begun" } | Once<T>> {
-  const name = keyOf(key);
+  const name = effectKey(key);
   const begun = canonicalJson({ by, state: "begun" } satisfies Effect, "invalid_input");
   const put = await store.putEntry(at, { kind: ONCE, name, value: begun, basedOn: 0 });
   return put.kind === "changed" ? before<T>(put.entry) : { kind: "begun" };
@@ -58,7 +57,7 @@ export async function recordOnce(
   key: string,
   result: unknown,
 ): Promise<void> {
-  await record(workspace, { by, name: keyOf(key), result, basedOn: 1 });
+  await record(workspace, { by, name: effectKey(key), result, basedOn: 1 });
 }
 
 /** The same by a door, where anybody may come with any key: it is for whoever began it to say. */
@@ -68,7 +67,7 @@ export async function recordBegun(
   key: string,
   result: unknown,
 ): Promise<void> {
-  const name = keyOf(key);
+  const name = effectKey(key);
   const effect = entryValue<Effect>(await workspace.store.findEntry(workspace.name, ONCE, name));
   if (effect === undefined || (effect.state === "begun" && effect.by !== by)) {
     throw notBegun(name, effect?.by);
@@ -76,24 +75,8 @@ export async function recordBegun(
   await recordOnce(workspace, by, name, result);
 }
 
-const keyOf = (key: unknown): string =>
-  parseOr(Name, key, { code: "invalid_input", what: "The key", prefix: "key" });
-
 /** The key of an effect that belongs to one piece of work. */
-export const keyWithin = (work: string, key: unknown): string => `${work}/${keyOf(key)}`;
-
-/** Checked before anything is asked of the store. */
-export function effectOf<T>(key: string, effect: () => Promise<T> | T) {
-  if (typeof effect !== "function") throw noEffect();
-  return { key: keyOf(key), effect };
-}
-
-const noEffect = (): BatonError =>
-  new BatonError("invalid_input", {
-    message: "The effect must be a function.",
-    path: "effect",
-    hint: "Pass what is to happen once: once(key, async () => …).",
-  });
+export const keyWithin = (work: string, key: unknown): string => `${work}/${effectKey(key)}`;
 
 function before<T>(entry: Parameters<typeof entryValue>[0]): Once<T> {
   const effect = entryValue<Effect>(entry);
@@ -108,7 +91,7 @@ export async function resolveOnce(
   key: string,
   result: unknown,
 ): Promise<void> {
-  const name = keyOf(key);
+  const name = effectKey(key);
   const said = await heard(workspace, { result });
   const entry = await workspace.store.findEntry(workspace.name, ONCE, name);
   if (entryValue<Effect>(entry)?.state === "done") throw recorded(name);

@@ -30,23 +30,23 @@ import { acceptNext } from "../receive/accept.ts";
 import { notAcceptable } from "../receive/not-acceptable.ts";
 import type { Receipt } from "../receive/receipt.ts";
 import type { Worker } from "../receive/worker.ts";
+import { isText, requirePlain } from "../send/expected-outputs.ts";
 import { acceptedPayload } from "../send/require-registered.ts";
-import { checkResult, isText, type Result, requirePlain } from "../send/result.ts";
+import { checkResult, type Result } from "../send/result.ts";
 import { checkedReason, Reason } from "../settle/reason.ts";
 import { handleOf, resumeWork } from "./resume.ts";
-import { requireSeen, unseen } from "./unseen-envelope.ts";
+import { requireSeen } from "./unseen-envelope.ts";
 
-/** Settled, or told of an addition that has to be looked at first. */
-type Settling =
-  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
-  | { readonly kind: "extended"; readonly envelope: EnvelopeOf<unknown> };
+interface SettledWork {
+  readonly delivery: DeliveryRow;
+}
 
 /** Work that a person has taken, as the hub lets it be settled. */
 export interface PersonWork<Sent> {
   readonly envelope: EnvelopeOf<unknown>;
-  complete(result: Result): Promise<Settling>;
-  decline(reason: string): Promise<Settling>;
-  handoff(draft: HandedOnDraft): Promise<Sent | Extract<Settling, { kind: "extended" }>>;
+  complete(result: Result): Promise<SettledWork>;
+  decline(reason: string): Promise<SettledWork>;
+  handoff(draft: HandedOnDraft): Promise<Sent>;
 }
 
 /** A person who decides in a workspace. */
@@ -104,7 +104,7 @@ export async function reject(
 ): Promise<DeliveryRow> {
   const why = checkedReason(reason, "reason");
   const work = await takeUp(decider, id, { seen });
-  return settled(id, await work.decline(why));
+  return (await work.decline(why)).delivery;
 }
 
 /** An object, whatever it says: its fields are held against what they are for. */
@@ -176,7 +176,6 @@ export async function edit<Sent extends { readonly kind: "sent" }>(
     constraints: [...sealed.constraints, ...(given.constraints ?? [])],
     history: [...sealed.history, history].slice(-FORMAT_LIMITS.listItems),
   });
-  if (sent.kind === "extended") throw unseen(id, sent.envelope.id);
   return sent;
 }
 
@@ -215,7 +214,7 @@ async function handIn(
   const check = (envelope: Envelope): void =>
     requirePlain(envelope.expects, checkResult(resultOf(envelope)));
   const work = await takeUp(decider, id, { check, seen });
-  return settled(id, await work.complete(resultOf(work.envelope as Envelope)));
+  return (await work.complete(resultOf(work.envelope as Envelope))).delivery;
 }
 
 interface TakingUp {
@@ -271,11 +270,6 @@ function approvals(expects: Expects, comment: string | undefined): Record<string
 /** A person that decides says that all of it is good. */
 const confirmed = (expects: Expects): Record<string, string[]> =>
   Object.fromEntries(expects.map(({ name, criteria }) => [name, criteria]));
-
-function settled(id: string, outcome: Settling): DeliveryRow {
-  if (outcome.kind === "extended") throw unseen(id, outcome.envelope.id);
-  return outcome.delivery;
-}
 
 function ambiguous(names: readonly string[]): BatonError {
   return new BatonError("invalid_result", {

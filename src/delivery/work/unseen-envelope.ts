@@ -1,4 +1,4 @@
-/** What a holder is told that would settle work to which its sender has added something since. */
+/** Refuses to settle work that its sender has extended since the holder last read it. The lease stays. */
 import { BatonError } from "../../base/errors.ts";
 import type { DeliveryRow, EnvelopeRow } from "../../store/rows.ts";
 
@@ -14,10 +14,19 @@ export function requireSeen({ delivery, envelope }: Held, seen: string | undefin
 }
 
 export function unseen(delivery: string, envelope: string): BatonError {
-  return new BatonError("not_open", {
-    message: `The sender has added to ${delivery} since it was accepted: look at ${envelope} first.`,
+  return new BatonError("work_extended", {
+    message: `The sender has extended ${delivery} since it was accepted: read ${envelope} first.`,
     path: "seen",
-    hint: `Read what counts now, then do it again with seen: "${envelope}".`,
+    hint: `Read the new envelope, then call again with seen: "${envelope}".`,
+    details: { delivery, envelope },
+  });
+}
+
+/** The same for a holder that has the work in hand: its `envelope` is the new one already. */
+export function workExtended(delivery: string, envelope: string): BatonError {
+  return new BatonError("work_extended", {
+    message: `The sender has extended ${delivery}: read ${envelope} first.`,
+    hint: "Read the envelope, which is the new one now, then call it again.",
     details: { delivery, envelope },
   });
 }

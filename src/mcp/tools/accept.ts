@@ -139,7 +139,7 @@ export const accept = tool({
 
   async run(args, connection, signal) {
     const { agent, hub, held } = connection;
-    await hub.carryOut(); // What is due by now must not be taken.
+    await hub.deliveries.runDue(); // What is due by now must not be taken.
     const work = await agent.accept(choiceOf(args, signal));
     if (work === undefined) {
       if (args.handoff !== undefined) throw await whyNot(connection, args.handoff);
@@ -151,7 +151,8 @@ export const accept = tool({
       return { text: "", status: "nothing" as const };
     }
     held.keep(work);
-    const { handle, id, task, attempt, leaseUntil, envelope } = work;
+    const { handle, id, envelope } = work;
+    const { task, attempt, leaseUntil } = work.delivery;
     return {
       text: told.text,
       status: "accepted" as const,
@@ -191,7 +192,7 @@ const saidBack = ({ goal, first_step, constraints }: NonNullable<Args["receipt"]
 });
 
 async function whyNot({ agent, hub }: Connection, handoff: string): Promise<BatonError> {
-  const { delivery } = await hub.delivery(handoff);
+  const { delivery } = await hub.deliveries.get(handoff);
   return notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
 }
 
@@ -206,7 +207,8 @@ async function beginning(
   work: Work,
   { detail: much, max_tokens }: Args,
 ): Promise<Body> {
-  const { handle, task, attempt, envelope, leaseUntil } = work;
+  const { handle, envelope } = work;
+  const { task, attempt, leaseUntil } = work.delivery;
   const head = [
     `Accepted: ${quoted(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
     `It is yours until ${new Date(leaseUntil).toISOString()}, and longer with every call.`,
@@ -214,7 +216,7 @@ async function beginning(
       ? [`This is attempt ${attempt}: whoever had it may have done part of it.`]
       : []),
     ...warningLines(await work.warnings()),
-    ...conflictLines(work.conflicts),
+    ...conflictLines(work.reservations.conflicts),
   ];
   const { count } = await meterOf(connection.agent);
   const room = Math.max(1, max_tokens - count(`${head.join("\n")}\n`));
@@ -227,7 +229,7 @@ type Body = { readonly text: string; readonly omitted: readonly string[] };
 
 /** What the team must keep to is in the view; no primer repeats it. */
 async function inBrief({ agent }: Connection, work: Work): Promise<Body> {
-  const { items } = await agent.context.read({
+  const { items } = await agent.context.text({
     sections: ["constraints"],
     tokens: Number.MAX_SAFE_INTEGER,
   });

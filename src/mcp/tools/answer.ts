@@ -19,7 +19,7 @@ export const answer = tool({
   annotations: ADDS,
 
   async run({ handoff, text }, { agent }) {
-    const { id, state } = await agent.answer(handoff, text);
+    const { id, state } = await agent.questions.answer(handoff, text);
     return { text: `Answered. ${id} is ${state} again.`, handoff: id, state };
   },
 });

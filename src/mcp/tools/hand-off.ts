@@ -4,7 +4,7 @@ import { RULE_NAMES } from "../../context/lint/rule.ts";
 import type { Draft } from "../../envelope/schema.ts";
 import { DELIVERY_STATES } from "../../hub/forms.ts";
 import type { Sent } from "../../hub/sent.ts";
-import { addedTo, unseenOf } from "../additions.ts";
+import { addedTo, asExtension, unseenOf } from "../additions.ts";
 import { fieldsOf } from "../spelling.ts";
 import { findingLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
@@ -73,10 +73,8 @@ export const handOff = tool({
       ...(outputs === undefined ? {} : { outputs }),
     };
     const isSaid = Object.keys(result).length > 0;
-    const sent = await work.handoff(draft, isSaid ? { completes: result } : {});
-    if (sent.kind === "extended") {
-      return extended(connection, { handoff: work.id, envelope: sent.envelope.id });
-    }
+    const sent = await work.handoff(draft, isSaid ? { completes: result } : {}).catch(asExtension);
+    if (sent.kind === "extended") return extended(connection, sent.unseen);
     held.drop(handle);
     return sentAs(sent);
   },

@@ -45,7 +45,10 @@ export const handoffRules = tool({
   async run(args, connection) {
     if (Object.keys(args).length > 0) await change(args, connection);
     const { hub } = connection;
-    const [types, rules] = await Promise.all([hub.payloadTypes(), hub.handoffRules()]);
+    const [types, rules] = await Promise.all([
+      hub.payloadTypes.list(),
+      hub.settings.get().then((settings) => settings.handoffs),
+    ]);
     return {
       text: textOf(types, rules),
       payload_types: types.map(({ name, version }) => ({ name, version })),
@@ -59,9 +62,16 @@ async function change(args: Args, { access, agent, hub }: Connection): Promise<v
   requireAccess({ access }, "coordinator");
   requireOne(args);
   const { payload_type: type, schema, actions, unregistered } = args;
-  if (type !== undefined) await hub.payloadType(type, schema, { by: agent.id });
+  if (type !== undefined) {
+    const by = { by: agent.id };
+    await (schema === undefined
+      ? hub.payloadTypes.delete(type, by)
+      : hub.payloadTypes.set(type, schema, by));
+  }
   if (actions === undefined && unregistered === undefined) return;
-  await hub.handoffRules({ ...(actions && { actions }), ...(unregistered && { unregistered }) });
+  await hub.settings.update({
+    handoffs: { ...(actions && { actions }), ...(unregistered && { unregistered }) },
+  });
 }
 
 /** A type is registered with a schema, or removed: which of the two is never guessed. */

@@ -7,9 +7,9 @@ import { assertNever, BatonError, isBatonError } from "../../base/errors.ts";
 import type { Result } from "../../delivery/send/result.ts";
 import type { Failure } from "../../delivery/settle/settle.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
-import type { Settling, Work } from "../../hub/work.ts";
+import type { Settled, Work } from "../../hub/work.ts";
 import { quoted } from "../../text/fence.ts";
-import { addedTo, type Unseen, unseenOf } from "../additions.ts";
+import { addedTo, asExtension, type Unseen, unseenOf } from "../additions.ts";
 import { conflictLines, secretLines } from "../text.ts";
 import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
 
@@ -151,10 +151,8 @@ async function acting(args: Args, connection: Connection): Promise<Answer> {
   // Whoever gives it back need not have seen what the next will get.
   const unseen = action === "release" ? undefined : await unseenOf(connection, work.id, seen);
   if (unseen !== undefined) return extended(connection, unseen);
-  const outcome = await settling(args, work);
-  if (outcome.kind === "extended") {
-    return extended(connection, { handoff: work.id, envelope: outcome.envelope.id });
-  }
+  const outcome = await settling(args, work).catch(asExtension);
+  if (outcome.kind === "extended") return extended(connection, outcome.unseen);
   held.drop(handle);
   const { id, state, settledBy } = outcome.delivery;
   const merge = outcome.merge === undefined ? [] : [`Its branch: ${outcome.merge.kind}.`];
@@ -169,7 +167,7 @@ async function acting(args: Args, connection: Connection): Promise<Answer> {
   };
 }
 
-async function settling(args: Args, work: Work): Promise<Settling<unknown>> {
+async function settling(args: Args, work: Work): Promise<Settled> {
   const { action, text = "" } = args;
   switch (action) {
     case "complete":
@@ -203,7 +201,7 @@ const failureOf = ({ text = "", class: kind, attempted, hints }: Args): Failure 
 
 async function noting(args: Args, connection: Connection): Promise<Answer> {
   const { handle, text: content = "", type, confidence } = args;
-  const noted = await connection.agent.note(handle, said({ content, type, confidence }));
+  const noted = await connection.agent.deliveries.note(handle, said({ content, type, confidence }));
   const { id } = noted.memory;
   const handoff = handle.replace(/#.*$/, "");
   if (noted.kind === "kept") {
@@ -226,7 +224,7 @@ async function holding(args: Args, connection: Connection, work: Work): Promise<
     status: "held",
     handoff: work.id,
     ...added.envelope,
-    lease_until: work.leaseUntil,
+    lease_until: work.delivery.leaseUntil,
   };
 }
 
@@ -240,7 +238,7 @@ async function additionTo(connection: Connection, handoff: string, seen: string 
 }
 
 async function reserving({ globs, mode }: Args, work: Work): Promise<string[]> {
-  const { reserved, conflicts } = await work.reserve(globs, said({ mode }));
+  const { reserved, conflicts } = await work.reservations.set(globs, said({ mode }));
   const all = reserved.globs.join(", ");
   return [
     `Reserved: ${quoted(all)}.`,

@@ -82,10 +82,10 @@ async function forOutcome(
     const status = statusOf(state);
     return status === "asked" || status === "ended" || (status === "accepted" && status === until);
   };
-  for await (const { state } of hub.changes(handoff, { timeoutMs, signal })) {
+  for await (const { state } of hub.deliveries.watch(handoff, { timeoutMs, signal })) {
     if (isNews(state)) break;
   }
-  const shown = await hub.delivery(handoff);
+  const shown = await hub.deliveries.get(handoff);
   const { state } = shown.delivery;
   const again = isNews(state) ? [] : ["Nothing new: wait again, or go on."];
   return {
@@ -122,10 +122,10 @@ async function forWork(
 ): Promise<Answer> {
   const about = task === undefined ? {} : { task };
   for (;;) {
-    await hub.carryOut();
+    await hub.deliveries.runDue();
     const [open, asked] = await Promise.all([
-      agent.waiting({ ...about, limit: MOST_WAITING }),
-      agent.questions(),
+      agent.deliveries.waiting({ ...about, limit: MOST_WAITING }),
+      agent.questions.list(),
     ]);
     const ready = open.filter(isReady);
     if (ready.length > 0 || asked.length > 0) return found(ready, asked, inRoom);

@@ -89,7 +89,7 @@ async function unknownBranch(workspace: Workspace, name: string): Promise<BatonE
     hint:
       near.length > 0
         ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
-        : `Begin it first: agent.branch("${name}").`,
+        : `Begin it first: agent.branches.create("${name}").`,
     details: { branch: name, near },
   });
 }
@@ -139,7 +139,7 @@ export async function beginBranch(
       throw new BatonError("id_conflict", {
         message: `There is a branch "${name}" already.`,
         path: "branch",
-        hint: `Go on with it (agent.on("${name}")), or choose another name.`,
+        hint: `Go on with it (agent.branches.use("${name}")), or choose another name.`,
         details: { id: name },
       });
     case "lease_lost":

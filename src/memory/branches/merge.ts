@@ -90,7 +90,7 @@ function refuseIdle(resolve: readonly Resolution[], conflicts: readonly Conflict
   throw new BatonError("invalid_input", {
     message: `resolve[${at}]: ${keep} and ${over} are not in conflict.`,
     path: `resolve[${at}]`,
-    hint: "Look at the conflicts there are: agent.diff(branch).",
+    hint: "Look at the conflicts there are: agent.branches.diff(branch).",
   });
 }
 

@@ -1,7 +1,8 @@
 /**
  * Steps on their way to the store: a bounded buffer, written in batches by count or after a few
  * milliseconds, one batch at a time, so that tracing takes its turn among the writes and never crowds
- * them out. Every step is answered: stored, or rejected and counted.
+ * them out. Every step is answered: stored, or rejected and counted. The steps of one call are stored
+ * together or not at all.
  */
 import { BatonError } from "../../base/errors.ts";
 import { traceBranch } from "../../store/sight.ts";
@@ -26,6 +27,8 @@ export interface WrittenStep {
 
 interface Waiting extends WrittenStep {
   readonly author: Author;
+  /** The call it came with. */
+  readonly call: object;
   resolve(memory: Memory): void;
   reject(error: unknown): void;
 }
@@ -61,10 +64,11 @@ export class TraceLog {
   /** All of them go into the buffer, or none. */
   add(author: Author, steps: readonly WrittenStep[]): Promise<Memory[]> {
     this.#refuseFull(steps.length);
+    const call = {};
     const stored = steps.map(
       (step) =>
         new Promise<Memory>((resolve, reject) => {
-          this.#waiting.push({ ...step, author, resolve, reject });
+          this.#waiting.push({ ...step, author, call, resolve, reject });
         }),
     );
     if (this.#waiting.length >= BATCH) this.#write();
@@ -124,7 +128,7 @@ export class TraceLog {
 
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH);
+      const batch = this.#waiting.splice(0, this.#batchLength());
       this.#underWay = batch.length;
       const sessions = Map.groupBy(batch, ({ author }) => author.instance);
       await Promise.all([...sessions.values()].map((steps) => this.#appendGood(steps)));
@@ -132,14 +136,28 @@ export class TraceLog {
     }
   }
 
+  /** As many as a batch has, and the rest of the call that its last step came with. */
+  #batchLength(): number {
+    let length = Math.min(BATCH, this.#waiting.length);
+    const last = this.#waiting[length - 1]?.call;
+    while (length < this.#waiting.length && this.#waiting[length]?.call === last) length++;
+    return length;
+  }
+
   async #appendGood(steps: readonly Waiting[]): Promise<void> {
     const checks = await Promise.allSettled(steps.map(({ refuse }) => refuse?.()));
-    const good = steps.filter((step, i) => {
+    const refused = new Map<object, unknown>();
+    for (const [i, { call }] of steps.entries()) {
       const check = checks[i];
-      if (check?.status !== "rejected") return true;
-      this.#reject([step], check.reason);
-      return false;
-    });
+      if (check?.status === "rejected" && !refused.has(call)) refused.set(call, check.reason);
+    }
+    for (const [call, error] of refused) {
+      this.#reject(
+        steps.filter((step) => step.call === call),
+        error,
+      );
+    }
+    const good = steps.filter(({ call }) => !refused.has(call));
     if (good.length > 0) await this.#append(good);
   }
 
@@ -150,7 +168,23 @@ export class TraceLog {
     }
   }
 
-  /** In their order, all in one; or, when the store refuses one of them, each by itself. */
+  /** Of a call with ids that were used before: those of the same steps are answered, the others stored. */
+  async #appendNew(steps: readonly Waiting[], refusal: BatonError): Promise<void> {
+    const before = await Promise.all(
+      steps.map(async ({ written }) => (await sameBefore(this.#workspace, [written]))?.[0]),
+    );
+    const fresh = steps.filter((_, i) => before[i] === undefined);
+    if (fresh.length === steps.length) throw refusal;
+    if (fresh.length > 0) await this.#append(fresh);
+    for (const [i, { resolve }] of steps.entries()) {
+      const memory = before[i];
+      if (memory === undefined) continue;
+      this.#stored++;
+      resolve(memory);
+    }
+  }
+
+  /** In their order, all in one; or, when the store refuses one of them, each call by itself. */
   async #append(steps: readonly Waiting[]): Promise<void> {
     const { store, name } = this.#workspace;
     const branch = traceBranch(steps[0]?.author.instance ?? "");
@@ -166,18 +200,15 @@ export class TraceLog {
         }
         return;
       }
-      if (steps.length > 1) {
-        for (const step of steps) await this.#append([step]);
+      const calls = Map.groupBy(steps, ({ call }) => call);
+      if (calls.size > 1) {
+        for (const each of calls.values()) await this.#append(each);
         return;
       }
       switch (outcome.kind) {
-        case "id_taken": {
-          const [before] = (await sameBefore(this.#workspace, steps.map(writtenOf))) ?? [];
-          if (before === undefined) throw await refusalError(this.#workspace, outcome);
-          this.#stored++;
-          steps[0]?.resolve(before);
+        case "id_taken":
+          await this.#appendNew(steps, await refusalError(this.#workspace, outcome));
           return;
-        }
         case "lease_lost":
         case "entry_changed":
         case "tip_moved":
@@ -190,5 +221,3 @@ export class TraceLog {
     }
   }
 }
-
-const writtenOf = ({ written }: WrittenStep): WrittenRecord => written;

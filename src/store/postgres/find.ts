@@ -5,7 +5,8 @@
  */
 
 import { memoryOf } from "../codecs.ts";
-import { type MemoryFilter, passes } from "../filter.ts";
+import type { MemoryFilter } from "../filter.ts";
+import { passes } from "../filter.ts";
 import type { MemoryRow } from "../rows.ts";
 import { isSeen, type Line } from "../sight.ts";
 import type { RecentMemories } from "../store.ts";

@@ -98,6 +98,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
 /** Before everything: what is urgent may have a place below 0. */
 const FIRST = { place: Number.MIN_SAFE_INTEGER, id: "" };
+/** Above every id. */
+const HIGHEST = "\u{10ffff}";
 /** More records than the index is let lie for. */
 const MANY = 1_000_000;
 /** How long opening waits for a server that is just starting. */
@@ -271,6 +273,16 @@ class PostgresStore implements Store {
     const where = [stateNumber(state), after.place, after.id, limit];
     const values = [workspace, ...where, sender, receiver, task];
     return (await this.#read(this.#sql.parked, values)).map(claimedOf);
+  };
+
+  browseDeliveries: Store["browseDeliveries"] = async (operation) => {
+    const { workspace, before = HIGHEST, visits, limit, states } = operation;
+    const { sender, receiver, task, sentAfter, sentBefore } = operation;
+    const where = [states?.map(stateNumber), sender, receiver, task, sentAfter, sentBefore];
+    const found = await this.#read(this.#sql.browse, [workspace, before, visits, limit, ...where]);
+    const rows = found.filter(([, state]) => state !== null).map((row) => claimedOf(row.slice(1)));
+    const next = found[0]?.[0] as string | null;
+    return next === null ? { rows } : { rows, next };
   };
 
   listDue: Store["listDue"] = async ({ workspace, gone, limit }) => {

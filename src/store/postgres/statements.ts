@@ -28,6 +28,11 @@ const ENVELOPES = `$schema.envelopes e
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
 const WITH_ENVELOPE = `join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
+/** By their keys for each row, also where the planner expects a page to be most of the table. */
+const EACH_WITH_ENVELOPE = `cross join lateral (select x.* from $schema.envelopes x
+    where x.workspace = d.workspace and x.id = d.envelope limit 1) e
+  cross join lateral (select x.* from $schema.memories x
+    where x.workspace = e.workspace and x.pos = e.pos limit 1) m`;
 const DELIVERIES = `$schema.deliveries d ${WITH_ENVELOPE}`;
 /** Some that are due, as (place in the answer: rank, at), then to be merged. */
 const due = (rank: number, at: string, which: string): string =>
@@ -172,6 +177,24 @@ const SQL = {
         and ($7::text is null or x.receiver = $7) and ($8::text is null or x.task = $8)
       order by x.place, x.id limit $5) d
     ${WITH_ENVELOPE} order by d.place, d.id`,
+  /**
+   * Always one row, for where the next page begins: below the last of a full page, else below the last
+   * that was read.
+   */
+  browse: `with page as materialized (
+      select x.* from (select y.* from $schema.deliveries y
+        where y.workspace = ${HERE} and y.id < $2 order by y.id desc limit $3) x
+      where ($5::int[] is null or x.state = any ($5)) and ($6::text is null or x.sender = $6)
+        and ($7::text is null or x.receiver = $7) and ($8::text is null or x.task = $8)
+        and ($9::bigint is null or x.sent_at >= $9) and ($10::bigint is null or x.sent_at < $10)
+      order by x.id desc limit $4),
+    last as materialized (
+      select case when (select count(*) from page) = $4 then (select min(id) from page)
+        else (select y.id from $schema.deliveries y where y.workspace = ${HERE} and y.id < $2
+          order by y.id desc limit 1 offset $3 - 1) end as id)
+    select (select last.id from last where exists (select from $schema.deliveries y
+        where y.workspace = ${HERE} and y.id < last.id)), ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS}
+    from (select) one left join (page d ${EACH_WITH_ENVELOPE}) on true order by d.id desc`,
   /** Always one row, for the time; each delivery once, where it comes first. */
   due: `with clock as materialized (
       select coalesce($2::bigint, (extract(epoch from clock_timestamp()) * 1000)::bigint) as now),

@@ -38,7 +38,12 @@ import { envelopesOf, type Finder, recentMemories, watermark } from "./operation
 import { findInbound } from "./operations/inbound.ts";
 import { renewLease, renewSession } from "./operations/lease.ts";
 import { findTips } from "./operations/lines.ts";
-import { countOpen, openDeliveries, parkedDeliveries } from "./operations/list.ts";
+import {
+  browseDeliveries,
+  countOpen,
+  openDeliveries,
+  parkedDeliveries,
+} from "./operations/list.ts";
 import { moveDeliveries } from "./operations/move.ts";
 import { listTraces, pruneEvents, pruneTrace } from "./operations/prune.ts";
 import { redactBodies } from "./operations/redact.ts";
@@ -232,6 +237,9 @@ class SqliteStore implements Store {
 
   listParked: Store["listParked"] = (operation) =>
     this.#look(operation.workspace, (key) => parkedDeliveries(this.#sql, key, operation));
+
+  browseDeliveries: Store["browseDeliveries"] = (operation) =>
+    this.#read(operation.workspace, (key) => browseDeliveries(this.#sql, key, operation));
 
   listDue: Store["listDue"] = async ({ workspace, gone, limit }) => {
     const now = this.#options.clock.now();

@@ -129,6 +129,13 @@ const SQL = {
     where d.workspace = ? and d.state = ? and d.state in (4, 7) and (d.place, d.id) > (?, ?)
       and d.sender = coalesce(?, d.sender) and d.receiver = coalesce(?, d.receiver)
       and d.task = coalesce(?, d.task) order by d.place, d.id limit (? + 0)`,
+  browseDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.workspace = ? and d.id < ? and d.id >= ? and ? >> d.state & 1
+      and d.sender = coalesce(?, d.sender) and d.receiver = coalesce(?, d.receiver)
+      and d.task = coalesce(?, d.task) and d.sent_at >= ? and d.sent_at < ?
+    order by d.id desc limit (? + 0)`,
+  nthBelow: `select id from deliveries where workspace = ? and id < ?
+    order by id desc limit 1 offset (? - 1)`,
   queue: `select ${DELIVERY_COLUMNS}, d.pos from deliveries d
     where d.workspace = ? and d.receiver = ? and d.task = ? and d.settled_at = 0
     order by d.place limit (? + 0)`,

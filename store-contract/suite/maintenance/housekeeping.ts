@@ -465,6 +465,10 @@ const OPERATIONS: Readonly<
     ({ store, workspace }) =>
     () =>
       store.listParked({ workspace, state: "dead", limit: 1 }),
+  browseDeliveries:
+    ({ store, workspace }) =>
+    () =>
+      store.browseDeliveries({ workspace, limit: 1, visits: 1 }),
   countOpen:
     ({ store, workspace }) =>
     () =>

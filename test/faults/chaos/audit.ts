@@ -2,7 +2,7 @@
  * The reckoning after the chaos: what the store says happened, held against what the processes were
  * told. Each promise that was broken is a violation, in words.
  */
-import type { AttemptRow, EventKind, EventRow, Hub } from "../../../src/index.ts";
+import type { Attempt, EventKind, EventRow, Hub } from "../../../src/index.ts";
 import type { ChaosFact, FactOf } from "./facts.ts";
 
 export interface Audit {
@@ -44,7 +44,7 @@ export async function audit(hub: Hub, facts: readonly ChaosFact[]): Promise<Audi
 async function allEvents(hub: Hub): Promise<EventRow[]> {
   const events: EventRow[] = [];
   for (;;) {
-    const page = await hub.events(events.at(-1)?.number ?? 0, PAGE);
+    const page = await hub.events.list({ after: events.at(-1)?.number ?? 0, limit: PAGE });
     events.push(...page);
     if (page.length < PAGE) return events;
   }
@@ -120,7 +120,7 @@ async function leases(hub: Hub, facts: readonly ChaosFact[], events: Events): Pr
   }
   const violations: string[] = [];
   for (const delivery of events.keys()) {
-    for (const attempt of await hub.attempts(delivery)) {
+    for (const attempt of await hub.deliveries.attempts(delivery)) {
       const lease = until.get(`${delivery} ${attempt.attempt}`) ?? 0;
       if (isByTime(attempt) && attempt.endedAt < lease) {
         const left = lease - attempt.endedAt;
@@ -131,11 +131,11 @@ async function leases(hub: Hub, facts: readonly ChaosFact[], events: Events): Pr
   return violations;
 }
 
-const isByTime = ({ outcome, reason }: AttemptRow): boolean =>
-  outcome === "expired" && !reason.includes("process ended") && !reason.includes("deadline");
+const isByTime = ({ outcome, reason }: Attempt): boolean =>
+  outcome === "expired" && !/process ended|deadline/.test(JSON.stringify(reason));
 
 async function books(hub: Hub, deliveries: number): Promise<string[]> {
-  const { byState, deliveries: counted } = await hub.books();
+  const { byState, deliveries: counted } = await hub.deliveries.totals();
   const sum = Object.values(byState).reduce((total, count) => total + count, 0);
   const { scheduled, ready, claimed, accepted, waiting } = byState;
   const open = scheduled + ready + claimed + accepted + waiting;

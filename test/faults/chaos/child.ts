@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, isBatonError, openHub, type Sent, type Work } from "../../../src/index.ts";
 import { sayLine } from "../../support/child.ts";
 import { randomFrom } from "../../support/random.ts";
+import { untilSettled } from "../../support/until-settled.ts";
 import { AGENTS, CHANNEL, CHAOS_LIMITS, type ChaosFact, type Ending, ROLE } from "./facts.ts";
 
 const CALLERS = 3;
@@ -23,8 +24,8 @@ const hub = await openHub(address, {
   random: () => random.next() * 0.05, // Retries fall due within the run.
 });
 const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: ROLE })));
-await hub.channel(CHANNEL);
-await Promise.all(agents.slice(0, 3).map((agent) => agent.subscribe(CHANNEL)));
+await hub.channels.set(CHANNEL);
+await Promise.all(agents.slice(0, 3).map((agent) => agent.channels.subscribe(CHANNEL)));
 let tasks = 0;
 
 say({ kind: "under-way" });
@@ -52,14 +53,14 @@ async function anything(): Promise<void> {
 }
 
 async function handOver(agent: Agent): Promise<void> {
-  const open = await agent.waiting({ limit: PLENTY });
+  const open = await agent.deliveries.waiting({ limit: PLENTY });
   if (open.length === PLENTY) return; // More is sent than taken: time to take.
   const task = `task-${seed}-${++tasks}`;
   const draft = { task, intent: "Get through the chaos", policy: policy() };
   const dice = random.next();
   const sent: Sent =
     dice < 0.1
-      ? await agent.publish(CHANNEL, draft)
+      ? await agent.channels.publish(CHANNEL, draft)
       : await agent.handoff({ ...draft, to: dice < 0.5 ? `role:${ROLE}` : random.pick(AGENTS) });
   say({ kind: "sent", deliveries: sent.each.map(({ id }) => id) });
   if (random.chance(0.05)) await join(agent, sent);
@@ -75,7 +76,7 @@ function policy() {
 
 async function join(agent: Agent, sent: Sent): Promise<void> {
   const of = sent.each.map(({ id }) => id);
-  const joined = await agent.join(of, {
+  const joined = await agent.handoffs.join(of, {
     to: random.pick(AGENTS),
     task: `join-${seed}-${++tasks}`,
     intent: "Bring it together",
@@ -85,32 +86,32 @@ async function join(agent: Agent, sent: Sent): Promise<void> {
 }
 
 async function cancelOne(agent: Agent): Promise<void> {
-  const [first] = await agent.waiting({ limit: 1 });
+  const [first] = await agent.deliveries.waiting({ limit: 1 });
   if (first === undefined) return;
-  for (const { id } of await agent.cancel({ delivery: first.delivery.id }, "Not any more")) {
+  for (const { id } of await agent.deliveries.cancel(first.delivery.id, "Not any more")) {
     say({ kind: "decided", delivery: id });
   }
 }
 
 async function redriveOne(agent: Agent): Promise<void> {
-  const [letter] = await hub.dead({ limit: 1 });
+  const [letter] = await hub.deadLetters.list({ limit: 1 });
   if (letter === undefined) return;
-  const { id } = await agent.redrive(letter.delivery.id);
+  const { id } = await agent.deadLetters.redrive(letter.delivery.id);
   say({ kind: "decided", delivery: id });
 }
 
 async function answerOne(agent: Agent): Promise<void> {
-  const [asked] = await agent.questions();
+  const [asked] = await agent.questions.list();
   if (asked === undefined) return;
-  await agent.answer(asked.delivery.id, "Yes");
+  await agent.questions.answer(asked.delivery.id, "Yes");
   say({ kind: "decided", delivery: asked.delivery.id });
 }
 
 async function takeOver(agent: Agent): Promise<void> {
   const work = await agent.accept();
   if (work === undefined) return sleep(5 + random.below(20));
-  const { id: delivery, attempt } = work;
-  say({ kind: "accepted", delivery, attempt, leaseUntil: work.leaseUntil });
+  const { id: delivery, attempt } = work.delivery;
+  say({ kind: "accepted", delivery, attempt, leaseUntil: work.delivery.leaseUntil });
   try {
     if (random.chance(0.3)) await work.note("on it");
     if (random.chance(0.4)) await linger(work);
@@ -126,22 +127,18 @@ async function linger(work: Work): Promise<void> {
   for (let beats = random.below(4); beats >= 0; beats--) {
     await sleep(random.below(200));
     await work.renew();
-    const { id: delivery, attempt, leaseUntil } = work;
+    const { id: delivery, attempt, leaseUntil } = work.delivery;
     say({ kind: "renewed", delivery, attempt, leaseUntil });
   }
 }
 
 async function settle(work: Work): Promise<void> {
-  const { id: delivery, attempt } = work;
+  const { id: delivery, attempt } = work.delivery;
   const as = ending();
-  for (;;) {
-    const outcome = await end(work, as);
-    if (outcome.kind === "extended") continue; // The sender has added something meanwhile.
-    say({ kind: "settled", delivery, attempt, as });
-    if (outcome.kind === "sent") {
-      say({ kind: "sent", deliveries: outcome.each.map(({ id }) => id) });
-    }
-    return;
+  const outcome = await untilSettled(() => end(work, as));
+  say({ kind: "settled", delivery, attempt, as });
+  if (outcome.kind === "sent") {
+    say({ kind: "sent", deliveries: outcome.each.map(({ id }) => id) });
   }
 }
 

@@ -165,10 +165,11 @@ async function takeOver(hub: Hub): Promise<string[]> {
   const until = performance.now() + TAKEN_OVER_WITHIN_MS;
   for (;;) {
     for (const agent of agents) {
-      for (const { delivery } of await agent.questions()) await agent.answer(delivery.id, "Yes");
+      for (const { delivery } of await agent.questions.list())
+        await agent.questions.answer(delivery.id, "Yes");
     }
     await Promise.all(agents.map(takeAll));
-    const { byState } = await hub.books();
+    const { byState } = await hub.deliveries.totals();
     const { scheduled, ready, claimed, accepted, waiting } = byState;
     const open = scheduled + ready + claimed + accepted + waiting;
     if (open === 0) return [];

@@ -7,7 +7,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
-import { BEATS_PER_LEASE } from "../../../src/hub/work.ts";
+import { BEATS_PER_LEASE } from "../../../src/hub/work-rules.ts";
 import { type Agent, type Hub, LocalHub, type SessionOptions } from "../../../src/index.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { EventRow } from "../../../src/store/rows.ts";
@@ -67,8 +67,8 @@ describe.concurrent.for([
     const taking = other.agent.accept({ wait: true });
     await pass(LITTLE_MS);
     const work = await taking;
-    expect(work?.attempt).toBe(2);
-    const events = await other.hub.events();
+    expect(work?.delivery.attempt).toBe(2);
+    const events = await other.hub.events.list();
     const at = (kind: EventRow["kind"]) => events.find((event) => event.kind === kind)?.at ?? 0;
     expect(at("expired") - at("accepted")).toBeGreaterThanOrEqual(LEASE_MS);
     await expect(lost?.complete()).rejects.toMatchObject({ code: "lease_lost" });
@@ -95,8 +95,8 @@ describe.concurrent.for([
     const work = await holder.agent.accept();
     const failed = await work?.fail({ message: "no luck", class: "retryable" });
     const again = await other.agent.accept({ wait: true });
-    expect(again?.attempt).toBe(2);
-    const [event] = (await other.hub.events()).filter(({ attempt }) => attempt === 2);
+    expect(again?.delivery.attempt).toBe(2);
+    const [event] = (await other.hub.events.list()).filter(({ attempt }) => attempt === 2);
     const readyAt = failed?.kind === "settled" ? failed.delivery.readyAt : 0;
     expect(readyAt).toBeGreaterThan(0);
     expect(event?.at).toBeGreaterThanOrEqual(readyAt);
@@ -160,5 +160,5 @@ function withLongLeases(store: Store): Store {
 }
 
 async function kindsOf(hub: Hub): Promise<string[]> {
-  return (await hub.events()).map(({ kind }) => kind);
+  return (await hub.events.list()).map(({ kind }) => kind);
 }

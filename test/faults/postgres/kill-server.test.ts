@@ -102,10 +102,12 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
       const { id: sent } = await agent.handoff({ to: "ann", task: `t${times}`, intent: "Go on" });
       const work = await agent.accept();
       await server.restart("immediate");
-      expect((await agent.read(id)).id).toBe(id);
+      expect((await agent.memories.read(id)).id).toBe(id);
       expect((await work?.complete())?.kind).toBe("settled");
       await server.restart("immediate");
-      expect((await agent.waiting()).map(({ delivery }) => delivery.id)).not.toContain(sent);
+      expect((await agent.deliveries.waiting()).map(({ delivery }) => delivery.id)).not.toContain(
+        sent,
+      );
     }
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -117,7 +119,7 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     await until("it is committed", async () => (await committed()).length > 0);
     await server.restart("immediate");
     const { id } = await remembering;
-    expect((await scene.reader.read(id)).id).toBe(id);
+    expect((await scene.reader.memories.read(id)).id).toBe(id);
     expect((await scene.reader.verify()).memories).toBe(1);
   });
 
@@ -126,13 +128,13 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     const { ann, reader } = scene;
     const sending = ann.handoff({ to: "ann", task: "t", intent: "Go on" });
     const events = await until("the event is seen", async () => {
-      const all = await reader.events();
+      const all = await reader.events.list();
       return all.length > 0 && all;
     });
     await server.restart("immediate");
-    expect(await reader.events()).toEqual(events);
+    expect(await reader.events.list()).toEqual(events);
     await sending;
-    expect(await reader.events()).toEqual(events);
+    expect(await reader.events.list()).toEqual(events);
   });
 
   /** Two hubs on a store where the disk is waited for in vain until the server is started again. */
@@ -173,7 +175,7 @@ function readAlong(hub: Hub): { end(): Promise<EventRow[]> } {
   let ended = false;
   const look = async (): Promise<void> => {
     while (!ended) {
-      seen.push(...(await hub.events(seen.at(-1)?.number ?? 0, 50)));
+      seen.push(...(await hub.events.list({ after: seen.at(-1)?.number ?? 0, limit: 50 })));
       await sleep(1);
     }
   };
@@ -190,7 +192,7 @@ function readAlong(hub: Hub): { end(): Promise<EventRow[]> } {
 async function allEvents(hub: Hub): Promise<EventRow[]> {
   const all: EventRow[] = [];
   for (;;) {
-    const events = await hub.events(all.at(-1)?.number ?? 0, 1_000);
+    const events = await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 });
     if (events.length === 0) return all;
     all.push(...events);
   }

@@ -235,7 +235,7 @@ const OPERATIONS: readonly Operation[] = [
       const ben = await hub.agent("ben", undefined, { lease: "session" });
       await ben.accept();
       clock.advance(LEASE_MS / 2);
-      return () => ben.pins();
+      return () => ben.memories.pins();
     },
   },
   {
@@ -555,10 +555,10 @@ describe("an answer that is read after the lease ran out", LONG, () => {
     const work = await b.ben.accept();
     proxy.open = true;
     const told = await outcome;
-    expect(work?.attempt).toBe(2);
+    expect(work?.delivery.attempt).toBe(2);
     await work?.complete();
     expect((await b.hub.verify()).problems).toEqual([]);
-    expect((await b.hub.books()).byState.completed).toBe(1);
+    expect((await b.hub.deliveries.totals()).byState.completed).toBe(1);
     return told;
   }
 
@@ -680,7 +680,8 @@ async function told(sending: Promise<Sent>): Promise<object> {
 async function working(accepting: Promise<Work | undefined> | undefined): Promise<object> {
   const work = await accepting;
   if (work === undefined) return { nothing: true };
-  const { id, handle, envelope, attempt, acceptedBy } = work;
+  const { id, handle, envelope } = work;
+  const { attempt, acceptedBy } = work.delivery;
   return { id, handle, envelope, attempt, acceptedBy };
 }
 

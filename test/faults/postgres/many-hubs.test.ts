@@ -8,6 +8,7 @@ import { workspaceRows } from "../../support/postgres/rows.ts";
 import { testSchema } from "../../support/postgres/schema.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { until } from "../../support/until.ts";
+import { untilSettled } from "../../support/until-settled.ts";
 import { APPENDS, HANDOFFS } from "../crowd-facts.ts";
 import { crowd, factsOf } from "../crowd-run.ts";
 
@@ -75,7 +76,7 @@ describe("many hubs on one PostgreSQL", { timeout: 120_000 }, () => {
       for (const facts of said) {
         expect(factsOf("accepted", facts).length).toBeGreaterThanOrEqual(SHARE);
       }
-      expect((await hub.books()).byState.completed).toBe(RACED);
+      expect((await hub.deliveries.totals()).byState.completed).toBe(RACED);
       expect((await hub.verify()).problems).toEqual([]);
       const { length } = (await workspaceRows(schema))["events"] ?? [];
       expect(await reading.upTo(length)).toEqual(upTo(length));
@@ -117,7 +118,7 @@ describe("one hub with much to do", () => {
     ]);
     expect((await hub.verify()).problems).toEqual([]);
     const taken = work ?? (await ben.accept());
-    while ((await taken?.complete())?.kind === "extended");
+    await untilSettled(async () => taken?.complete());
     expect((await sent.status()).state).toBe("completed");
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -139,7 +140,7 @@ describe("one hub with much to do", () => {
     for (const said of await Promise.all(tasks.map(carry))) {
       expect(said).toEqual([...upTo(5).map(() => "noted"), "settled"]);
     }
-    expect((await hub.books()).byState.completed).toBe(tasks.length);
+    expect((await hub.deliveries.totals()).byState.completed).toBe(tasks.length);
     expect((await hub.verify()).problems).toEqual([]);
   });
 });
@@ -159,7 +160,7 @@ function readAlong(hub: Hub): Disposable & { upTo(number: number): Promise<numbe
   let ended = false;
   const look = async (): Promise<void> => {
     while (!ended) {
-      const events = await hub.events(seen.at(-1) ?? 0, 20);
+      const events = await hub.events.list({ after: seen.at(-1) ?? 0, limit: 20 });
       seen.push(...events.map(({ number }) => number));
       if (events.length === 0) await new Promise(setImmediate);
     }

@@ -119,14 +119,14 @@ describe("connections that are ended", () => {
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
         [name],
       );
-      await hub.books();
+      await hub.deliveries.totals();
     }
     busy = false;
     const done = (await Promise.all(load)).reduce((sum, each) => sum + each, 0);
     expect(done).toBeGreaterThan(0);
     const { problems } = await hub.verify();
     expect(problems).toEqual([]);
-    const { byState, deliveries } = await hub.books();
+    const { byState, deliveries } = await hub.deliveries.totals();
     expect(deliveries).toBe(done);
     // One that finds everything reserved by others goes without: it is still there.
     expect(byState.completed + byState.ready).toBe(done);
@@ -152,7 +152,7 @@ describe("connections that are ended", () => {
       stall = true;
       return await ann.accept();
     });
-    expect(work?.attempt).toBe(1);
+    expect(work?.delivery.attempt).toBe(1);
     const after = await connectionsOf(name);
     expect(before.filter((pid) => !after.includes(pid))).toHaveLength(1);
     await work?.complete();
@@ -183,7 +183,7 @@ describe("connections that are ended", () => {
     await hub.close();
     expect((await answers[0]).content).toBe("x");
     expect((await answers[1])?.kind).toBe("settled");
-    expect((await scene.hub.books()).byState.completed).toBe(1);
+    expect((await scene.hub.deliveries.totals()).byState.completed).toBe(1);
   });
 
   it("for good: closing ends all the same", async () => {
@@ -191,7 +191,7 @@ describe("connections that are ended", () => {
     const hub = await openHub(proxy.through(schema.address), { workspace: "cut-off" });
     const agent = await hub.agent("ann", { role: "worker" });
     for await (const _ of agent.inbox({ wait: false }));
-    await agent.recent();
+    await agent.memories.recent();
     proxy.open = false;
     proxy.dropAll();
     await hub.close();
@@ -232,7 +232,7 @@ describe.concurrent("a server that does not answer", () => {
       // Reserved, until the server has waited long enough for the rest of the transaction.
       expect(await ann.accept()).toBeUndefined();
       const work = await ann.accept({ wait: true });
-      expect(work?.attempt).toBe(1);
+      expect(work?.delivery.attempt).toBe(1);
       proxy.open = true;
       expect(await taking).toBeUndefined();
     });
@@ -277,7 +277,7 @@ describe.concurrent("somebody who holds the workspace", () => {
       await Promise.all(acts.map((act) => refused(act, expected)));
     });
     await other.query("commit");
-    expect((await acceptSoon(ann)).task).toBe("t");
+    expect((await acceptSoon(ann)).delivery.task).toBe("t");
   });
 });
 
@@ -298,7 +298,7 @@ describe("statements that take longer than the server allows", () => {
       });
     });
     await patiently(() => ann.remember({ content: "y" }));
-    expect((await acceptSoon(ann)).task).toBe("t");
+    expect((await acceptSoon(ann)).delivery.task).toBe("t");
   });
 
   it("a try that is too slow is followed by one that is not [DLV-1]", async () => {
@@ -310,7 +310,7 @@ describe("statements that take longer than the server allows", () => {
       await until("its statement sleeps", () => isAsleep(name));
       return { accepting };
     });
-    expect((await trying.accepting)?.attempt).toBe(1);
+    expect((await trying.accepting)?.delivery.attempt).toBe(1);
     expect((await hub.verify()).problems).toEqual([]);
   });
 });
@@ -326,7 +326,11 @@ describe("a disk that is slower than the server allows", () => {
       expect((await work?.complete())?.kind).toBe("settled");
     });
     expect((await hub.verify()).problems).toEqual([]);
-    expect((await hub.events()).map(({ kind }) => kind)).toEqual(["sent", "accepted", "completed"]);
+    expect((await hub.events.list()).map(({ kind }) => kind)).toEqual([
+      "sent",
+      "accepted",
+      "completed",
+    ]);
   });
 });
 
@@ -341,7 +345,7 @@ describe("what shares the writing connection", () => {
       await hub.agent("ben", { role: "worker" });
       const { agents = [] } = await workspaceRows(schema, workspace);
       expect(agents.map(({ id }) => id).sort()).toEqual(["ann", "ben"]);
-      expect((await accepting)?.attempt).toBe(1);
+      expect((await accepting)?.delivery.attempt).toBe(1);
     });
   });
 });
@@ -352,7 +356,7 @@ describe.concurrent("connections for reading", () => {
     const { hub, ann } = scene;
     await ann.remember(Array.from({ length: 500 }, (_, n) => ({ content: `record ${n}` })));
     const reads = Array.from({ length: 40 }, (_, n) =>
-      n % 2 === 0 ? ann.recent({ limit: 10 }) : hub.agents(),
+      n % 2 === 0 ? ann.memories.recent({ limit: 10 }) : hub.agents.list(),
     );
     const [report, , ...answers] = await Promise.all([hub.verify(), hub.verify(), ...reads]);
     expect(report.memories).toBe(500);
@@ -364,12 +368,16 @@ describe.concurrent("connections for reading", () => {
     const { hub, ann, name } = scene;
     await using other = await otherSession();
     await other.query("lock table agents in access exclusive mode");
-    const stuck = hub.agents();
+    const stuck = hub.agents.list();
     await until("the only connection waits", () => isAt(name, "Lock"));
-    await refused(() => ann.recent(), { code: "store_busy", path: /^postgres /, hint: /pool=/ });
+    await refused(() => ann.memories.recent(), {
+      code: "store_busy",
+      path: /^postgres /,
+      hint: /pool=/,
+    });
     await other.query("commit");
     expect(await stuck).toHaveLength(1);
-    expect(await patiently(() => ann.recent())).toEqual([]);
+    expect(await patiently(() => ann.memories.recent())).toEqual([]);
   });
 });
 
@@ -394,7 +402,7 @@ describe("two stores in one database", () => {
       "select * from pickable(1, 0, row (0, 'ann', '', '', '', 0, 0, 1, null, null)::claim_part, '{}')",
     );
     expect(rows).toHaveLength(1);
-    expect((await ann.accept())?.task).toBe("t");
+    expect((await ann.accept())?.delivery.task).toBe("t");
   });
 });
 

@@ -69,7 +69,7 @@ describe("behind a pooler", () => {
       await review.complete({ summary: "fine" });
     }
     expect((await sent.status()).state).toBe("completed");
-    expect(await ann.recent({ tag: "plan" })).toHaveLength(1);
+    expect(await ann.memories.recent({ tag: "plan" })).toHaveLength(1);
     expect((await hub.verify()).problems).toEqual([]);
 
     expect([...wire.names]).toEqual([""]);
@@ -88,7 +88,7 @@ describe("behind a pooler", () => {
     await using other = await openHub(schema.address, { workspace: "pooled-waiting" });
     const ann = await other.agent("ann", { role: "planner" });
     await ann.handoff({ to: "ben", task: "t", intent: "Go" });
-    expect((await waiting)?.task).toBe("t");
+    expect((await waiting)?.delivery.task).toBe("t");
     expect([...wire.texts].filter((text) => /listen/i.test(text))).toEqual([]);
   });
 });

@@ -37,13 +37,13 @@ describe("a server without a connection left", () => {
     const others = await takeAll();
     const expected = { code: "store_busy", path: /^postgres /, hint: /max_connections/ } as const;
     await refused(() => agent.remember({ content: "x" }), expected);
-    await refused(() => hub.agents(), expected);
+    await refused(() => hub.agents.list(), expected);
     await others.leave();
     const later = await until("it works again", () =>
       agent.remember({ content: "y" }).catch(undefinedIfBusy),
     );
     expect(later.seq).toBe(1);
-    expect(await until("it reads", () => hub.agents().catch(undefinedIfBusy))).toHaveLength(1);
+    expect(await until("it reads", () => hub.agents.list().catch(undefinedIfBusy))).toHaveLength(1);
   });
 });
 
@@ -65,7 +65,7 @@ describe("a server whose queue of notifications is full", () => {
       for (let done = 0; ; done++) {
         const taken = await ben.accept();
         if (taken === undefined) return done;
-        await ann.handoff({ to: "ann", task: taken.task, intent: "See" });
+        await ann.handoff({ to: "ann", task: taken.delivery.task, intent: "See" });
         await taken.complete();
       }
     };

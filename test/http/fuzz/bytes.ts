@@ -33,13 +33,21 @@ const remember = (more: readonly string[], body: string | Buffer): Buffer =>
     body,
   );
 
+const CHANGE = '{"releasers":["whoever-hung-up"]}';
+
+const change = (more: readonly string[], body: string): Buffer =>
+  head(
+    ["PATCH /v1/settings HTTP/1.1", "host: 127.0.0.1", "content-type: application/json", ...more],
+    body,
+  );
+
 const noise = (random: Random, length: number): Buffer =>
   Buffer.from(Array.from({ length }, () => random.below(256)));
 
 const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
   "random bytes": (random) => noise(random, 1 + random.below(2_000)),
   "random after a good line": (random) =>
-    Buffer.concat([Buffer.from("GET /v1/books HTTP/1.1\r\n"), noise(random, random.below(500))]),
+    Buffer.concat([Buffer.from("GET /v1/totals HTTP/1.1\r\n"), noise(random, random.below(500))]),
   "a broken letter": (random) => {
     const bytes = remember([`content-length: ${GOOD.length}`], GOOD);
     bytes[random.below(bytes.length)] = random.below(256);
@@ -56,6 +64,10 @@ const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
     return remember([`content-length: ${body.length}`], body.subarray(0, -2));
   },
   "shorter than said": () => remember([`content-length: ${GOOD.length + 10}`], GOOD),
+  "a change that is cut off": (random) =>
+    random.chance(0.5)
+      ? change([`content-length: ${CHANGE.length + 10}`], CHANGE)
+      : change(["transfer-encoding: chunked"], `${CHANGE.length.toString(16)}\r\n${CHANGE}\r\n`),
   "longer than said": () => remember([`content-length: ${GOOD.length - 5}`], GOOD),
   "a length of nothing": (random) =>
     remember(
@@ -82,7 +94,7 @@ const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
   "another encoding": () => remember(["transfer-encoding: gzip", "content-length: 2"], "{}"),
   "bad headers": (random) =>
     head([
-      "GET /v1/books HTTP/1.1",
+      "GET /v1/totals HTTP/1.1",
       random.pick(["host: 127.0.0.1", "host 127.0.0.1", "host: a\0b", "\x00\x01: x", ": empty"]),
       random.pick([
         " folded: yes",
@@ -92,11 +104,11 @@ const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
         "a b: c",
       ]),
     ]),
-  "no host": () => head(["GET /v1/books HTTP/1.1"]),
-  "two hosts": () => head(["GET /v1/books HTTP/1.1", "host: 127.0.0.1", "host: evil.example"]),
+  "no host": () => head(["GET /v1/totals HTTP/1.1"]),
+  "two hosts": () => head(["GET /v1/totals HTTP/1.1", "host: 127.0.0.1", "host: evil.example"]),
   "too many headers": () =>
     head([
-      "GET /v1/books HTTP/1.1",
+      "GET /v1/totals HTTP/1.1",
       "host: 127.0.0.1",
       ...Array.from({ length: 3_000 }, (_, i) => `x-${i}: 1`),
     ]),
@@ -104,12 +116,12 @@ const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
   "an odd first line": (random) =>
     head([
       random.pick([
-        "GET http://evil.example/v1/books HTTP/1.1",
+        "GET http://evil.example/v1/totals HTTP/1.1",
         "GET * HTTP/1.1",
         "CONNECT evil.example:443 HTTP/1.1",
-        "GET /v1/books HTTP/9.9",
-        "get /v1/books http/1.1",
-        "GET  /v1/books  HTTP/1.1",
+        "GET /v1/totals HTTP/9.9",
+        "get /v1/totals http/1.1",
+        "GET  /v1/totals  HTTP/1.1",
         "TRACE / HTTP/1.1",
         "PRI * HTTP/2.0",
         "GET //evil.example/ HTTP/1.1",
@@ -123,7 +135,7 @@ const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
     ]),
   "wants to be another protocol": () =>
     head([
-      "GET /v1/books HTTP/1.1",
+      "GET /v1/totals HTTP/1.1",
       "host: 127.0.0.1",
       "connection: upgrade",
       "upgrade: websocket",
@@ -131,7 +143,7 @@ const KINDS: Readonly<Record<string, (random: Random) => Buffer>> = {
     ]),
   "many at once": () =>
     Buffer.concat(
-      Array.from({ length: 20 }, () => head(["GET /v1/books HTTP/1.1", "host: 127.0.0.1"])),
+      Array.from({ length: 20 }, () => head(["GET /v1/totals HTTP/1.1", "host: 127.0.0.1"])),
     ),
   "TLS on a plain port": () => Buffer.from("16030100a5010000a10303", "hex"),
 };

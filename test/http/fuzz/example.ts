@@ -110,15 +110,27 @@ function listOf(schema: Schema, making: Making, depth: number): unknown[] {
 }
 
 function objectOf(schema: Schema, making: Making, depth: number): Record<string, unknown> {
-  const { properties = {}, required = [] } = schema as {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties: each,
+    propertyNames = { type: "string" },
+  } = schema as {
     properties?: Record<string, Schema>;
     required?: readonly string[];
+    additionalProperties?: Schema | boolean;
+    propertyNames?: Schema;
   };
   const isIn = (name: string): boolean =>
     required.includes(name) || (depth < DEPTH && making.random?.chance(0.25) === true);
+  const named = Object.entries(properties).filter(([name]) => isIn(name));
+  // A table: its keys are made up too, by chance.
+  const free = typeof each === "object" && depth < DEPTH ? (making.random?.below(3) ?? 0) : 0;
+  const keyed = Array.from({ length: free }, (): [string, Schema] => [
+    String(exampleOf(propertyNames, making, depth + 1)),
+    each as Schema,
+  ]);
   return Object.fromEntries(
-    Object.entries(properties)
-      .filter(([name]) => isIn(name))
-      .map(([name, each]) => [name, exampleOf(each, making, depth + 1)]),
+    [...keyed, ...named].map(([name, its]) => [name, exampleOf(its, making, depth + 1)]),
   );
 }

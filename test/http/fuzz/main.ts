@@ -51,6 +51,7 @@ const most = (counts: Readonly<Record<string, number>>): string =>
     .join(", ");
 console.log(`  by status (0: hung up): ${most(report.byStatus)}`);
 console.log(`  by kind: ${most(report.byKind)}`);
+console.log(`  by method: ${most(report.byMethod)}`);
 const violations = [...report.violations, ...bugs.map((bug) => `a bug: ${stackOf(bug)}`)];
 if (violations.length === 0) {
   console.log("No 500, no hang, no crash, nothing stored by a refused call.");

@@ -3,7 +3,15 @@
  * hand could do is in past-the-hub.ts.
  */
 import fc from "fast-check";
-import type { DeliveryRow, MemoryInput, Offer, Sent, Waiting, Work } from "../../../src/index.ts";
+import {
+  type DeliveryRow,
+  isBatonError,
+  type MemoryInput,
+  type Offer,
+  type Sent,
+  type Waiting,
+  type Work,
+} from "../../../src/index.ts";
 import { RELATION_KINDS } from "../../../src/memory/record.ts";
 import { queryOf } from "../../../src/search/query.ts";
 import { EFFORT } from "../../../src/search/rank.ts";
@@ -173,9 +181,9 @@ const pin = step(
   fc.record({ by: name, memory: number, off: fc.boolean() }),
   async (side, { by, memory, off }) => {
     const agent = agentOf(side, by);
-    if (off) await agent?.unpin(memoryAt(side, memory));
-    else await agent?.pin(memoryAt(side, memory));
-    return agent?.pins() ?? NOTHING;
+    if (off) await agent?.memories.unpin(memoryAt(side, memory));
+    else await agent?.memories.pin(memoryAt(side, memory));
+    return agent?.memories.pins() ?? NOTHING;
   },
 );
 
@@ -249,8 +257,8 @@ const publish = step(
     task,
   }),
   async (side, { from, to, also, task }) => {
-    await side.hub.channel("news");
-    const sent = await agentOf(side, from)?.publish(
+    await side.hub.channels.set("news");
+    const sent = await agentOf(side, from)?.channels.publish(
       "news",
       { intent: "all of you", task },
       { receivers: also === undefined ? to : [...to, also] },
@@ -282,15 +290,15 @@ const decide = step(
     if (agent === undefined || delivery === undefined) return NOTHING;
     switch (how) {
       case "answer":
-        return agent.answer(delivery, "the second one");
+        return agent.questions.answer(delivery, "the second one");
       case "cancel":
-        return agent.cancel({ delivery }, "not needed");
+        return agent.deliveries.cancel(delivery, "not needed");
       case "redrive":
-        return agent.redrive(delivery);
+        return agent.deadLetters.redrive(delivery);
       case "redrive elsewhere":
-        return agent.redrive(delivery, { to });
+        return agent.deadLetters.redrive(delivery, { to });
       case "discard":
-        return agent.discard(delivery, "nobody wants it");
+        return agent.deadLetters.discard(delivery, "nobody wants it");
     }
   },
 );
@@ -306,7 +314,7 @@ async function fitting(side: Side, n: number, how: (typeof DECISIONS)[number]) {
 const pause = step(
   "pause",
   fc.record({ who: name, on: fc.constantFrom(true, false, false) }),
-  async (side, { who, on }) => (on ? side.hub.pause(who) : side.hub.resume(who)),
+  async (side, { who, on }) => (on ? side.hub.agents.pause(who) : side.hub.agents.unpause(who)),
 );
 
 /** Decisions of one round are made side by side: only a single one is the same on both sides. */
@@ -314,7 +322,7 @@ const carryOut = inParts("let time pass, carry out", fc.constantFrom(0, 600, LIM
   async (side, ms) => side.clock.advance(ms),
   async (side) => {
     const { due } = await side.store.listDue({ workspace: WORKSPACE, gone: [], limit: 2 });
-    return due.length === 1 ? side.hub.carryOut() : due;
+    return due.length === 1 ? side.hub.deliveries.runDue() : due;
   },
 ]).map((each) => ({ ...each, burst: true, past: true }));
 
@@ -325,9 +333,9 @@ const clarify = inParts("ask back", fc.record({ handover, answers: fc.boolean() 
   async (side) => side.works.at(-1)?.clarify("which one?") ?? NOTHING,
   async (side, { handover: { from }, answers }) => {
     const agent = agentOf(side, from);
-    const [asked] = (await agent?.questions()) ?? [];
+    const [asked] = (await agent?.questions.list()) ?? [];
     if (asked === undefined || !answers) return asked ?? NOTHING;
-    return agent?.answer(asked.delivery.id, "the second one");
+    return agent?.questions.answer(asked.delivery.id, "the second one");
   },
 ]);
 
@@ -397,7 +405,7 @@ const accept = step(
 function keep(side: Side, work: Work | undefined) {
   if (work === undefined) return NOTHING;
   side.works.push(work);
-  side.memories.push(work.acceptedBy);
+  side.memories.push(work.delivery.acceptedBy);
   return seenWork(work);
 }
 
@@ -422,13 +430,26 @@ const answer = step(
   async (side, { offer: n, verb }) => {
     const offer = pick(side.offers, n, 3);
     if (offer === undefined) return NOTHING;
-    if (verb === "decline") return offer.decline("not mine");
+    if (verb === "decline") return settling(offer, () => offer.decline("not mine"));
     if (verb === "release") return offer.release();
     return keep(side, await offer.accept());
   },
 );
 
-const seenWork = ({ id, task, envelope, attempt, acceptedBy }: Work) => ({
+/** Settles; work that its sender has extended since then has the new envelope. */
+async function settling<Outcome>(
+  held: Pick<Work | Offer, "envelope">,
+  settle: () => Promise<Outcome>,
+) {
+  try {
+    return { kind: "ended", outcome: await settle() } as const;
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== "work_extended") throw error;
+    return { kind: "extended", error: error.toJSON(), envelope: held.envelope } as const;
+  }
+}
+
+const seenWork = ({ id, envelope, delivery: { task, attempt, acceptedBy } }: Work) => ({
   id,
   task,
   envelope,
@@ -462,15 +483,15 @@ const work = step(
         return noted;
       }
       case "complete":
-        return held.complete({ summary: "done", outputs: { n } });
+        return settling(held, () => held.complete({ summary: "done", outputs: { n } }));
       case "fail":
-        return held.fail({ message: "no luck" });
+        return settling(held, () => held.fail({ message: "no luck" }));
       case "fail for good":
-        return held.fail({ message: "no way", class: "permanent" });
+        return settling(held, () => held.fail({ message: "no way", class: "permanent" }));
       case "clarify":
-        return held.clarify("which one?");
+        return settling(held, () => held.clarify("which one?"));
       case "decline":
-        return held.decline("not mine");
+        return settling(held, () => held.decline("not mine"));
       case "release":
         return held.release();
       case "renew":
@@ -486,15 +507,17 @@ const handOn = step(
   "hand on",
   fc.record({ work: number, to: receiver, task: rarely(task), parent: onceIn(6, number) }),
   async (side, { work: n, to, task, parent }) => {
-    const sent = await pick(side.works, n, 3)?.handoff({
+    const held = pick(side.works, n, 3);
+    if (held === undefined) return NOTHING;
+    const draft = {
       to,
       ...(task && { task }),
       ...(parent === undefined ? {} : { parents: [envelopeAt(side, parent)] }),
-    });
-    if (sent === undefined) return NOTHING;
-    if (sent.kind === "extended") return { kind: sent.kind, envelope: sent.envelope };
-    keepSent(side, sent);
-    return seenSent(sent);
+    };
+    const settled = await settling(held, () => held.handoff(draft));
+    if (settled.kind === "extended") return settled;
+    keepSent(side, settled.outcome);
+    return seenSent(settled.outcome);
   },
 );
 
@@ -536,7 +559,7 @@ const recent = step(
     limit: fc.constantFrom(1, 3, 100),
   }),
   async (side, query) =>
-    agentOf(side, "ada")?.recent(
+    agentOf(side, "ada")?.memories.recent(
       Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
     ),
 );
@@ -550,7 +573,7 @@ const relations = step(
     limit: fc.constantFrom(1, 100),
   }),
   async (side, { memory, at, ...query }) =>
-    agentOf(side, "ada")?.relations(memoryAt(side, memory), {
+    agentOf(side, "ada")?.memories.relations(memoryAt(side, memory), {
       ...query,
       ...(at === undefined ? {} : { at }),
     }),
@@ -591,9 +614,9 @@ const ask = step(
   async (side, { what, n }) => {
     switch (what) {
       case "line":
-        return side.hub.line(TASKS[n % TASKS.length] as string);
+        return side.hub.tasks.line(TASKS[n % TASKS.length] as string);
       case "attempts":
-        return side.hub.attempts(pick(side.deliveries, n) ?? "dlv_none");
+        return side.hub.deliveries.attempts(pick(side.deliveries, n) ?? "dlv_none");
       case "waiting":
         return withoutLeases(
           await pagesOf(side, NAMES[n % NAMES.length] as string, {
@@ -602,17 +625,17 @@ const ask = step(
           }),
         );
       case "events":
-        return side.hub.events(n % 30, 5);
+        return side.hub.events.list({ after: n % 30, limit: 5 });
       case "dead":
-        return side.hub.dead();
+        return side.hub.deadLetters.list();
       case "questions":
-        return agentOf(side, NAMES[n % NAMES.length] as string)?.questions();
+        return agentOf(side, NAMES[n % NAMES.length] as string)?.questions.list();
       case "breakers":
-        return side.hub.breakers();
+        return side.hub.agents.breakers();
       case "processes":
         return [...(await side.store.listProcesses(WORKSPACE))].sort();
       default:
-        return side.hub.agents();
+        return side.hub.agents.list();
     }
   },
 );
@@ -621,7 +644,7 @@ const ask = step(
 async function pagesOf(side: Side, who: string, query: { limit: number; task?: string }) {
   const pages: (readonly Waiting[])[] = [];
   for (let after: DeliveryRow | undefined; ; ) {
-    const page = (await agentOf(side, who)?.waiting({ ...query, after })) ?? [];
+    const page = (await agentOf(side, who)?.deliveries.waiting({ ...query, after })) ?? [];
     pages.push(page);
     const last = page.at(-1);
     if (last === undefined) return pages;

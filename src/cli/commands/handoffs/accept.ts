@@ -43,7 +43,7 @@ export const accept = command({
     const hold = { store, workspace, lease };
     await using hub = await openForWork(hold);
     const agent = await hub.agent(as, undefined, { lease: "session" });
-    await hub.carryOut(); // This process looks once: what is due by now must not be taken.
+    await hub.deliveries.runDue(); // This process looks once: what is due by now must not be taken.
     const work = await agent.accept({
       ...given({ delivery, task, receipt: receiptOf(options) }),
       ...(wait === undefined ? {} : { wait: true, signal: AbortSignal.timeout(wait) }),
@@ -54,10 +54,13 @@ export const accept = command({
       else say(dim(nothing(agent)));
       return OK;
     }
-    const { delivery: row, envelope } = await hub.delivery(work.id);
-    const { handle, attempt, redelivered } = work;
+    const { delivery: row, envelope } = await hub.deliveries.get(work.id);
+    const { handle } = work;
+    const { attempt } = work.delivery;
+    const redelivered = attempt > 1;
     const warnings = await work.warnings();
-    const { primer, conflicts, attempts, progress } = work;
+    const { primer, attempts, progress } = work;
+    const { conflicts } = work.reservations;
     const musts = await teamMusts(agent);
     if (json) {
       const shown = { delivery: row, envelope, warnings, conflicts, musts, primer };
@@ -92,7 +95,7 @@ const ALL = Number.MAX_SAFE_INTEGER;
 
 /** What the team's shared context says that this agent must keep to: no handoff repeats it. */
 async function teamMusts({ context }: Agent): Promise<readonly { key: string; rule: string }[]> {
-  const { items } = await context.read({ sections: ["constraints"], tokens: ALL });
+  const { items } = await context.text({ sections: ["constraints"], tokens: ALL });
   return items.flatMap((item) =>
     item.section === "constraints" && item.level === "must"
       ? [{ key: item.key, rule: item.rule }]
@@ -121,7 +124,7 @@ function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | und
 
 async function sayWhyNot(hub: Hub, agent: Agent, id: string): Promise<never> {
   const { notAcceptable } = await import("../../../delivery/receive/not-acceptable.ts");
-  const { delivery } = await hub.delivery(id);
+  const { delivery } = await hub.deliveries.get(id);
   throw notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
 }
 

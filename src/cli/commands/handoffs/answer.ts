@@ -13,10 +13,10 @@ export const answer = command({
   async run({ args: [id = "", text = ""], options: { as, seen, json, ...choice } }) {
     await using hub = await openForWork(choice);
     const agent = await hub.agent(as, undefined, { lease: "session" });
-    const { delivery } = await hub.delivery(id);
+    const { delivery } = await hub.deliveries.get(id);
     const row = await (delivery.state === "waiting"
-      ? agent.answer(id, text)
-      : agent.reply(id, text, { seen }));
+      ? agent.questions.answer(id, text)
+      : agent.approvals.reply(id, text, { seen }));
     if (json) sayJson(row);
     else sayRow(row);
     return OK;

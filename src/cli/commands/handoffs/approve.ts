@@ -21,9 +21,9 @@ export const approve = command({
   async run({ args: [id = ""], options: { as, comment, output, seen, json, ...choice } }) {
     await using hub = await openForWork(choice);
     const person = await hub.agent(as, undefined, { lease: "session" });
-    const { envelope } = await hub.delivery(id);
+    const { envelope } = await hub.deliveries.get(id);
     const outputs = await outputsOf(envelope.expects, output);
-    const row = await person.approve(id, { comment, outputs, seen });
+    const row = await person.approvals.approve(id, { comment, outputs, seen });
     if (json) sayJson(row);
     else sayRow(row);
     return OK;

@@ -12,7 +12,7 @@ const list = command({
 
   async run({ options }) {
     await using hub = await openExisting(options);
-    const breakers = await hub.breakers();
+    const breakers = await hub.agents.breakers();
     if (options.json) sayJson(breakers);
     else if (breakers.length === 0) say(dim("No receiver has lost any work lately."));
     else for (const breaker of breakers) sayBreaker(breaker);
@@ -37,7 +37,7 @@ const reset = command({
   async run({ args: [name = ""], options }) {
     await using hub = await openExisting(options);
     const receiver = name.startsWith("role:") ? name : (await hub.agent(name)).id;
-    await hub.resetBreaker(receiver);
+    await hub.agents.resetBreaker(receiver);
     if (options.json) sayJson({ receiver, state: "closed" });
     else say(`${receiver}  ${bold("closed")}`);
     return OK;

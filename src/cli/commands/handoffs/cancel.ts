@@ -23,11 +23,13 @@ export const cancel = command({
     if ((delivery === undefined) === (task === undefined)) throw oneOfBoth();
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const what = delivery === undefined ? { task: task ?? "" } : { delivery };
-    if (delivery !== undefined) await hub.delivery(delivery); // An unknown id is told as such.
-    const cancelled = await agent.cancel(what, reason);
+    if (delivery !== undefined) await hub.deliveries.get(delivery); // An unknown id is told as such.
+    const cancelled =
+      delivery === undefined
+        ? await agent.tasks.cancelHandoffs(task ?? "", reason)
+        : await agent.deliveries.cancel(delivery, reason);
     if (delivery !== undefined && cancelled.length === 0) {
-      throw isOver((await hub.delivery(delivery)).delivery);
+      throw isOver((await hub.deliveries.get(delivery)).delivery);
     }
     if (json) sayJson(cancelled);
     else if (cancelled.length === 0) say(dim(`Nothing of task "${oneLine(task ?? "")}" is open.`));

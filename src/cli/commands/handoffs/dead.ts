@@ -27,8 +27,8 @@ const list = command({
 
   async run({ options: { limit = DEFAULT_LIMIT, after, json, store, workspace, ...filter } }) {
     await using hub = await openExisting({ store, workspace });
-    const last = after === undefined ? undefined : (await hub.delivery(after)).delivery;
-    const dead = await hub.dead({ limit, ...given({ ...filter, after: last }) });
+    const last = after === undefined ? undefined : (await hub.deliveries.get(after)).delivery;
+    const dead = await hub.deadLetters.list({ limit, ...given({ ...filter, after: last }) });
     if (json) sayJson(dead);
     else if (dead.length === 0) say(dim("No dead letters that fit."));
     else {
@@ -53,7 +53,7 @@ const show = command({
 
   async run({ args: [id = ""], options }) {
     await using hub = await openExisting(options);
-    const shown = await hub.delivery(id);
+    const shown = await hub.deliveries.get(id);
     if (options.json) sayJson(shown);
     else {
       sayTruth(shown);
@@ -82,11 +82,11 @@ const redrive = command({
   async run({ args: [id = ""], options }) {
     const { as, to, json, store, workspace } = options;
     await using hub = await openExisting({ store, workspace });
-    await hub.delivery(id); // An id that is none is told as such.
+    await hub.deliveries.get(id); // An id that is none is told as such.
     const agent = await hub.agent(as);
     const content = contentOf(options);
     const changes = { next: content.next, state: content.state, payload: content.payload, to };
-    const row = await agent.redrive(id, given(changes));
+    const row = await agent.deadLetters.redrive(id, given(changes));
     if (json) sayJson(row);
     else sayRow(row);
     return OK;
@@ -101,9 +101,9 @@ const discard = command({
 
   async run({ args: [id = "", reason = ""], options: { as, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    await hub.delivery(id); // An id that is none is told as such.
+    await hub.deliveries.get(id); // An id that is none is told as such.
     const agent = await hub.agent(as);
-    const row = await agent.discard(id, reason);
+    const row = await agent.deadLetters.discard(id, reason);
     if (json) sayJson(row);
     else sayRow(row);
     return OK;

@@ -24,9 +24,9 @@ export const edit = command({
     const { as, intent, comment, to, seen, json, store, workspace } = options;
     await using hub = await openForWork({ store, workspace });
     const person = await hub.agent(as, undefined, { lease: "session" });
-    await hub.delivery(id); // An id that is none is told as such.
+    await hub.deliveries.get(id); // An id that is none is told as such.
     const changes = { ...contentOf(options), ...given({ intent, comment, to, seen }) };
-    await saySent(await person.edit(id, changes), json);
+    await saySent(await person.approvals.edit(id, changes), json);
     return OK;
   },
 });

@@ -95,7 +95,7 @@ const show = command({
 
   async run({ args: [id = ""], options }) {
     await using hub = await openExisting(options);
-    const failure = await hub.failures.show(id);
+    const failure = await hub.failures.get(id);
     if (options.json) sayJson(failure);
     else sayFailure(failure);
     return OK;
@@ -272,7 +272,7 @@ async function dropRule(name: string, choice: Choice, json: boolean | undefined)
       didYouMean(nearestNames(name, known)) ?? "See baton failure rule.",
     );
   }
-  await hub.failures.dropRule(name);
+  await hub.failures.deleteRule(name);
   if (json) sayJson({ name });
   else say(`${bold(name)} is no more`);
   return OK;

@@ -35,7 +35,8 @@ export const handoffRules = command({
     };
     const isChange = Object.keys(changes).length > 0;
     await using hub = isChange ? await openStore(choice) : await openExisting(choice);
-    const rules = await hub.handoffRules(isChange ? changes : undefined);
+    const rules = (await hub.settings.update({ handoffs: isChange ? changes : undefined }))
+      .handoffs;
     if (json) {
       sayJson(rules);
       return OK;

@@ -45,10 +45,7 @@ export const handoffSend = command({
 
 async function send(hub: Hub, as: string | undefined, { draft, work }: Sending): Promise<Sent> {
   if (work === undefined) return (await hub.agent(as ?? "")).handoff(draft as Draft);
-  const sent = await work.handoff(draft as Draft);
-  if (sent.kind !== "extended") return sent as Sent;
-  const { unseen } = await import("../../../delivery/work/unseen-envelope.ts");
-  throw unseen(work.id, sent.envelope.id);
+  return work.handoff(draft as Draft);
 }
 
 async function showPreview(
@@ -57,7 +54,7 @@ async function showPreview(
   sending: Sending,
 ): Promise<void> {
   const { sender, draft } = await draftedBy(hub, as, sending);
-  const [preview, lint] = [await sender.preview(draft), await sender.lint(draft)];
+  const [preview, lint] = [await sender.handoffs.preview(draft), await sender.handoffs.lint(draft)];
   if (json) sayJson({ ...preview, lint });
   else await (await import("../../render/preview.ts")).sayPreview(hub, preview, lint);
 }

@@ -20,13 +20,13 @@ export const handoffShow = command({
   async run({ args: [id = ""], options: { follow, timeout, json, ...choice } }) {
     await using hub = await openExisting(choice);
     if (follow) {
-      for await (const row of hub.changes(id, given({ timeoutMs: timeout }))) {
+      for await (const row of hub.deliveries.watch(id, given({ timeoutMs: timeout }))) {
         if (json) say(JSON.stringify(row));
         else sayRow(row);
       }
       return OK;
     }
-    const shown = await hub.delivery(id);
+    const shown = await hub.deliveries.get(id);
     if (json) sayJson(shown);
     else {
       sayTruth(shown);

@@ -31,14 +31,14 @@ export const inbox = command({
     }
     await using hub = await openExisting(choice);
     const agent = await hub.agent(name);
-    const last = after === undefined ? undefined : (await hub.delivery(after)).delivery;
-    const waiting = await agent.waiting(given({ task, limit, after: last }));
+    const last = after === undefined ? undefined : (await hub.deliveries.get(after)).delivery;
+    const waiting = await agent.deliveries.waiting(given({ task, limit, after: last }));
     if (json) sayJson(waiting);
     else if (waiting.length === 0) say(dim(`Nothing waits for ${agent.id}.`));
     else {
       for (const each of waiting) {
         sayWaiting(each, agent.id);
-        sayWarnings(await hub.warnings(each.delivery.id));
+        sayWarnings(await hub.deliveries.warnings(each.delivery.id));
       }
       if (waiting.length === limit) say(dim(`More: --after ${waiting.at(-1)?.delivery.id}`));
     }

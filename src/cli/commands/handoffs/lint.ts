@@ -60,15 +60,15 @@ function lookOf(
       "Write the intent in quotes; rules are set with --rules.",
     );
   }
-  if (first?.startsWith("env_")) return (hub) => hub.lint(first);
+  if (first?.startsWith("env_")) return (hub) => hub.handoffs.lintSent(first);
   if (first?.startsWith("dlv_")) {
-    return async (hub) => hub.lint((await hub.delivery(first)).envelope.id);
+    return async (hub) => hub.handoffs.lintSent((await hub.deliveries.get(first)).envelope.id);
   }
   const said = saidOf(lint, first, options);
   return async (hub) => {
     const sending = await sendingOf(hub, said, options);
     const { sender, draft } = await draftedBy(hub, options.as, sending);
-    return sender.lint(draft);
+    return sender.handoffs.lint(draft);
   };
 }
 
@@ -77,9 +77,12 @@ async function showRules(
   args: readonly string[],
   json: boolean | undefined,
 ): Promise<void> {
-  const known = await hub.lintRules();
+  const known = (await hub.settings.get()).lint;
   const wanted = args.map((text) => settingOf(text, Object.keys(known)));
-  const rules = wanted.length === 0 ? known : await hub.lintRules(Object.fromEntries(wanted));
+  const rules =
+    wanted.length === 0
+      ? known
+      : (await hub.settings.update({ lint: Object.fromEntries(wanted) })).lint;
   if (json) {
     sayJson(rules);
     return;

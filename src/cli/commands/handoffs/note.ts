@@ -23,11 +23,11 @@ export const note = command({
     const input = { ...memoryInputOf(content, options), ...given({ type }) };
     await using hub = await openForWork({ lease, store, workspace });
     const agent = await holderAt(hub, handle, as);
-    const noted = await agent.note(handle, input);
+    const noted = await agent.deliveries.note(handle, input);
     if (json) sayJson(noted);
     else sayNoted(noted);
     if (noted.kind === "kept") return ERROR_CODES.lease_lost.exit;
-    const { delivery, envelope, sentAt } = await hub.delivery(handle.replace(/#.*$/, ""));
+    const { delivery, envelope, sentAt } = await hub.deliveries.get(handle.replace(/#.*$/, ""));
     if (!json && sentAt > delivery.acceptedAt) {
       say(`The sender has added to it (${envelope.id}): baton handoff show ${delivery.id}`);
     }

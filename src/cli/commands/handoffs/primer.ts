@@ -12,7 +12,7 @@ export const primer = command({
   async run({ args: [id = ""], options: { json, ...choice } }) {
     await using hub = await openExisting(choice);
     const delivery = id.replace(/#\d+$/, ""); // By a handle too.
-    const text = await hub.primer(delivery);
+    const text = await hub.deliveries.primer(delivery);
     if (json) sayJson({ delivery, primer: text });
     else say(printable(text.trimEnd()));
     return OK;

@@ -12,7 +12,7 @@ export const questions = command({
   async run({ options: { as, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const asked = await agent.questions();
+    const asked = await agent.questions.list();
     if (json) sayJson(asked);
     else if (asked.length === 0) say(dim(`Nobody has asked ${agent.id} anything.`));
     else {

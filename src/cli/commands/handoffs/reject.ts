@@ -13,8 +13,8 @@ export const reject = command({
   async run({ args: [id = "", reason = ""], options: { as, seen, json, ...choice } }) {
     await using hub = await openForWork(choice);
     const person = await hub.agent(as, undefined, { lease: "session" });
-    await hub.delivery(id); // An id that is none is told as such.
-    const row = await person.reject(id, reason, { seen });
+    await hub.deliveries.get(id); // An id that is none is told as such.
+    const row = await person.approvals.reject(id, reason, { seen });
     if (json) sayJson(row);
     else sayRow(row);
     return OK;

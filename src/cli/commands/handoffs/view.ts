@@ -73,7 +73,7 @@ async function seen(hub: Hub, id: string, options: Options): Promise<readonly Sh
   const name = (Object.keys(COMPOSING) as (keyof typeof COMPOSING)[]).find(
     (each) => options[each] !== undefined,
   );
-  if (name === undefined) return hub.view(id);
+  if (name === undefined) return hub.deliveries.views(id);
   throw mistake(
     `--${name}`,
     `--${name} takes the handle of work that is held: ${id} names a delivery.`,

@@ -61,9 +61,11 @@ const changing = (
   });
 
 const pause = changing("pause", "it keeps its inbox, and is given nothing from it", (hub, agent) =>
-  hub.pause(agent),
+  hub.agents.pause(agent),
 );
-const resume = changing("resume", "it is given work again", (hub, agent) => hub.resume(agent));
+const resume = changing("resume", "it is given work again", (hub, agent) =>
+  hub.agents.unpause(agent),
+);
 
 function sayAgent(info: AgentInfo, json: boolean | undefined): void {
   if (json) sayJson(info);

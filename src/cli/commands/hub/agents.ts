@@ -12,7 +12,7 @@ export const agents = command({
 
   async run({ options }) {
     await using hub = await openExisting(options);
-    const known = await hub.agents();
+    const known = await hub.agents.list();
     if (options.json) sayJson(known);
     else if (known.length === 0) say(dim(`No agents in workspace "${hub.workspace}" yet.`));
     else {

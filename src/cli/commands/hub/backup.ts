@@ -14,7 +14,7 @@ export const backup = command({
   async run({ args: [file = ""], options: { json, ...choice } }) {
     await using hub = await openExisting(choice);
     const bar = progressBar("backing up");
-    const report = await hub
+    const report = await hub.archive
       .backup(file, { onProgress: ({ done, total }) => bar.show(done, total) })
       .finally(() => bar.end());
     if (json) sayJson({ store: hub.store, ...report });

@@ -21,9 +21,9 @@ const list = command({
   async run({ options }) {
     await using hub = await openExisting(options);
     const known = await Promise.all(
-      (await hub.channels()).map(async (each) => ({
+      (await hub.channels.list()).map(async (each) => ({
         ...each,
-        subscribers: await hub.subscribers(each.name),
+        subscribers: await hub.channels.subscribers(each.name),
       })),
     );
     if (options.json) sayJson(known);
@@ -46,7 +46,7 @@ const open = command({
 
   async run({ args: [name = ""], options }) {
     await using hub = await openStore(options);
-    const channel = await hub.channel(name, "open");
+    const channel = await hub.channels.set(name, "open");
     if (options.json) sayJson(channel);
     else sayState(channel);
     return OK;
@@ -63,8 +63,8 @@ const ending = (verb: string, state: ChannelState, summary: string) =>
 
     async run({ args: [name = ""], options }) {
       await using hub = await openExisting(options);
-      await hub.subscribers(name);
-      const channel = await hub.channel(name, state);
+      await hub.channels.subscribers(name);
+      const channel = await hub.channels.set(name, state);
       if (options.json) sayJson(channel);
       else sayState(channel);
       return OK;
@@ -88,7 +88,7 @@ const subscribe = command({
   async run({ args: [name = ""], options: { as, from, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const { replayed } = await agent.subscribe(name, given({ from: fromOf(from) }));
+    const { replayed } = await agent.channels.subscribe(name, given({ from: fromOf(from) }));
     if (json) sayJson({ channel: name, agent: agent.id, replayed });
     else
       say(
@@ -112,9 +112,9 @@ const unsubscribe = command({
 
   async run({ args: [name = ""], options: { as, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    await hub.subscribers(name); // A channel that is none is told as such.
+    await hub.channels.subscribers(name); // A channel that is none is told as such.
     const agent = await hub.agent(as);
-    await agent.unsubscribe(name);
+    await agent.channels.unsubscribe(name);
     if (json) sayJson({ channel: name, agent: agent.id });
     else say(`${agent.id} gets nothing from ${bold(name)} any more`);
     return OK;
@@ -140,7 +140,7 @@ const publish = command({
     const draft = { ...(await withFiles(hub, said, options.file)), intent } as Draft;
     const agent = await hub.agent(as);
     const receivers = receiver === undefined ? {} : { receivers: receiver };
-    await saySent(await agent.publish(name, draft, receivers), json);
+    await saySent(await agent.channels.publish(name, draft, receivers), json);
     return OK;
   },
 });

@@ -23,7 +23,7 @@ const list = command({
 
   async run({ options }) {
     await using hub = await openExisting(options);
-    const types = await hub.payloadTypes();
+    const types = await hub.payloadTypes.list();
     if (options.json) sayJson(types);
     else if (types.length === 0) say(dim(`No payload types in workspace "${hub.workspace}".`));
     else for (const row of table(types.map((each) => [each.name, ...about(each)]))) say(row);
@@ -48,14 +48,14 @@ const show = command({
 
   async run({ args: [name = ""], options: { version, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const versions = await hub.payloadTypeVersions(name);
+    const versions = await hub.payloadTypes.versions(name);
     const found =
       version === undefined ? versions.at(-1) : versions.find((each) => each.version === version);
     if (found === undefined) {
       const known = versions.map((each) => each.version).join(", ");
       throw mistake("--version", `"${name}" has no version ${version}.`, `Known: ${known}.`);
     }
-    const types = await hub.payloadTypes();
+    const types = await hub.payloadTypes.list();
     const isEnforced = types.some((each) => each.name === name && each.version === found.version);
     if (json) sayJson({ name, ...found, enforced: isEnforced });
     else sayVersion({ name, ...found }, isEnforced);
@@ -87,7 +87,7 @@ const add = command({
 
   async run({ args: [name = ""], options: { schema, as, json, ...choice } }) {
     await using hub = await openStore(choice);
-    const info = await hub.payloadType(name, schema as JsonSchema, { by: as });
+    const info = await hub.payloadTypes.set(name, schema as JsonSchema, { by: as });
     if (json) sayJson(info);
     else say(`${bold(name)}  version ${info?.version}`);
     return OK;
@@ -102,7 +102,7 @@ const remove = command({
 
   async run({ args: [name = ""], options }) {
     await using hub = await openExisting(options);
-    const known = (await hub.payloadTypes()).map((each) => each.name);
+    const known = (await hub.payloadTypes.list()).map((each) => each.name);
     if (!known.includes(name)) {
       throw mistake(
         "name",
@@ -110,7 +110,7 @@ const remove = command({
         didYouMean(nearestNames(name, known)) ?? "See baton payload-type list.",
       );
     }
-    await hub.payloadType(name, undefined);
+    await hub.payloadTypes.delete(name);
     if (options.json) sayJson({ name });
     else say(`${bold(name)}  removed`);
     return OK;

@@ -36,8 +36,9 @@ export const profile = command({
       await sayAll(hub, json);
       return OK;
     }
-    if (set !== undefined || reset) await hub.profile(role, set && settingsOf(set));
-    const known = await hub.profiles();
+    const change = set === undefined ? null : settingsOf(set);
+    if (set !== undefined || reset) await hub.settings.update({ profiles: { [role]: change } });
+    const known = await profilesOf(hub);
     const found = known.find((each) => each.role === role);
     const shown = found ?? (await neutral(role));
     if (json) {
@@ -56,7 +57,7 @@ export const profile = command({
 });
 
 const rolesOf = async (hub: Hub): Promise<string[]> =>
-  (await hub.agents()).map((agent) => agent.role);
+  (await hub.agents.list()).map((agent) => agent.role);
 
 const undescribed = (near: string | undefined): string =>
   `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;
@@ -66,8 +67,13 @@ async function neutral(role: string): Promise<RoleProfileInfo> {
   return { role, changed: false, ...profileOf(role) };
 }
 
+async function profilesOf(hub: Hub): Promise<RoleProfileInfo[]> {
+  const { profiles } = await hub.settings.get();
+  return Object.entries(profiles).map(([role, profile]) => ({ role, ...profile }));
+}
+
 async function sayAll(hub: Hub, json: boolean | undefined): Promise<void> {
-  const all = await hub.profiles();
+  const all = await profilesOf(hub);
   if (json) {
     sayJson(all);
     return;

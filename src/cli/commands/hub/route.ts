@@ -16,7 +16,7 @@ const list = command({
 
   async run({ options }) {
     await using hub = await openExisting(options);
-    const routes = await hub.routes();
+    const routes = await hub.routes.list();
     if (options.json) sayJson(routes);
     else if (routes.length === 0) say(dim(`No routes in workspace "${hub.workspace}" yet.`));
     else {
@@ -50,7 +50,7 @@ const set = command({
   async run({ args: [name = ""], options: { to, json, store, workspace, ...when } }) {
     await using hub = await openStore({ store, workspace });
     const route = { to, when: given(when) };
-    await hub.route(name, route);
+    await hub.routes.set(name, route);
     if (json) sayJson({ name, ...route });
     else say(`${bold(name)}  → ${to}, ${conditionsOf(route.when)}`);
     return OK;
@@ -65,7 +65,7 @@ const drop = command({
 
   async run({ args: [name = ""], options }) {
     await using hub = await openExisting(options);
-    const known = (await hub.routes()).map((route) => route.name);
+    const known = (await hub.routes.list()).map((route) => route.name);
     if (!known.includes(name)) {
       throw mistake(
         "name",
@@ -73,7 +73,7 @@ const drop = command({
         didYouMean(nearestNames(name, known)) ?? "See baton route list.",
       );
     }
-    await hub.route(name, undefined);
+    await hub.routes.delete(name);
     if (options.json) sayJson({ name });
     else say(`${bold(name)} is no more`);
     return OK;

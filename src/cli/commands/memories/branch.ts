@@ -32,7 +32,7 @@ const list = command({
 
   async run({ options: { json, store, workspace, limit = DEFAULT_LIMIT, ...query } }) {
     await using hub = await openExisting({ store, workspace });
-    const branches = await hub.branches({ ...given(query), limit } as object);
+    const branches = await hub.branches.list({ ...given(query), limit } as object);
     if (json) sayJson(branches);
     else if (branches.length === 0) say(dim("No branch that fits."));
     else for (const row of table(branches.map(rowOf))) say(row);
@@ -61,10 +61,10 @@ const create = command({
   async run({ args: [name = ""], options: { as, from, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const { onBranch } = await agent.branch(name, given({ from }));
-    const { base } = await hub.diff(onBranch, { limit: 1 });
-    if (json) sayJson({ name: onBranch, base, by: agent.id });
-    else say(`${bold(onBranch)}  from ${base}`);
+    const { branch } = await agent.branches.create(name, given({ from }));
+    const { base } = await hub.branches.diff(branch, { limit: 1 });
+    if (json) sayJson({ name: branch, base, by: agent.id });
+    else say(`${bold(branch)}  from ${base}`);
     return OK;
   },
 });
@@ -83,7 +83,7 @@ const diff = command({
   async run({ args: [name = ""], options: { as, limit, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const reader = as === undefined ? hub : await hub.agent(as);
-    const found = await reader.diff(name, given({ limit }));
+    const found = await reader.branches.diff(name, given({ limit }));
     if (json) sayJson(found);
     else sayDiff(found);
     return OK;
@@ -142,7 +142,7 @@ const merge = command({
     const resolve = keep.map(resolutionOf);
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const merged = await agent.merge(name, { resolve });
+    const merged = await agent.branches.merge(name, { resolve });
     if (json) sayJson(merged);
     else if (merged.kind === "merged") {
       say(`${bold(merged.branch)} is part of ${merged.into}${dim(`  ${merged.memory.id}`)}`);
@@ -183,7 +183,7 @@ const abandon = command({
   async run({ args: [name = ""], options: { as, reason, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const memory = await agent.abandon(name, reason);
+    const memory = await agent.branches.abandon(name, reason);
     if (json) sayJson(memory);
     else say(`${bold(name)} is abandoned${dim(`  ${memory.id}`)}`);
     return OK;

@@ -76,10 +76,10 @@ const show = command({
 
 async function sayContext(
   hub: Hub,
-  query: Parameters<Hub["context"]["read"]>[0],
+  query: Parameters<Hub["context"]["text"]>[0],
   json: boolean | undefined,
 ): Promise<void> {
-  const read = await hub.context.read(query);
+  const read = await hub.context.text(query);
   if (json) sayJson(read);
   else if (read.version === 0) say(dim(`Nothing is shared in workspace "${hub.workspace}" yet.`));
   else sayRead(read);
@@ -286,7 +286,7 @@ const adopt = command({
   async run({ args: [handle = ""], options: { despite, json, ...choice } }) {
     await using hub = await openForWork(choice);
     const work = await workAt(hub, handle, { as: choice.as });
-    const holder = choice.as ?? (await hub.holder(handle));
+    const holder = choice.as ?? (await hub.deliveries.holder(handle));
     const agent = await hub.agent(holder, undefined, { lease: "session" });
     const adopted = await agent.context.adopt(work, given({ despite: despite?.slice() }));
     if (json) sayJson(adopted);
@@ -341,7 +341,9 @@ const keepers = command({
 
   async run({ args, options }) {
     await using hub = await openStore(options, { create: args.length > 0 });
-    const roles = await hub.context.keepers(args.length === 0 ? undefined : args);
+    const roles = (
+      await (args.length === 0 ? hub.settings.get() : hub.settings.update({ keepers: [...args] }))
+    ).keepers;
     if (options.json) sayJson(roles);
     else for (const role of roles) say(role);
     return OK;

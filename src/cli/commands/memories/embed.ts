@@ -17,12 +17,12 @@ export const embed = command({
 
   async run({ options: { list, drop, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    if (drop !== undefined) await hub.dropModel(drop);
+    if (drop !== undefined) await hub.index.deleteModel(drop);
     if (!list && drop === undefined) {
       const bar = progressBar("embedding");
-      await hub.embed(({ done, total }) => bar.show(done, total)).finally(() => bar.end());
+      await hub.index.embed(({ done, total }) => bar.show(done, total)).finally(() => bar.end());
     }
-    const models = await hub.models();
+    const models = await hub.index.models();
     if (json) sayJson(models);
     else if (models.length === 0) say(dim("No model has vectors here."));
     else {

@@ -48,8 +48,8 @@ export const exportCommand: Command = command({
     const reader = agent === undefined ? hub : await hub.agent(agent);
     const wanted: KeepingQuery = given(query);
     const text = markdown
-      ? await reader.exportMarkdown(wanted)
-      : Readable.from(reader.exportMemories(wanted));
+      ? await reader.memories.exportMarkdown(wanted)
+      : Readable.from(reader.memories.export(wanted));
     if (file === undefined) await print(text);
     else await writeText(file, { text, force });
     if (file !== undefined && json) sayJson({ file, workspace: hub.workspace });
@@ -63,11 +63,11 @@ async function exportAll(
   { file, force, json }: { file: string | undefined; force: boolean; json: boolean },
 ): Promise<number> {
   if (file === undefined) {
-    await print(Readable.from(hub.export()));
+    await print(Readable.from(hub.archive.export()));
     return OK;
   }
   const bar = progressBar("exporting");
-  const report = await hub
+  const report = await hub.archive
     .exportTo(file, { force, onProgress: ({ done, total }) => bar.show(done, total) })
     .finally(() => bar.end());
   if (json) sayJson(report);

@@ -25,7 +25,7 @@ export const impact = command({
   async run({ args: [id = ""], options: { as, depth, limit, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const who = as === undefined ? hub : await hub.agent(as);
-    const found = await who.impact(id, given({ depth, limit }));
+    const found = await who.memories.impact(id, given({ depth, limit }));
     if (json) sayJson(found);
     else sayImpact(found);
     return OK;

@@ -39,7 +39,7 @@ export const importCommand: Command = command({
     const text = await textOf(file);
     await using hub = await openExisting(choice);
     const author = await hub.agent(agent);
-    const report = await author.importMarkdown(text, { dryRun, ...given({ task, type }) });
+    const report = await author.memories.importMarkdown(text, { dryRun, ...given({ task, type }) });
     if (json) sayJson({ file, dryRun, ...report });
     else sayDocument(report, dryRun);
     return OK;
@@ -71,7 +71,7 @@ async function importAll(file: string, { dryRun, json, choice }: How): Promise<n
       return OK;
     }
     await using hub = await openStore({ ...choice, workspace: choice.workspace ?? workspace });
-    const report = await hub.import(createReadStream(file), { onProgress });
+    const report = await hub.archive.import(createReadStream(file), { onProgress });
     bar.end();
     if (json) sayJson({ file, store: hub.store, ...report });
     else sayImport(report, hub.store);

@@ -17,8 +17,9 @@ export const pin = command({
   async run({ args: [memory], options: { as, off, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    if (memory !== undefined) await (off ? agent.unpin(memory) : agent.pin(memory));
-    const pinned = await agent.pins();
+    if (memory !== undefined)
+      await (off ? agent.memories.unpin(memory) : agent.memories.pin(memory));
+    const pinned = await agent.memories.pins();
     if (json) sayJson(pinned);
     else if (pinned.length === 0) say(dim("Nothing is pinned."));
     else for (const row of table(pinned.map(rowOf))) say(row);

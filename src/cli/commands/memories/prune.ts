@@ -20,7 +20,7 @@ export const prune = command({
     await using hub = await openExisting(options);
     const by = options.as === undefined ? hub : await hub.agent(options.as);
     const bar = progressBar("pruning");
-    const report = await by
+    const report = await by.memories
       .prune({
         dryRun: options["dry-run"] ?? false,
         onProgress: ({ done, total }) => bar.show(done, total),

@@ -51,8 +51,12 @@ export const quarantine = command({
     const agent = await hub.agent(as);
     const dryRun = options["dry-run"];
     const done = lift
-      ? await agent.lift(what, reason, given({ dryRun }))
-      : await agent.quarantine(what as QuarantineWhat, reason, given({ downstream, dryRun }));
+      ? await agent.memories.lift(what, reason, given({ dryRun }))
+      : await agent.memories.quarantine(
+          what as QuarantineWhat,
+          reason,
+          given({ downstream, dryRun }),
+        );
     const how = lift ? "put back in sight" : "quarantined";
     if (json) sayJson(done);
     else sayDone(done, dryRun ? `would be ${how}` : how);
@@ -139,7 +143,7 @@ async function sayList(options: Listing): Promise<number> {
   const { as, limit = DEFAULT_LIMIT, after, json, ...choice } = options;
   await using hub: Hub = await openExisting(choice);
   const reader = as === undefined ? hub : await hub.agent(as);
-  const found = await reader.quarantined({ limit, ...given({ after }) });
+  const found = await reader.memories.quarantined({ limit, ...given({ after }) });
   if (json) sayJson(found);
   else if (found.length === 0) say(dim("Nothing is quarantined."));
   else {

@@ -34,7 +34,7 @@ export const read = command({
     if (isShortId(id) && of === undefined) throw whichView(id);
     await using hub = await openExisting(choice);
     const reader = await readerOf(hub, as, undefined);
-    const memory = await reader.read(
+    const memory = await reader.memories.read(
       id,
       given({ asOf: momentOf(asOf), level: level as Level | undefined, freshest, of }),
     );

@@ -31,7 +31,10 @@ export const recent = command({
     const { "as-of": asOf, ...filter } = rest;
     await using hub = await openExisting({ store, workspace });
     const reader = await readerOf(hub, as, branch);
-    const memories = await reader.recent({ ...given({ ...filter, asOf: momentOf(asOf) }), limit });
+    const memories = await reader.memories.recent({
+      ...given({ ...filter, asOf: momentOf(asOf) }),
+      limit,
+    });
     if (json) sayJson(memories);
     else sayMemories(memories, limit);
     return OK;

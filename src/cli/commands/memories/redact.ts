@@ -28,7 +28,7 @@ export const redact = command({
     await using hub = await openExisting({ store, workspace });
     const agent = await hub.agent(as);
     const bar = progressBar("redacting");
-    const report = await agent
+    const report = await agent.memories
       .redact(target, reason, {
         dryRun,
         onProgress: ({ checked, total }) => bar.show(checked, total),

@@ -49,8 +49,8 @@ export const relations = command({
     });
     await using hub = await openExisting({ store, workspace });
     const agent = await hub.agent(as);
-    const reader = branch === undefined ? agent : await agent.on(branch);
-    const edges = await reader.relations(id, query);
+    const reader = branch === undefined ? agent : await agent.branches.use(branch);
+    const edges = await reader.memories.relations(id, query);
     if (json) sayJson(edges);
     else sayEdges(edges);
     return OK;

@@ -40,9 +40,9 @@ export const remember = command({
     const input = { ...memoryInputOf(content, options), ...given({ task, type }) };
     await using hub = await openExisting({ store, workspace });
     const author = await hub.agent(agent);
-    const writer = branch === undefined ? author : await author.on(branch);
+    const writer = branch === undefined ? author : await author.branches.use(branch);
     if (dryRun) {
-      const known = await writer.known(input);
+      const known = await writer.memories.similar(input);
       if (json) sayJson(known);
       else if (known.length === 0) say("Nothing is known of it.");
       else sayKnown(known);

@@ -24,7 +24,7 @@ export const retention = command({
     const given: RetentionRules = { ...(traces && { traces }), ...(events && { events }) };
     const sets = options.forever === true || traces !== undefined || events !== undefined;
     await using hub = await openExisting(options);
-    const rules = await hub.retention(sets ? given : undefined);
+    const rules = (await hub.settings.update({ retention: sets ? given : undefined })).retention;
     if (options.json) sayJson(rules);
     else sayRules(rules);
     return OK;

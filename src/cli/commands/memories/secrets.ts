@@ -24,8 +24,10 @@ export const secrets = command({
 
   async run({ options }) {
     await using hub = await openExisting(options);
-    const policy = await hub.secretPolicy(options.policy as SecretMode | undefined);
-    const report = await hub.secretsFound(given({ limit: options.limit }));
+    const policy = (
+      await hub.settings.update({ secrets: options.policy as SecretMode | undefined })
+    ).secrets;
+    const report = await hub.memories.secretsFound(given({ limit: options.limit }));
     if (options.json) sayJson({ policy, ...report });
     else sayReport(policy, report);
     return OK;

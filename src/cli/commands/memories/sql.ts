@@ -41,7 +41,7 @@ export const sql = command({
     }
     await using hub = await openExisting(options);
     const reader = as === undefined ? hub : await hub.agent(as);
-    const answer = await reader.sql(query, {
+    const answer = await reader.memories.sql(query, {
       params: param.map(parameterOf) as string[], // The library says what is wrong with one.
       ...given({ limit, timeoutMs: timeout, traces }),
     });

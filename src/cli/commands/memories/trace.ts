@@ -22,7 +22,7 @@ const list = command({
   async run({ options }) {
     const { limit = SESSIONS, json } = options;
     await using hub = await openExisting(options);
-    const sessions = await hub.traceSessions({ limit });
+    const sessions = await hub.traces.sessions({ limit });
     if (json) sayJson(sessions);
     else if (sessions.length === 0) say(dim("Nobody has traced anything."));
     else for (const session of sessions.toReversed()) saySession(session);
@@ -56,7 +56,7 @@ const show = command({
     await using hub = await openExisting({ store, workspace });
     const asked = Object.entries({ ...filter, session, limit });
     const query = asked.filter(([, value]) => value !== undefined);
-    const steps = await hub.traces(Object.fromEntries(query));
+    const steps = await hub.traces.list(Object.fromEntries(query));
     if (json) sayJson(steps);
     else saySteps(steps, limit);
     return OK;

@@ -24,7 +24,7 @@ const show = command({
 
   async run({ args: [task = ""], options }) {
     await using hub = await openExisting(options);
-    const ledger = await hub.ledger(task);
+    const ledger = await hub.tasks.ledger(task);
     if (options.json) sayJson(ledger ?? null);
     else if (ledger === undefined) say(dim(await nothingOf(hub, task)));
     else sayLedger(ledger);
@@ -47,7 +47,7 @@ const release = command({
   async run({ args: [task = "", id = ""], options: { as, reason, decided, json, ...choice } }) {
     await using hub = await openForWork(choice);
     const agent = await hub.agent(as, undefined, { lease: "session" });
-    const ledger = await agent.release(task, { id, reason, decided });
+    const ledger = await agent.tasks.releaseItem(task, { id, reason, decided });
     if (json) sayJson(ledger);
     else sayLedger(ledger);
     return OK;
@@ -71,7 +71,11 @@ const releasers = command({
       throw mistake("--none", "--none goes without roles.", "Say the roles, or --none.");
     }
     await using hub = await openExisting(choice);
-    const roles = await hub.releasers(none || args.length > 0 ? args : undefined);
+    const roles = (
+      await (none || args.length > 0
+        ? hub.settings.update({ releasers: [...args] })
+        : hub.settings.get())
+    ).releasers;
     if (json) sayJson(roles);
     else if (roles.length === 0) say(dim("Only whoever set something may release it."));
     else for (const role of roles) say(role);

@@ -17,7 +17,7 @@ export const line = command({
 
   async run({ args: [task = ""], options }) {
     await using hub = await openExisting(options);
-    const steps = await hub.line(task);
+    const steps = await hub.tasks.line(task);
     if (options.json) sayJson(steps);
     else if (steps.length === 0) say(dim(await nothingOf(hub, task)));
     else {
@@ -35,7 +35,7 @@ async function sayStep(hub: Hub, { envelope, deliveries }: LineStep): Promise<vo
   for (const delivery of deliveries) {
     sayField("delivery", [delivery.id]);
     sayField("state", [stateOf(delivery)]);
-    sayField("tries", (await hub.attempts(delivery.id)).map(attemptOf));
+    sayField("tries", (await hub.deliveries.attempts(delivery.id)).map(attemptOf));
   }
 }
 

@@ -32,7 +32,7 @@ export const reservations = command({
     await using hub = await openExisting(choice);
     const by = agent === undefined ? undefined : (await hub.agent(agent)).id;
     const query = given({ touching: touching?.slice(), agent: by, task, limit, after });
-    const reserved = await hub.reservations(query);
+    const reserved = await hub.tasks.reservations(query);
     if (json) sayJson(reserved);
     else if (reserved.length === 0) say(dim("Nobody has reserved anything of that."));
     else reserved.forEach(sayReservation);
@@ -63,7 +63,10 @@ export const reserve = command({
     await using hub = await openForWork(choice);
     const work = await heldAt(hub, id, as);
     const mode = shared ? ("shared" as const) : undefined;
-    const said = await work.reserve(globs.length === 0 ? undefined : globs, given({ mode, note }));
+    const said = await work.reservations.set(
+      globs.length === 0 ? undefined : globs,
+      given({ mode, note }),
+    );
     if (json) sayJson(said);
     else {
       sayReservation(said.reserved);
@@ -82,7 +85,7 @@ export const unreserve = command({
   async run({ args: [id = ""], options: { json, as, ...choice } }) {
     await using hub = await openForWork(choice);
     const work = await heldAt(hub, id, as);
-    await work.unreserve();
+    await work.reservations.clear();
     if (json) sayJson({ delivery: work.id, reserved: null });
     else say(`${work.id}  ${bold("nothing reserved")}`);
     return OK;
@@ -91,7 +94,7 @@ export const unreserve = command({
 
 /** The work by its handle, or as it is held now. */
 async function heldAt(hub: Hub, id: string, as: string | undefined): Promise<Work> {
-  const handle = id.includes("#") ? id : `${id}#${(await hub.delivery(id)).delivery.fence}`;
+  const handle = id.includes("#") ? id : `${id}#${(await hub.deliveries.get(id)).delivery.fence}`;
   return (await holderAt(hub, handle, as)).resume(handle);
 }
 

@@ -3,8 +3,8 @@
 import type { Board } from "../../../coordination/tasks/board.ts";
 import type { TaskInfo } from "../../../coordination/tasks/info.ts";
 import type { TaskTree } from "../../../coordination/tasks/tree.ts";
+import type { AddedTask } from "../../../hub/groups/tasks.ts";
 import type { Hub } from "../../../hub/hub.ts";
-import type { AddedTask } from "../../../hub/tasks.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";
@@ -268,8 +268,8 @@ async function firstQueued(
 ): Promise<string | undefined> {
   await using hub = await openExisting(choice);
   const agent = await hub.agent(as, undefined, { lease: "session" });
-  await hub.carryOut(); // This process looks once: what is due by now must not be taken.
-  const waiting = await agent.waiting();
+  await hub.deliveries.runDue(); // This process looks once: what is due by now must not be taken.
+  const waiting = await agent.deliveries.waiting();
   return waiting.find(
     ({ delivery, envelope }) =>
       delivery.state === "ready" && delivery.inTurn && envelope.queued === true,

@@ -20,7 +20,7 @@ export const timeline = command({
 
   async run({ args: [task = ""], options: { children, limit, before, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const found = await hub.timeline(task, given({ children, limit, before }));
+    const found = await hub.tasks.timeline(task, given({ children, limit, before }));
     if (json) sayJson(found);
     else if (found.steps.length === 0) say(dim(await nothingOf(hub, task)));
     else sayTimeline(found);

@@ -7,13 +7,8 @@ import { hash } from "node:crypto";
 import { Generations } from "../../../base/generations.ts";
 import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
 import type { MemoryRow } from "../../rows.ts";
-import {
-  facetsIn,
-  type Homed,
-  type IndexedRecord,
-  type SearchFilter,
-  spaceOf,
-} from "../../search.ts";
+import type { Homed, IndexedRecord, SearchFilter } from "../../search.ts";
+import { facetsIn, spaceOf } from "../../search.ts";
 
 export type Space = ReturnType<typeof spaceOf>;
 

@@ -1,17 +1,24 @@
 /**
- * Looking at deliveries without taking them: inboxes, what stands still, and how much is open. Each
- * reads no more than it answers with, from an index that has them in order.
+ * Looking at deliveries without taking them: inboxes, what stands still, how much is open, and all of them.
+ * Each reads its rows in order from an index, and no more than it may answer with or visit.
  */
 
 import { deliveryOf, stateNumber } from "../../codecs.ts";
-import type { DeliveryRow } from "../../rows.ts";
-import type { ListDeliveries, ListParked } from "../../store.ts";
-import { count } from "../scalar.ts";
+import { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from "../../rows.ts";
+import type { BrowseDeliveries, DeliveryPage, ListDeliveries, ListParked } from "../../store.ts";
+import { count, single } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import { inPlace } from "./deliveries.ts";
+import { withEnvelope } from "./envelopes.ts";
 
 /** Before every delivery there is. */
 const FIRST = { place: Number.MIN_SAFE_INTEGER, id: "" };
+/** Above every id. */
+const HIGHEST = "\u{10ffff}";
+
+/** A bit for each state: 1 << state. */
+const bitsOf = (states: readonly DeliveryState[]): number =>
+  states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
 
 /** Open work of some inboxes, in inbox order. */
 export function openDeliveries(
@@ -20,7 +27,7 @@ export function openDeliveries(
   operation: ListDeliveries,
 ): DeliveryRow[] {
   const { task, limit, after: { place, id } = FIRST } = operation;
-  const bits = operation.states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
+  const bits = bitsOf(operation.states);
   const lists = [...new Set(operation.receivers)].map((receiver) =>
     task === undefined
       ? sql.openDeliveries.all(workspace, receiver, place, id, bits, limit)
@@ -49,6 +56,29 @@ export function parkedDeliveries(
   return sql.parkedDeliveries
     .all(workspace, stateNumber(state), place, id, ...wanted, limit)
     .map(deliveryOf);
+}
+
+/**
+ * Where the page ends at the latest is read first: an id that another process adds meanwhile moves no row
+ * from one page to the next.
+ */
+export function browseDeliveries(
+  sql: Statements,
+  workspace: number,
+  operation: BrowseDeliveries,
+): DeliveryPage {
+  const { before = HIGHEST, limit, visits, states = DELIVERY_STATES } = operation;
+  const { sender = null, receiver = null, task = null } = operation;
+  const { sentAfter = Number.MIN_SAFE_INTEGER, sentBefore = Number.MAX_SAFE_INTEGER } = operation;
+  const lowest = single<string>(sql.nthBelow.get(workspace, before, visits));
+  const wanted = [bitsOf(states), sender, receiver, task, sentAfter, sentBefore];
+  const found = sql.browseDeliveries
+    .all(workspace, before, lowest ?? "", ...wanted, limit)
+    .map(deliveryOf);
+  const rows = found.map((delivery) => withEnvelope(sql, workspace, delivery));
+  const next = found.length === limit ? found.at(-1)?.id : lowest;
+  const isMore = next !== undefined && sql.nthBelow.get(workspace, next, 1) !== undefined;
+  return isMore ? { rows, next } : { rows };
 }
 
 export function countOpen(

@@ -4,7 +4,8 @@
  */
 import { sha256 } from "../../../base/canonical.ts";
 import { Generations } from "../../../base/generations.ts";
-import { type Facets, facetsOf, type MemoryFilter, sessionOf } from "../../filter.ts";
+import type { MemoryFilter } from "../../filter.ts";
+import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
 import type { MemoryRow } from "../../rows.ts";
 import {
   facetsIn,

@@ -1,0 +1,4 @@
+/** The form of names that people choose: agents, roles, tasks, runs, channels, workspaces, payload types. */
+export const NAME_PATTERN = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._/@#+-]*[\p{L}\p{N}._/@#+-])?$/u;
+
+export const NAME_RULE = "must be a name: letters, digits, spaces and . _ / @ # + -";

@@ -1,0 +1,32 @@
+/** Timers that work in Node and elsewhere. */
+
+export interface Pause {
+  /** Each of them ends the pause; the promise is rejected with its reason. */
+  readonly signals: readonly AbortSignal[];
+  /** True: does not keep the process running. */
+  readonly quiet?: boolean | undefined;
+}
+
+export async function pause(ms: number, { signals, quiet = false }: Pause): Promise<void> {
+  for (const signal of signals) signal.throwIfAborted();
+  let end = () => {};
+  const paused = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    if (quiet) unref(timer);
+    const onAbort = (event: Event) => reject((event.target as AbortSignal).reason);
+    for (const signal of signals) signal.addEventListener("abort", onAbort);
+    end = () => {
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener("abort", onAbort);
+    };
+  });
+  await paused.finally(end);
+}
+
+type Timer = ReturnType<typeof setTimeout>;
+
+/** Lets the process end although the timer runs. Browsers have nothing like it: their timers are numbers. */
+export function unref(timer: Timer): Timer {
+  (timer as Partial<Timer>).unref?.();
+  return timer;
+}

@@ -1,0 +1,13 @@
+/** The parts of the client that need Node, loaded when they are first used. */
+import type { NodeModules } from "../needs-node.ts";
+
+/** Undefined where the client does not run in Node. */
+export const nodeModules: NodeModules | undefined =
+  globalThis.process?.versions?.node === undefined
+    ? undefined
+    : {
+        archive: () => import("./archive.ts"),
+        files: () => import("../../context/view/files.ts"),
+        git: () => import("../../shared-context/git.ts"),
+        quiet: () => import("./quiet.ts"),
+      };

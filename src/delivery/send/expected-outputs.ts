@@ -1,0 +1,104 @@
+/**
+ * Outputs of a result, compared with what the handoff expects: every expected output is there, of its type,
+ * in its format, not too long, with each of its criteria confirmed.
+ */
+import type { Violation } from "../../base/errors.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { rejection } from "../../envelope/violations.ts";
+import type { CheckedResult } from "./result.ts";
+
+type Expected = Envelope["expects"][number];
+
+/** Returns what is wrong with an output by the payload type that its format names. */
+type FormatFaults = (
+  format: string,
+  output: unknown,
+  path: string,
+) => Promise<readonly Violation[]>;
+
+/** Throws with every way in which the result is not what was expected. */
+export async function requireExpected(
+  formatFaults: FormatFaults,
+  expects: readonly Expected[],
+  result: CheckedResult,
+): Promise<void> {
+  const violations = [...faultsIn(expects, result)];
+  for (const expected of expects) {
+    const output = result.outputs?.[expected.name];
+    if (output === undefined || expected.format === undefined) continue;
+    violations.push(...(await formatFaults(expected.format, output, pathOf(expected))));
+  }
+  if (violations.length > 0) throw rejection("invalid_result", "The result", violations);
+}
+
+/** The same as far as it can be told without the schemas of formats: before the work is taken. */
+export function requirePlain(expects: readonly Expected[], result: CheckedResult): void {
+  const violations = faultsIn(expects, result);
+  if (violations.length > 0) throw rejection("invalid_result", "The result", violations);
+}
+
+function faultsIn(expects: readonly Expected[], { outputs, criteria }: CheckedResult): Violation[] {
+  return expects.flatMap((expected) => [
+    ...faultsOf(expected, outputs?.[expected.name]),
+    ...unmet(expected, criteria?.[expected.name] ?? []),
+  ]);
+}
+
+const pathOf = ({ name }: Expected): string => `result.outputs.${name}`;
+
+type Kind = "text" | "number" | "boolean" | "list" | "object" | "json" | "approval";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What a value of each type looks like. Types nobody listed here are any value at all. */
+const KINDS: Readonly<Record<Kind, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === "string" && value !== "",
+  number: (value) => typeof value === "number",
+  boolean: (value) => typeof value === "boolean",
+  list: Array.isArray,
+  object: isObject,
+  json: (value) => typeof value === "object" && value !== null,
+  approval: (value) => isObject(value) && typeof value["approved"] === "boolean",
+};
+
+/** Types that are texts by another name. */
+const TEXTS = ["markdown", "code", "diff", "summary", "file", "url"];
+
+/** Whether an output of this type is written as text. */
+export const isText = (type: string): boolean => kindOf(type) === "text";
+
+function kindOf(type: string): Kind | undefined {
+  if (TEXTS.includes(type)) return "text";
+  return Object.hasOwn(KINDS, type) ? (type as Kind) : undefined;
+}
+
+function faultsOf(expected: Expected, output: unknown): Violation[] {
+  const { name, type, maxLength } = expected;
+  const path = pathOf(expected);
+  if (output === undefined || output === null) {
+    const message = `${path}: is missing.`;
+    return [{ path, rule: "required", message, hint: `Pass outputs: { ${name}: … }.` }];
+  }
+  const kind = kindOf(type);
+  if (kind !== undefined && !KINDS[kind](output)) {
+    const hint =
+      kind === "approval" ? "Pass { approved: true } or { approved: false }." : `Pass a ${kind}.`;
+    return [{ path, rule: "type", message: `${path}: is not of type ${type}.`, hint }];
+  }
+  const length = typeof output === "string" ? output.length : JSON.stringify(output).length;
+  if (maxLength === undefined || length <= maxLength) return [];
+  const message = `${path}: has ${length} characters, ${maxLength} are allowed.`;
+  return [{ path, rule: "max_length", message, hint: "Make it shorter." }];
+}
+
+function unmet({ name, criteria }: Expected, met: readonly string[]): Violation[] {
+  return criteria
+    .filter((criterion) => !met.includes(criterion))
+    .map((criterion) => ({
+      path: `result.criteria.${name}`,
+      rule: "criterion",
+      message: `result.criteria.${name}: "${criterion}" is not confirmed.`,
+      hint: `Check it, then pass criteria: { ${name}: [${JSON.stringify(criterion)}] }; if it cannot be met, fail or decline.`,
+    }));
+}

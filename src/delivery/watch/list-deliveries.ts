@@ -1,0 +1,117 @@
+/** Lists deliveries across all receivers, newest first, with filters and a page at a time. */
+import * as z from "zod";
+import { checkLimit } from "../../base/limits.ts";
+import { AgentName, DeliveryId, Name, receiverOf } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { unknownAgent } from "../../memory/agents.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { DELIVERY_STATES, roleInbox } from "../../store/rows.ts";
+import type { DeliveryPage } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Waiting } from "./inbox-listing.ts";
+import { isUnreadable, readableOf } from "./unreadable-envelopes.ts";
+
+/** An agent or a role: a channel has no inbox, its subscribers have. */
+const Inbox = z
+  .string()
+  .refine((address) => ["agent", "role"].includes(receiverOf(address)?.kind ?? ""), {
+    error: "is not an agent or a role",
+    params: { rule: "receiver", hint: 'Write an agent\'s id or alias, or "role:<role>".' },
+  });
+
+/** As text, a date is midnight UTC. */
+const Time = z.union([z.int().min(0), z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: "must be milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z",
+});
+
+export const DeliveriesSchema = z.strictObject({
+  states: z.array(z.enum(DELIVERY_STATES)).min(1).optional().meta({
+    description: "Only deliveries in one of these states",
+  }),
+  from: AgentName.optional().meta({ description: "Only what this agent sent: its id or an alias" }),
+  to: Inbox.optional().meta({
+    description: "Only what this receiver has now: an agent's id or alias, or role:…",
+  }),
+  task: Name.optional(),
+  sentAfter: Time.optional().meta({ description: "Only what was sent at this time or later" }),
+  sentBefore: Time.optional().meta({ description: "Only what was sent before this time" }),
+  after: DeliveryId.optional().meta({ description: "The next of the page before" }),
+  limit: z.int().positive().optional().meta({ description: "Default: 50" }),
+});
+export type DeliveriesQuery = z.input<typeof DeliveriesSchema>;
+type Filter = Omit<z.output<typeof DeliveriesSchema>, "after" | "limit">;
+
+export interface ListedDeliveries {
+  readonly items: readonly Waiting[];
+  /** There is more: `after` of the next page. A page can have it and no items. */
+  readonly next?: string;
+}
+
+const DEFAULT_LIMIT = 50;
+/** Deliveries that one page reads, matching or not: a filter costs the same however long the history is. */
+const VISITS = 5_000;
+
+export async function listDeliveries(
+  workspace: Workspace,
+  query: DeliveriesQuery,
+): Promise<ListedDeliveries> {
+  const { limits, name, store } = workspace;
+  const {
+    after,
+    limit = Math.min(DEFAULT_LIMIT, limits.pageSize),
+    ...filter
+  } = parseOr(DeliveriesSchema, query, { code: "invalid_input", what: "The query" });
+  checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
+  const page = await store.browseDeliveries({
+    workspace: name,
+    limit,
+    visits: VISITS,
+    ...(after !== undefined && { before: after }),
+    ...(await storeFilter(workspace, filter)),
+  });
+  const items = readableIn(workspace, page).map(({ delivery, envelope }) => ({
+    delivery,
+    envelope: parseEnvelope(workspace, envelope),
+  }));
+  return page.next === undefined ? { items } : { items, next: page.next };
+}
+
+/** A page without a readable envelope throws only if it is the last: a caller can get past the others. */
+function readableIn(workspace: Workspace, { rows, next }: DeliveryPage): DeliveryPage["rows"] {
+  try {
+    return readableOf(workspace, rows);
+  } catch (error) {
+    if (next === undefined || !isUnreadable(error)) throw error;
+    return [];
+  }
+}
+
+/** The filter with aliases resolved and times in milliseconds. */
+async function storeFilter(
+  workspace: Workspace,
+  { states, from, to, task, sentAfter, sentBefore }: Filter,
+) {
+  return {
+    ...(states !== undefined && { states }),
+    ...(from !== undefined && { sender: await agentId(workspace, from, "from") }),
+    ...(to !== undefined && { receiver: await inboxOf(workspace, to) }),
+    ...(task !== undefined && { task }),
+    ...(sentAfter !== undefined && { sentAfter: millisecondsOf(sentAfter) }),
+    ...(sentBefore !== undefined && { sentBefore: millisecondsOf(sentBefore) }),
+  };
+}
+
+async function inboxOf(workspace: Workspace, address: string): Promise<string> {
+  const receiver = receiverOf(address);
+  if (receiver?.kind === "role") return roleInbox(receiver.role);
+  return agentId(workspace, receiver?.kind === "agent" ? receiver.agent : address, "to");
+}
+
+async function agentId(workspace: Workspace, alias: string, path: string): Promise<string> {
+  const agent = await workspace.store.findAgent(workspace.name, alias);
+  if (agent === undefined) throw await unknownAgent(workspace, alias, path);
+  return agent.id;
+}
+
+const millisecondsOf = (time: z.output<typeof Time>): number =>
+  typeof time === "number" ? time : Date.parse(time);

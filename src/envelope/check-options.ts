@@ -1,0 +1,135 @@
+/**
+ * Checks options and single arguments without a schema library, for modules that the HTTP client loads too.
+ * Refuses with the same codes, paths and rules as a schema does (violations.ts).
+ */
+import type { BatonError, Violation } from "../base/errors.ts";
+import { type IdKind, idPattern } from "../base/ids.ts";
+import { FORMAT_LIMITS } from "../base/limits.ts";
+import { NAME_PATTERN, NAME_RULE } from "../base/names.ts";
+import { rejection } from "./violations.ts";
+
+type Fault = Pick<Violation, "rule" | "message" | "hint">;
+
+/** Returns what is wrong with a value. */
+export type Check = (value: unknown) => Fault | undefined;
+
+const wrongType = (noun: string): Fault => ({
+  rule: "type",
+  message: `must be ${noun}`,
+  hint: `Write ${noun}.`,
+});
+
+const typed =
+  (noun: string, isValid: (value: unknown) => boolean): Check =>
+  (value) =>
+    isValid(value) ? undefined : wrongType(noun);
+
+export const isBoolean = typed("a boolean", (value) => typeof value === "boolean");
+export const isAbortSignal = typed("an AbortSignal", (value) => value instanceof AbortSignal);
+export const isObjectOrFunction = typed(
+  "an object or a function",
+  (value) => typeof value === "object" || typeof value === "function",
+);
+
+export const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined ? undefined : check(value);
+
+export const isOneOf =
+  (values: readonly string[]): Check =>
+  (value) =>
+    values.includes(value as string)
+      ? undefined
+      : {
+          rule: "one_of",
+          message: `must be one of ${values.join(", ")}`,
+          hint: `Use one of: ${values.join(", ")}.`,
+        };
+
+export const isAtLeast =
+  (least: number): Check =>
+  (value) => {
+    if (!Number.isFinite(value)) return wrongType("a number");
+    if ((value as number) >= least) return undefined;
+    return { rule: "min_value", message: `must be at least ${least}`, hint: `At least ${least}.` };
+  };
+
+export const isText: Check = (value) => {
+  if (typeof value !== "string") return wrongType("a string");
+  return value === "" ? EMPTY : undefined;
+};
+
+const EMPTY: Fault = {
+  rule: "min_length",
+  message: "must not be empty",
+  hint: "At least 1 character.",
+};
+
+export const isName: Check = (value) => {
+  const fault = isText(value);
+  if (fault !== undefined) return fault;
+  const name = value as string;
+  const most = FORMAT_LIMITS.nameLength;
+  if (name.length > most) {
+    return {
+      rule: "max_length",
+      message: `must have at most ${most} characters`,
+      hint: `At most ${most}: shorten it.`,
+    };
+  }
+  return NAME_PATTERN.test(name)
+    ? undefined
+    : { rule: "format", message: NAME_RULE, hint: "Write it in that form." };
+};
+
+export const isId = (kind: IdKind): Check => {
+  const pattern = idPattern(kind);
+  return (value) => {
+    if (typeof value !== "string") return wrongType("a string");
+    if (pattern.test(value)) return undefined;
+    return { rule: "format", message: `must be a ${kind} id`, hint: "Write it in that form." };
+  };
+};
+
+const UNKNOWN: Fault = {
+  rule: "unknown_field",
+  message: "is not a field here",
+  hint: "Check the spelling, or leave it out.",
+};
+
+/** Throws with everything that is wrong with an object of options. `what` begins the message. */
+export function checkFields(
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+  what = "The options",
+): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw refused(what, [at("", wrongType("an object"))]);
+  }
+  const given = options as Readonly<Record<string, unknown>>;
+  const known = Object.entries(checks).flatMap(([name, check]) => {
+    const fault = check(given[name]);
+    return fault === undefined ? [] : [at(name, fault)];
+  });
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(checks, name));
+  const violations = [...known, ...unknown.map((name) => at(name, UNKNOWN))];
+  if (violations.length > 0) throw refused(what, violations);
+}
+
+/** Returns the value, or throws with what is wrong with it. */
+export function checkValue<T>(value: T, check: Check, what: string, path: string): T {
+  const fault = check(value);
+  if (fault !== undefined) throw refused(what, [at(path, fault)]);
+  return value;
+}
+
+const at = (path: string, { rule, message, hint }: Fault): Violation => ({
+  path,
+  rule,
+  message: `${path || "The value"}: ${message}`,
+  hint,
+});
+
+const refused = (what: string, violations: readonly Violation[]): BatonError =>
+  rejection("invalid_input", what, violations);

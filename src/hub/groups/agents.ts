@@ -1,0 +1,61 @@
+/** `hub.agents`: the registered agents, and the circuit breakers of receivers. */
+import type { Access } from "../../access/levels.ts";
+import { batonVersion } from "../../base/version.ts";
+import { type BreakerInfo, breakers, resetBreaker } from "../../delivery/settings/breaker.ts";
+import { type AgentInfo, agentInfo, requireAgent, setStatus } from "../../memory/agents.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+
+/** The identity and access of the caller. */
+export interface WhoAmI {
+  readonly version: string;
+  readonly workspace: string;
+  /** The agent that a token belongs to; undefined when the caller may act as any agent. */
+  readonly agent?: string | undefined;
+  readonly access: Access;
+  /** How long a lease lasts without renewal, in milliseconds. */
+  readonly leaseMs: number;
+}
+
+export interface HubAgents {
+  /** Returns who the hub takes the caller for; in this process, an administrator. */
+  me(): Promise<WhoAmI>;
+  /** Returns every registered agent. */
+  list(): Promise<AgentInfo[]>;
+  /** Returns one agent, by canonical id or alias. Throws `unknown_agent`. */
+  get(name: string): Promise<AgentInfo>;
+  /** Stops delivering work to an agent; its inbox is kept. */
+  pause(name: string): Promise<void>;
+  /** Delivers work to a paused agent again. */
+  unpause(name: string): Promise<void>;
+  /** Returns the receivers that lost work lately: whose breaker is open, and since which deliveries. */
+  breakers(): Promise<BreakerInfo[]>;
+  /** Closes a receiver's breaker. */
+  resetBreaker(receiver: string): Promise<void>;
+}
+
+export function hubAgents(workspace: Workspace): HubAgents {
+  const { store, name: within } = workspace;
+  return {
+    async me() {
+      const { limits } = workspace;
+      return {
+        version: batonVersion(),
+        workspace: within,
+        access: "admin",
+        leaseMs: limits.leaseMs,
+      };
+    },
+    list: async () => (await store.listAgents(within)).map(agentInfo),
+    get: async (name) => agentInfo(await requireAgent(workspace, name)),
+    async pause(name) {
+      const { status } = await requireAgent(workspace, name);
+      if (status === "active") await setStatus(workspace, name, "paused");
+    },
+    async unpause(name) {
+      const { status } = await requireAgent(workspace, name);
+      if (status === "paused") await setStatus(workspace, name, "active");
+    },
+    breakers: () => breakers(workspace),
+    resetBreaker: (receiver) => resetBreaker(workspace, receiver),
+  };
+}

@@ -1,0 +1,65 @@
+/** `hub.branches` and `agent.branches`: lines of memories that are merged or abandoned later. */
+import {
+  abandonBranch,
+  type BeginOptions,
+  type BranchesQuery,
+  type BranchInfo,
+  beginBranch,
+  listBranches,
+  requireBranch,
+} from "../../memory/branches/branches.ts";
+import { type BranchDiff, type DiffQuery, diffBranch } from "../../memory/branches/compare.ts";
+import { type Merged, type MergeOptions, mergeBranch } from "../../memory/branches/merge.ts";
+import type { Author, Memory } from "../../memory/record.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Agent } from "../agent.ts";
+import type { Call } from "./call.ts";
+
+export interface HubBranches {
+  /** Returns branches in the order of their names. */
+  list(query?: BranchesQuery): Promise<BranchInfo[]>;
+  /** Returns what was written on a branch, what that replaces, and the conflicts with its base. */
+  diff(branch: string, query?: DiffQuery): Promise<BranchDiff>;
+}
+
+export interface AgentBranches extends HubBranches {
+  /** Creates a branch from the current state of its base, and returns this agent on it. */
+  create(name: string, options?: BeginOptions): Promise<Agent>;
+  /** Returns this agent, in the same session, on an existing branch. */
+  use(branch: string): Promise<Agent>;
+  /** Merges a branch into its base. With unresolved conflicts nothing changes. */
+  merge(branch: string, options?: MergeOptions): Promise<Merged>;
+  /** Closes a branch without merging it. Its records can still be read by id. */
+  abandon(branch: string, reason: string): Promise<Memory>;
+}
+
+export const hubBranches = (workspace: Workspace): HubBranches => ({
+  list: async (query = {}) => listBranches(workspace, query),
+  diff: async (branch, query = {}) => diffBranch(workspace, branch, query),
+});
+
+export interface AgentBranchesOptions {
+  readonly self: Author;
+  readonly call: Call;
+  /** Returns the agent on a branch that exists. */
+  readonly on: (branch: string) => Agent;
+}
+
+export function agentBranches(
+  workspace: Workspace,
+  { self, call, on }: AgentBranchesOptions,
+): AgentBranches {
+  const { list, diff } = hubBranches(workspace);
+  return {
+    list: (query) => call(() => list(query)),
+    diff: (branch, query) => call(() => diff(branch, query)),
+    create: (name, options = {}) =>
+      call(async () => {
+        await beginBranch(workspace, self, name, options);
+        return on(name);
+      }),
+    use: (branch) => call(async () => on((await requireBranch(workspace, branch)).name)),
+    merge: (branch, options = {}) => call(() => mergeBranch(workspace, self, branch, options)),
+    abandon: (branch, reason) => call(() => abandonBranch(workspace, self, branch, reason)),
+  };
+}

@@ -1,0 +1,94 @@
+/** `hub.channels`, `agent.channels` and `hub.routes`: where handoffs go that name no single receiver. */
+
+import { replay } from "../../delivery/receive/replay.ts";
+import {
+  type ChannelInfo,
+  type ChannelState,
+  channels,
+  requireChannel,
+  type SubscribeOptions,
+  SubscribeSchema,
+  setChannel,
+  subscribe,
+  subscribersOf,
+  unsubscribe,
+} from "../../delivery/settings/channels.ts";
+import {
+  dropRoute,
+  type Route,
+  type RouteInfo,
+  routes,
+  setRoute,
+} from "../../delivery/settings/routes.ts";
+import type { DraftOf } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Sent } from "../sent.ts";
+import type { Call } from "./call.ts";
+
+export interface HubChannels {
+  list(): Promise<ChannelInfo[]>;
+  /** Creates a channel if it does not exist; opens, pauses or closes it. */
+  set(name: string, state?: ChannelState): Promise<ChannelInfo>;
+  /** Returns the ids of a channel's subscribers. */
+  subscribers(name: string): Promise<string[]>;
+}
+
+export interface AgentChannels {
+  /** Sends a handoff to the subscribers of a channel, or to the `receivers` among them. */
+  publish<T extends object = object>(
+    channel: string,
+    draft: Omit<DraftOf<T>, "to">,
+    options?: { readonly receivers?: readonly string[] },
+  ): Promise<Sent<T>>;
+  /** Subscribes to a channel; with `from: "start"` or a time, also to what was published before. */
+  subscribe(channel: string, options?: SubscribeOptions): Promise<{ replayed: number }>;
+  unsubscribe(channel: string): Promise<void>;
+}
+
+export interface HubRoutes {
+  list(): Promise<RouteInfo[]>;
+  /** Sets the receiver of handoffs that name none and match this rule. */
+  set(name: string, route: Route): Promise<void>;
+  delete(name: string): Promise<void>;
+}
+
+export const hubChannels = (workspace: Workspace): HubChannels => ({
+  list: () => channels(workspace),
+  set: (name, state) => setChannel(workspace, name, state),
+  async subscribers(name) {
+    await requireChannel(workspace, name);
+    return subscribersOf(workspace, name);
+  },
+});
+
+export interface AgentChannelsOptions {
+  readonly agent: string;
+  readonly call: Call;
+  readonly publish: AgentChannels["publish"];
+}
+
+export const agentChannels = (
+  workspace: Workspace,
+  { agent, call, publish }: AgentChannelsOptions,
+): AgentChannels => ({
+  publish,
+  subscribe: (channel, options = {}) =>
+    call(async () => {
+      const { from } = parseOr(SubscribeSchema, options, {
+        code: "invalid_input",
+        what: "The options",
+      });
+      await subscribe(workspace, channel, agent);
+      if (from === "now") return { replayed: 0 };
+      const since = from === "start" ? 0 : from;
+      return { replayed: await replay(workspace, channel, { agent, since }) };
+    }),
+  unsubscribe: (channel) => call(() => unsubscribe(workspace, channel, agent)),
+});
+
+export const hubRoutes = (workspace: Workspace): HubRoutes => ({
+  list: () => routes(workspace),
+  set: (name, route) => setRoute(workspace, name, route),
+  delete: (name) => dropRoute(workspace, name),
+});

@@ -1,0 +1,72 @@
+/** `hub.failures` and `agent.failures`: deliveries that were given up, and deciding what happens next. */
+import { decide } from "../../coordination/failures/decide.ts";
+import type { Decision, DecisionAnswer } from "../../coordination/failures/decision.ts";
+import {
+  type FailuresQuery,
+  type ListedFailure,
+  listFailures,
+  showFailure,
+} from "../../coordination/failures/list.ts";
+import {
+  dropRule,
+  type FailureRule,
+  type FailureRuleInfo,
+  rules,
+  setRule,
+} from "../../coordination/failures/rules.ts";
+import type { Author } from "../../memory/record.ts";
+import { heard } from "../../memory/redaction/secret-policy.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Work } from "../work.ts";
+import { type Call, plainCall } from "./call.ts";
+
+interface Failures {
+  /** Returns failures that wait for a decision, then decided ones. */
+  list(query?: FailuresQuery): Promise<readonly ListedFailure[]>;
+  /** Returns one failure, by the delivery that was given up or by the delivery of its report. */
+  get(delivery: string): Promise<ListedFailure>;
+  /** Returns the rules by which the hub decides where no coordinator does. */
+  rules(): Promise<FailureRuleInfo[]>;
+}
+
+export interface HubFailures extends Failures {
+  setRule(name: string, rule: FailureRule): Promise<void>;
+  deleteRule(name: string): Promise<void>;
+}
+
+export interface AgentFailures extends Failures {
+  /**
+   * Decides about a failure: by the delivery that was given up, by the delivery of its report, or as the
+   * work of the agent that accepted the report. An earlier decision stands and is returned.
+   */
+  decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecisionAnswer>;
+}
+
+const failuresOf = (workspace: Workspace, call: Call): Failures => ({
+  list: (query = {}) => call(() => listFailures(workspace, query)),
+  get: (delivery) => call(() => showFailure(workspace, delivery)),
+  rules: () => call(() => rules(workspace)),
+});
+
+export const hubFailures = (workspace: Workspace): HubFailures => ({
+  ...failuresOf(workspace, plainCall),
+  async setRule(name, rule) {
+    await setRule(workspace, name, rule);
+  },
+  async deleteRule(name) {
+    await dropRule(workspace, name);
+  },
+});
+
+export const agentFailures = (workspace: Workspace, author: Author, call: Call): AgentFailures => ({
+  ...failuresOf(workspace, call),
+  decide: (failure, decision) =>
+    call(async () => {
+      const said = await heard(workspace, decision);
+      if (typeof failure !== "object") return decide(workspace, { author }, failure, said);
+      const settle = async (summary: string): Promise<void> => {
+        await failure.complete({ summary });
+      };
+      return decide(workspace, { author, settle }, failure.id, said);
+    }),
+});

@@ -1,0 +1,142 @@
+/** `hub.memories` and `agent.memories`: records read, listed, related, pinned, quarantined, redacted. */
+import {
+  type DocumentOptions,
+  type DocumentReport,
+  takeDocument,
+} from "../../archive/markdown/take.ts";
+import { writeDocument } from "../../archive/markdown/write.ts";
+import { memoryLines } from "../../archive/memories.ts";
+import type { KeepingQuery } from "../../archive/query.ts";
+import { type ReadMemory, type ReadOptions, readAsked } from "../../delivery/work/read-record.ts";
+import { type Pinned, type PinsQuery, pin, pinnedMemories, unpin } from "../../memory/pins.ts";
+import { type Impact, type ImpactQuery, impactOf } from "../../memory/quarantine/blast-radius.ts";
+import {
+  type LiftOptions,
+  type LiftWhat,
+  lift,
+  listQuarantined,
+  type Quarantined,
+  type QuarantinedMemory,
+  type QuarantineOptions,
+  type QuarantineQuery,
+  type QuarantineWhat,
+  quarantine,
+} from "../../memory/quarantine/quarantine.ts";
+import {
+  type RecentMemory,
+  type RecentQuery,
+  type RelationsQuery,
+  recentMemories,
+  relationsOf,
+} from "../../memory/read.ts";
+import type { Known } from "../../memory/recall/known.ts";
+import { askKnown } from "../../memory/recall/search-first.ts";
+import type { Author, MemoryInput } from "../../memory/record.ts";
+import {
+  type RedactOptions,
+  type RedactReport,
+  type RedactTarget,
+  redact,
+} from "../../memory/redaction/redact.ts";
+import {
+  type FoundSecrets,
+  type SecretsQuery,
+  secretsFound,
+} from "../../memory/redaction/secrets-found.ts";
+import { runSql, type SqlAnswer, type SqlOptions } from "../../memory/sql.ts";
+import { type PruneOptions, type PruneReport, prune } from "../../memory/traces/prune.ts";
+import type { RelationEdge } from "../../store/rows.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { type Call, plainCall } from "./call.ts";
+
+/** What a hub and an agent have in common: reading. A hub reads what the whole team sees. */
+export interface Memories {
+  /**
+   * Returns a record by its id, exactly as stored. With `freshest`: the record that replaced it, if any;
+   * with `level`: also its text at that length.
+   */
+  read(id: string, options?: ReadOptions): Promise<ReadMemory>;
+  /** Returns the newest memories of a task, agent, session, tag or type. */
+  recent(query?: RecentQuery): Promise<RecentMemory[]>;
+  /** Returns everything derived from a memory: records, handoffs that carried it, agents that saw it. */
+  impact(id: string, query?: ImpactQuery): Promise<Impact>;
+  /** Returns quarantined memories, who quarantined each and why. */
+  quarantined(query?: QuarantineQuery): Promise<QuarantinedMemory[]>;
+  /** Runs one read-only query over the SQL views of the workspace (docs/SQL.md). */
+  sql(query: string, options?: SqlOptions): Promise<SqlAnswer>;
+  /** Applies the retention settings to traces and events. */
+  prune(options?: PruneOptions): Promise<PruneReport>;
+  /** Yields memories as lines of JSON, for reading; `archive.export` makes what can be imported. */
+  export(query?: KeepingQuery): AsyncGenerator<string, void, undefined>;
+  /** Returns what is known as a Markdown document for people (MEMORY.md). */
+  exportMarkdown(query?: KeepingQuery): Promise<string>;
+}
+
+export interface HubMemories extends Memories {
+  /** Returns where secrets were removed before storing: which kind, when and by whom. */
+  secretsFound(query?: SecretsQuery): Promise<FoundSecrets>;
+}
+
+export interface AgentMemories extends Memories {
+  /** Returns records that already say the same as this input, or contradict it. Writes nothing. */
+  similar(input: MemoryInput): Promise<readonly Known[]>;
+  /** Returns the relations of a memory: those it has ("out", the default) or those to it ("in"). */
+  relations(id: string, query?: RelationsQuery): Promise<readonly RelationEdge[]>;
+  /** Includes a memory in every handoff and catch-up. */
+  pin(id: string): Promise<void>;
+  unpin(id: string): Promise<void>;
+  pins(query?: PinsQuery): Promise<Pinned[]>;
+  /**
+   * Hides records from every read: by id, or everything an agent or session wrote; with `downstream` also
+   * what was derived from them. Holders of handoffs that carry any of them are warned.
+   */
+  quarantine(
+    what: QuarantineWhat,
+    reason: string,
+    options?: QuarantineOptions,
+  ): Promise<Quarantined>;
+  /** Ends a quarantine: by record, by agent or session, or everything one quarantine hid. */
+  lift(what: LiftWhat, reason: string, options?: LiftOptions): Promise<Quarantined>;
+  /**
+   * Deletes content for good: records and envelopes by id, or a text wherever it occurs. Digests stay, so
+   * the chain still verifies and records who did it and why.
+   */
+  redact(target: RedactTarget, reason: string, options?: RedactOptions): Promise<RedactReport>;
+  /** Imports a Markdown document: new entries are remembered, changed ones supersede; nothing is deleted. */
+  importMarkdown(text: string, options?: DocumentOptions): Promise<DocumentReport>;
+}
+
+/** `author`: who vouches for what pruning deletes; undefined: the hub. */
+function memoriesOf(workspace: Workspace, author: Author | undefined, call: Call): Memories {
+  return {
+    read: (id, options = {}) => call(async () => readAsked(workspace, id, options)),
+    recent: (query = {}) => call(async () => recentMemories(workspace, query)),
+    impact: (id, query = {}) => call(async () => impactOf(workspace, id, query)),
+    quarantined: (query = {}) => call(async () => listQuarantined(workspace, query)),
+    sql: (query, options = {}) => call(async () => runSql(workspace, query, options)),
+    prune: (options = {}) => call(async () => prune(workspace, author, options)),
+    export: (query = {}) => memoryLines(workspace, query),
+    exportMarkdown: (query = {}) => call(async () => writeDocument(workspace, query)),
+  };
+}
+
+export const hubMemories = (workspace: Workspace): HubMemories => ({
+  ...memoriesOf(workspace, undefined, plainCall),
+  secretsFound: (query = {}) => secretsFound(workspace, query),
+});
+
+export const agentMemories = (workspace: Workspace, self: Author, call: Call): AgentMemories => ({
+  ...memoriesOf(workspace, self, call),
+  similar: (input) => call(() => askKnown(workspace, input)),
+  relations: (id, query = {}) => call(() => relationsOf(workspace, id, query)),
+  pin: (id) => call(() => pin(workspace, self, id)),
+  unpin: (id) => call(() => unpin(workspace, self, id)),
+  pins: (query = {}) => call(() => pinnedMemories(workspace, query)),
+  quarantine: (what, reason, options = {}) =>
+    call(() => quarantine(workspace, self, what, { ...options, reason })),
+  lift: (what, reason, options = {}) =>
+    call(() => lift(workspace, self, what, { ...options, reason })),
+  redact: (target, reason, options = {}) =>
+    call(() => redact(workspace, self, { target, reason }, options)),
+  importMarkdown: (text, options = {}) => call(() => takeDocument(workspace, self, text, options)),
+});

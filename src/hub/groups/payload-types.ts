@@ -1,0 +1,49 @@
+/** `hub.payloadTypes`: what payloads must look like, in this process and in the workspace. */
+import {
+  type PayloadTypeInfo,
+  type PayloadTypeVersion,
+  payloadTypes,
+  payloadTypeVersions,
+  type RegisterOptions,
+  setPayloadType,
+} from "../../delivery/settings/payload-types.ts";
+import type { JsonSchema } from "../../envelope/json-schema.ts";
+import type { PayloadType } from "../../envelope/payload.ts";
+import { Name } from "../../envelope/schema.ts";
+import type { StandardSchemaV1 } from "../../envelope/standard-schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+
+export interface HubPayloadTypes {
+  /**
+   * Parses payloads of a type in this process with any Standard Schema: with defaults, transforms and its
+   * TypeScript type. Other processes do not know of it; see `set`.
+   */
+  define<T>(name: string, schema: StandardSchemaV1<unknown, T>): Promise<PayloadType<T>>;
+  /**
+   * Registers a payload type in the workspace by a JSON Schema: within a second, every process refuses a
+   * handoff whose payload does not match. A changed schema becomes a new version.
+   */
+  set(name: string, schema: JsonSchema, options?: RegisterOptions): Promise<PayloadTypeInfo>;
+  /** Removes a payload type; its versions stay readable. */
+  delete(name: string, options?: RegisterOptions): Promise<void>;
+  /** Returns the registered payload types, each with the schema that is enforced. */
+  list(): Promise<PayloadTypeInfo[]>;
+  /** Returns every version of a payload type, oldest first, also after it was removed. */
+  versions(name: string): Promise<PayloadTypeVersion[]>;
+}
+
+export const hubPayloadTypes = (workspace: Workspace): HubPayloadTypes => ({
+  async define<T>(name: string, schema: StandardSchemaV1<unknown, T>) {
+    const how = { code: "invalid_input", what: "The payload type", prefix: "type" } as const;
+    return workspace.payloads.register<T>(parseOr(Name, name, how), schema);
+  },
+  set: async (name, schema, options = {}) =>
+    // null is refused as any other value that is not a schema; undefined would remove the type.
+    (await setPayloadType(workspace, name, schema ?? (null as never), options)) as PayloadTypeInfo,
+  async delete(name, options = {}) {
+    await setPayloadType(workspace, name, undefined, options);
+  },
+  list: () => payloadTypes(workspace),
+  versions: (name) => payloadTypeVersions(workspace, name),
+});

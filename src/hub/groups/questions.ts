@@ -1,0 +1,62 @@
+/** `agent.questions` and `agent.approvals`: what is asked of this agent, or of the person behind it. */
+
+import type { Worker } from "../../delivery/receive/worker.ts";
+import { type Asked, answer, questionsTo } from "../../delivery/settle/ask.ts";
+import {
+  type Approval,
+  approve,
+  type Decider,
+  type Edit,
+  edit,
+  reject,
+  reply,
+} from "../../delivery/work/person.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Sent } from "../sent.ts";
+import { LocalWork } from "../work.ts";
+import type { Call } from "./call.ts";
+
+export interface Questions {
+  /** Returns the open questions of receivers about handoffs of this agent. */
+  list(): Promise<Asked[]>;
+  /** Answers a question; the work is offered again, with the answer. */
+  answer(delivery: string, text: string): Promise<DeliveryRow>;
+}
+
+/** `seen`: the newest envelope, when the sender extended work that was accepted before. */
+interface Seen {
+  readonly seen?: string | undefined;
+}
+
+export interface Approvals {
+  /** Accepts a handoff and completes it with the approval it asks for. */
+  approve(delivery: string, options?: Approval): Promise<DeliveryRow>;
+  /** Accepts a handoff and completes it with the text it asks for. */
+  reply(delivery: string, text: string, options?: Seen): Promise<DeliveryRow>;
+  /** Accepts a handoff and declines it. */
+  reject(delivery: string, reason: string, options?: Seen): Promise<DeliveryRow>;
+  /** Accepts a handoff and returns it to its sender with changes, as a new envelope. */
+  edit(delivery: string, changes: Edit): Promise<Sent<object>>;
+}
+
+export const questions = (workspace: Workspace, self: Worker, call: Call): Questions => ({
+  list: () => call(() => questionsTo(workspace, self.agent)),
+  answer: (delivery, text) => call(() => answer(workspace, self, delivery, text)),
+});
+
+export function approvals(workspace: Workspace, self: Worker, call: Call): Approvals {
+  const decider: Decider<Sent<object>> = {
+    workspace,
+    person: self,
+    open: (holder, accepted) => new LocalWork(workspace, holder, accepted),
+  };
+  return {
+    approve: (delivery, options = {}) => call(() => approve(decider, delivery, options)),
+    reply: (delivery, text, options = {}) =>
+      call(() => reply(decider, delivery, { ...options, text })),
+    reject: (delivery, reason, options = {}) =>
+      call(() => reject(decider, delivery, { ...options, reason })),
+    edit: (delivery, changes) => call(() => edit(decider, delivery, changes)),
+  };
+}

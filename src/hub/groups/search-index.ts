@@ -1,0 +1,27 @@
+/** `hub.index`: the search index and the vectors of embedding models. */
+
+import * as z from "zod";
+import { parseOr } from "../../envelope/violations.ts";
+import type { IndexState, ModelState } from "../../store/search.ts";
+import type { EmbedProgress, Workspace } from "../../workspace/workspace.ts";
+
+export interface SearchIndex {
+  /** Returns how far the index has come; records beyond it are scanned. */
+  state(): Promise<IndexState>;
+  /** Computes missing vectors; undefined without an embedder. Continues where it stopped. */
+  embed(onProgress?: (progress: EmbedProgress) => void): Promise<EmbedProgress | undefined>;
+  /** Returns the models whose vectors are stored, and how far each has come. */
+  models(): Promise<readonly ModelState[]>;
+  /** Deletes the vectors of a model. */
+  deleteModel(model: string): Promise<void>;
+}
+
+export const searchIndex = (workspace: Workspace): SearchIndex => ({
+  state: () => workspace.store.indexState(),
+  embed: (onProgress) => workspace.meaning.embedAll(workspace, onProgress),
+  models: () => workspace.store.listModels(workspace.name),
+  async deleteModel(model) {
+    const how = { code: "invalid_input", what: "The model", prefix: "model" } as const;
+    await workspace.store.dropModel(workspace.name, parseOr(z.string().min(1), model, how));
+  },
+});

@@ -1,0 +1,111 @@
+/** `hub.settings`: one document of everything a team can set for a workspace. */
+import * as z from "zod";
+import { LintRulesSchema, lintRules, setLintRules } from "../../context/lint/lint-rules.ts";
+import type { AllLintRules } from "../../context/lint/rule.ts";
+import {
+  type HandoffRules,
+  HandoffRulesSchema,
+  handoffRules,
+  setHandoffRules,
+} from "../../delivery/settings/handoff-rules.ts";
+import { Name } from "../../envelope/schema.ts";
+import { parseOr } from "../../envelope/violations.ts";
+import { ReleasersSchema, releasers, setReleasers } from "../../ledger/releasers.ts";
+import {
+  SecretModeSchema,
+  secretPolicy,
+  setSecretPolicy,
+} from "../../memory/redaction/secret-policy.ts";
+import {
+  type RetentionRules,
+  RetentionSchema,
+  retentionRules,
+  setRetention,
+} from "../../memory/traces/retention.ts";
+import { type FullProfile, ProfileSchema } from "../../profiles/role-profiles.ts";
+import { profiles, requireRoom, setProfile } from "../../profiles/workspace-profiles.ts";
+import { KeepersSchema, keepers, setKeepers } from "../../shared-context/keepers.ts";
+import type { SecretMode, Workspace } from "../../workspace/workspace.ts";
+
+export interface Settings {
+  /** How long traces and events are kept. Default: forever. */
+  readonly retention: RetentionRules;
+  /** What happens to keys, passwords and tokens in input. Default: "redact". */
+  readonly secrets: SecretMode;
+  /** Which lint rules are off, warn, or refuse a handoff. */
+  readonly lint: AllLintRules;
+  /** Allowed actions, and whether unregistered payload types are accepted. */
+  readonly handoffs: HandoffRules;
+  /** Roles that may release ledger items other agents have set. */
+  readonly releasers: readonly string[];
+  /** Roles that may change the shared context, in the order they are asked. */
+  readonly keepers: readonly string[];
+  /** What each role's views prefer; `changed`: differs from the default of that role. */
+  readonly profiles: Readonly<Record<string, FullProfile & { readonly changed: boolean }>>;
+}
+
+/** Each part replaces that part of the document, except `lint`, `handoffs` and `profiles`, which merge. */
+export const SettingsInputSchema = z.strictObject({
+  retention: RetentionSchema.optional(),
+  secrets: SecretModeSchema.optional(),
+  lint: LintRulesSchema.optional(),
+  handoffs: HandoffRulesSchema.optional(),
+  releasers: ReleasersSchema.optional(),
+  keepers: KeepersSchema.optional(),
+  /** By role; null restores the default. */
+  profiles: z.record(Name, ProfileSchema.nullable()).optional(),
+});
+
+export type SettingsInput = z.input<typeof SettingsInputSchema>;
+
+export interface HubSettings {
+  /** Returns the settings of the workspace, defaults included. */
+  get(): Promise<Settings>;
+  /** Changes the parts that are given, and returns the whole. Nothing changes if any part is invalid. */
+  update(changes: SettingsInput): Promise<Settings>;
+}
+
+export function hubSettings(workspace: Workspace): HubSettings {
+  const get = async (): Promise<Settings> => {
+    const [retention, secrets, lint, handoffs, releasing, keeping, roles] = await Promise.all([
+      retentionRules(workspace),
+      secretPolicy(workspace),
+      lintRules(workspace),
+      handoffRules(workspace),
+      releasers(workspace),
+      keepers(workspace),
+      profiles(workspace),
+    ]);
+    return {
+      retention,
+      secrets,
+      lint,
+      handoffs,
+      releasers: releasing,
+      keepers: keeping,
+      profiles: Object.fromEntries(roles.map(({ role, ...profile }) => [role, profile])),
+    };
+  };
+  return {
+    get,
+    async update(changes) {
+      const how = { code: "invalid_input", what: "The settings" } as const;
+      // All of it, before any part is written.
+      const checked = parseOr(SettingsInputSchema, changes, how);
+      for (const [role, profile] of Object.entries(checked.profiles ?? {})) {
+        if (profile !== null) requireRoom(role, profile);
+      }
+      const { retention, secrets, lint, handoffs, releasers, keepers, profiles = {} } = changes;
+      for (const [role, profile] of Object.entries(profiles)) {
+        await setProfile(workspace, role, profile ?? undefined);
+      }
+      if (lint !== undefined) await setLintRules(workspace, lint);
+      if (handoffs !== undefined) await setHandoffRules(workspace, handoffs);
+      if (releasers !== undefined) await setReleasers(workspace, releasers);
+      if (keepers !== undefined) await setKeepers(workspace, keepers);
+      if (retention !== undefined) await setRetention(workspace, retention);
+      if (secrets !== undefined) await setSecretPolicy(workspace, secrets);
+      return get();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** `hub.traces` and `agent.traces`: what agents did, step by step. */
+
+import type { Worker } from "../../delivery/receive/worker.ts";
+import type { Memory } from "../../memory/record.ts";
+import { flushTraces, traceCounts } from "../../memory/traces/trace.ts";
+import type { TraceCounts } from "../../memory/traces/trace-log.ts";
+import {
+  type TraceInfo,
+  type TraceSessionsQuery,
+  type TracesQuery,
+  traceSessions,
+  traces,
+} from "../../memory/traces/traces.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Call } from "./call.ts";
+
+export interface HubTraces {
+  /** Returns the newest steps of a session, a task or an agent, in order. */
+  list(query?: TracesQuery): Promise<Memory[]>;
+  /** Returns the sessions that have a trace, the most recently active first. */
+  sessions(query?: TraceSessionsQuery): Promise<TraceInfo[]>;
+  /** Returns how many steps the agents of this hub traced, stored and lost. */
+  counts(): Promise<TraceCounts>;
+}
+
+export interface AgentTraces {
+  /** Returns the newest steps of a session, a task or an agent, in order. */
+  list(query?: TracesQuery): Promise<Memory[]>;
+  /** Waits until every traced step is stored; throws if a step of this session was not. */
+  flush(): Promise<void>;
+}
+
+export const hubTraces = (workspace: Workspace): HubTraces => ({
+  list: (query = {}) => traces(workspace, query),
+  sessions: (query = {}) => traceSessions(workspace, query),
+  counts: async () => traceCounts(workspace),
+});
+
+export const agentTraces = (workspace: Workspace, self: Worker, call: Call): AgentTraces => ({
+  list: (query = {}) => call(() => traces(workspace, query)),
+  flush: () => call(() => flushTraces(workspace, self)),
+});

@@ -1,0 +1,150 @@
+/** Who is calling, who there is, and what they come in with. */
+import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { batonVersion } from "../base/version.ts";
+import { Address, AgentName } from "../envelope/schema.ts";
+import type { AgentProfile } from "../memory/agents.ts";
+import { type Acting, operation } from "./operation.ts";
+import {
+  AgentForm,
+  AgentProfileForm,
+  IssuedTokenForm,
+  TokenForm,
+  TokenInputForm,
+  WhoAmIForm,
+} from "./schemas/agents.ts";
+import { BreakerForm } from "./schemas/keeping.ts";
+import { Done } from "./schemas/plain.ts";
+
+const Named = z.strictObject({
+  name: AgentName.meta({ description: "Its canonical id, or an alias" }),
+});
+
+const Nothing = z.strictObject({});
+
+export const agentsOperations = {
+  "agents.me": operation({
+    summary: "Tells who the hub takes the caller for.",
+    route: "GET /v1/me",
+    access: "reader",
+    on: "hub",
+    input: Nothing,
+    output: WhoAmIForm,
+    async run({ hub, access, named, agent }) {
+      const acts = named === undefined ? {} : { agent: (await agent()).id };
+      const { workspace, leaseMs } = hub;
+      return { version: batonVersion(), workspace, ...acts, access, leaseMs };
+    },
+  }),
+  agent: operation({
+    summary: "Registers an agent, or adds to what is known of it.",
+    route: "PUT /v1/agents/:name",
+    access: "coordinator",
+    on: "hub",
+    args: ["name", "profile"],
+    input: Named.extend({ profile: AgentProfileForm.optional() }),
+    output: AgentForm,
+    async run({ hub }, { name, profile = {} }) {
+      refuseKey(profile);
+      return (await hub.agent(name, profile)).info;
+    },
+  }),
+  "agents.get": operation({
+    summary: "Shows an agent by its id or an alias.",
+    route: "GET /v1/agents/:name",
+    access: "reader",
+    on: "hub",
+    args: ["name"],
+    input: Named,
+    output: AgentForm,
+  }),
+  "agents.list": operation({
+    summary: "Lists the agents of the workspace.",
+    route: "GET /v1/agents",
+    access: "reader",
+    on: "hub",
+    input: Nothing,
+    output: z.array(AgentForm),
+  }),
+  "agents.pause": operation({
+    summary: "Lets an agent keep its inbox and gives it nothing from it, until it is resumed.",
+    route: "POST /v1/agents/:name/pause",
+    access: "coordinator",
+    on: "hub",
+    args: ["name"],
+    input: Named,
+    output: Done,
+  }),
+  "agents.unpause": operation({
+    summary: "Gives a paused agent work again.",
+    route: "POST /v1/agents/:name/unpause",
+    access: "coordinator",
+    on: "hub",
+    args: ["name"],
+    input: Named,
+    output: Done,
+  }),
+  "tokens.add": operation({
+    summary: "Issues a token; its text is in the answer, and nowhere else.",
+    route: "POST /v1/tokens",
+    access: "admin",
+    on: "hub",
+    input: TokenInputForm,
+    output: IssuedTokenForm,
+    rest: true,
+    run: async (acting, token) => acting.hub.tokens.add(token, await actorOf(acting)),
+  }),
+  "tokens.list": operation({
+    summary: "Lists the tokens of the workspace, without their texts.",
+    route: "GET /v1/tokens",
+    access: "admin",
+    on: "hub",
+    input: Nothing,
+    output: z.array(TokenForm),
+  }),
+  "tokens.revoke": operation({
+    summary: "Revokes a token; every hub knows after two seconds at most.",
+    route: "DELETE /v1/tokens/:id",
+    access: "admin",
+    on: "hub",
+    args: ["id", "reason"],
+    input: z.strictObject({ id: z.string(), reason: z.string().optional() }),
+    output: TokenForm,
+    run: async (acting, { id, reason }) =>
+      acting.hub.tokens.revoke(id, reason, await actorOf(acting)),
+  }),
+  "agents.breakers": operation({
+    summary: "Lists receivers that lost work lately, and whose breaker is open.",
+    route: "GET /v1/breakers",
+    access: "reader",
+    on: "hub",
+    input: Nothing,
+    output: z.array(BreakerForm),
+  }),
+  "agents.resetBreaker": operation({
+    summary: "Closes a receiver's breaker.",
+    route: "POST /v1/breakers/:receiver/reset",
+    access: "coordinator",
+    on: "hub",
+    args: ["receiver"],
+    input: z.strictObject({
+      receiver: Address.meta({ description: "An agent's id, or the inbox of a role: role:…" }),
+    }),
+    output: Done,
+  }),
+};
+
+/** Whoever sends a private key has given it away; a hub that took it could sign in the agent's name. */
+function refuseKey(profile: AgentProfile): void {
+  if (profile === null || typeof profile !== "object" || profile.key === undefined) return;
+  throw new BatonError("invalid_input", {
+    message: "A private key does not travel: it stays with whoever signs.",
+    path: "profile.key",
+    hint: "Leave it out; over HTTP a token says who an agent is. An agent that signs opens the store itself.",
+  });
+}
+
+/** Who does it, as far as the connection says: what a header claims is held against the token first. */
+async function actorOf({ named, agent }: Acting): Promise<string | undefined> {
+  return named === undefined ? undefined : (await agent()).id;
+}

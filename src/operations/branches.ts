@@ -1,0 +1,77 @@
+/** Branches: begun, compared, merged, given up. The one a caller works on stands in a header. */
+import * as z from "zod";
+import { BranchName } from "../envelope/schema.ts";
+import { BeginSchema, BranchesSchema } from "../memory/branches/branches.ts";
+import { DiffSchema } from "../memory/branches/compare.ts";
+import { MergeSchema } from "../memory/branches/merge.ts";
+import { operation } from "./operation.ts";
+import { BranchDiffForm, BranchForm, MergedForm } from "./schemas/branches.ts";
+import { MemoryForm } from "./schemas/memories.ts";
+
+const Named = z.strictObject({ name: BranchName });
+
+export const branchesOperations = {
+  "branches.list": operation({
+    summary: "Lists branches in the order of their names; a page at a time.",
+    route: "GET /v1/branches",
+    access: "reader",
+    on: "reader",
+    input: BranchesSchema,
+    output: z.array(BranchForm),
+    rest: true,
+  }),
+  "branches.create": operation({
+    summary: "Begins a branch where its base stands now.",
+    route: "POST /v1/branches",
+    access: "agent",
+    on: "agent",
+    args: ["name"],
+    input: BeginSchema.extend(Named.shape),
+    output: Named,
+    rest: true,
+    run: async ({ agent }, { name, ...options }) => ({
+      name: (await (await agent()).branches.create(name, options)).branch,
+    }),
+  }),
+  "branches.use": operation({
+    summary: "Tells whether there is a branch of this name.",
+    route: "GET /v1/branches/:name",
+    access: "reader",
+    on: "agent",
+    args: ["name"],
+    input: Named,
+    output: Named,
+    run: async ({ agent }, { name }) => ({
+      name: (await (await agent()).branches.use(name)).branch,
+    }),
+  }),
+  "branches.diff": operation({
+    summary: "Shows what was written on a branch, and what stands in the way of merging it.",
+    route: "GET /v1/branches/:name/diff",
+    access: "reader",
+    on: "reader",
+    args: ["name"],
+    input: DiffSchema.extend(Named.shape),
+    output: BranchDiffForm,
+    rest: true,
+  }),
+  "branches.merge": operation({
+    summary: "Merges a branch into its base; with conflicts left open, nothing is changed.",
+    route: "POST /v1/branches/:name/merge",
+    access: "agent",
+    on: "agent",
+    args: ["name"],
+    input: MergeSchema.extend(Named.shape),
+    output: MergedForm,
+    rest: true,
+  }),
+  "branches.abandon": operation({
+    summary: "Gives a branch up: its base sees nothing of it.",
+    route: "POST /v1/branches/:name/abandon",
+    access: "agent",
+    on: "agent",
+    args: ["name", "reason"],
+    input: Named.extend({ reason: z.string() }),
+    output: MemoryForm,
+  }),
+};

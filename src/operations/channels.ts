@@ -1,0 +1,95 @@
+/** Channels, and the table of routes. */
+import * as z from "zod";
+import { CHANNEL_STATES, SubscribeSchema } from "../delivery/settings/channels.ts";
+import { RouteSchema } from "../delivery/settings/routes.ts";
+import { Name } from "../envelope/schema.ts";
+import { operation } from "./operation.ts";
+import { Count, Done, Text, Texts } from "./schemas/plain.ts";
+
+const Named = z.strictObject({ name: Name });
+const Nothing = z.strictObject({});
+
+const ChannelForm = z
+  .strictObject({ name: Text, state: z.enum(CHANNEL_STATES) })
+  .meta({ id: "Channel", description: "A named fan-out: each subscriber gets its own delivery." });
+
+const RouteInfoForm = RouteSchema.extend({ name: Text }).meta({
+  id: "Route",
+  description: "Who comes next when a sender names nobody.",
+});
+
+export const channelsOperations = {
+  "channels.list": operation({
+    summary: "Lists the channels of the workspace.",
+    route: "GET /v1/channels",
+    access: "reader",
+    on: "hub",
+    input: Nothing,
+    output: z.array(ChannelForm),
+  }),
+  "channels.set": operation({
+    summary: "Makes a channel if there is none, or opens, pauses or closes it.",
+    route: "PUT /v1/channels/:name",
+    access: "coordinator",
+    on: "hub",
+    args: ["name", "state"],
+    input: Named.extend({ state: z.enum(CHANNEL_STATES).optional() }),
+    output: ChannelForm,
+  }),
+  "channels.subscribers": operation({
+    summary: "Lists who gets what is published on a channel.",
+    route: "GET /v1/channels/:name/subscribers",
+    access: "reader",
+    on: "hub",
+    args: ["name"],
+    input: Named,
+    output: Texts,
+  }),
+  "channels.subscribe": operation({
+    summary:
+      "Lets the agent get what is published on a channel; also what was before, where asked.",
+    route: "PUT /v1/channels/:name/subscription",
+    access: "agent",
+    on: "agent",
+    args: ["name"],
+    input: Named.extend(SubscribeSchema.shape),
+    output: z.strictObject({ replayed: Count }),
+    rest: true,
+  }),
+  "channels.unsubscribe": operation({
+    summary: "Lets the agent get nothing of a channel any more.",
+    route: "DELETE /v1/channels/:name/subscription",
+    access: "agent",
+    on: "agent",
+    args: ["name"],
+    input: Named,
+    output: Done,
+  }),
+  "routes.list": operation({
+    summary: "Lists who comes next when a sender names nobody.",
+    route: "GET /v1/routes",
+    access: "reader",
+    on: "hub",
+    input: Nothing,
+    output: z.array(RouteInfoForm),
+  }),
+  "routes.set": operation({
+    summary: "Sets one rule of the table of routes.",
+    route: "PUT /v1/routes/:name",
+    access: "coordinator",
+    on: "hub",
+    args: ["name"],
+    input: Named.extend(RouteSchema.shape),
+    output: Done,
+    rest: true,
+  }),
+  "routes.delete": operation({
+    summary: "Takes one rule out of the table of routes.",
+    route: "DELETE /v1/routes/:name",
+    access: "coordinator",
+    on: "hub",
+    args: ["name"],
+    input: Named,
+    output: Done,
+  }),
+};

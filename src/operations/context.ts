@@ -1,0 +1,132 @@
+/** The shared context: read, written, proposed and adopted. */
+import * as z from "zod";
+import { AdoptSchema } from "../coordination/shared-context/adopt.ts";
+import { ItemNameSchema, ProposeSchema } from "../coordination/shared-context/propose.ts";
+import { EnvelopeId } from "../envelope/schema.ts";
+import { RetireOptionsSchema, WriteSchema } from "../hub/groups/shared-context.ts";
+import { ChangesQuerySchema } from "../shared-context/changes.ts";
+import type { ProjectItem } from "../shared-context/git.ts";
+import { ContextItemSchema } from "../shared-context/items.ts";
+import { ContextQuerySchema } from "../shared-context/read.ts";
+import { listed } from "./given.ts";
+import { operation } from "./operation.ts";
+import {
+  AdoptedForm,
+  ContextChangeForm,
+  ContextChangesForm,
+  ContextInputForm,
+  ContextItemForm,
+  ContextProposalForm,
+  ContradictionForm,
+  SharedContextForm,
+  WrittenItemForm,
+} from "./schemas/context.ts";
+import { SentForm } from "./schemas/deliveries.ts";
+import { Count, Text } from "./schemas/plain.ts";
+
+const [ProjectItemSchema] = ContextItemSchema.options;
+
+export const contextOperations = {
+  "context.text": operation({
+    summary: "Reads the shared context for a role, within a number of tokens.",
+    route: "GET /v1/context",
+    access: "reader",
+    on: "reader",
+    input: ContextQuerySchema,
+    output: SharedContextForm,
+    rest: true,
+  }),
+  "context.item": operation({
+    summary: "Shows one item as it holds; null where there is none.",
+    route: "GET /v1/context/:section/:key",
+    access: "reader",
+    on: "reader",
+    args: ["section", "key"],
+    input: ItemNameSchema,
+    field: "item",
+    output: z.strictObject({ item: ContextItemForm.nullable() }),
+  }),
+  "context.changes": operation({
+    summary: "Tells what changed since a version, oldest first; a page at a time.",
+    route: "GET /v1/context/changes",
+    access: "reader",
+    on: "reader",
+    input: ChangesQuerySchema,
+    output: ContextChangesForm,
+    rest: true,
+    // From the beginning unless told: how far a session has read is the caller's to know.
+    run: async (acting, query) =>
+      (await acting.reader()).context.changes({ ...query, since: query.since ?? 0 }),
+  }),
+  "context.history": operation({
+    summary: "Tells every version of an item, newest first; also of one that was retired.",
+    route: "GET /v1/context/:section/:key/history",
+    access: "reader",
+    on: "reader",
+    args: ["section", "key"],
+    input: ItemNameSchema,
+    output: z.array(ContextChangeForm),
+  }),
+  "context.set": operation({
+    summary: "Writes an item, based on the version of it that was seen. For roles that may.",
+    route: "PUT /v1/context",
+    access: "agent",
+    on: "agent",
+    args: ["item"],
+    input: WriteSchema.extend({ item: ContextInputForm }),
+    output: WrittenItemForm,
+    rest: true,
+  }),
+  "context.retire": operation({
+    summary: "Takes an item out: it holds no more. For roles that may.",
+    route: "POST /v1/context/:section/:key/retire",
+    access: "agent",
+    on: "agent",
+    args: ["section", "key"],
+    input: ItemNameSchema.extend(RetireOptionsSchema.shape),
+    output: z.strictObject({ version: Count, memory: Text }),
+    rest: true,
+  }),
+  "context.project": operation({
+    summary: "Brings the project's items up to date; what is as it was is not written.",
+    route: "PUT /v1/context/project",
+    access: "agent",
+    on: "agent",
+    args: ["items"],
+    input: z.strictObject({ items: z.array(ProjectItemSchema.partial({ section: true })) }),
+    output: z.array(ContextItemForm),
+    run: async (acting, { items }) =>
+      (await acting.agent()).context.project(listed(items, "items") as readonly ProjectItem[]),
+  }),
+  "context.propose": operation({
+    summary: "Hands a change to somebody who may make it, and tells what it speaks against.",
+    route: "POST /v1/context/propose",
+    access: "agent",
+    on: "agent",
+    args: ["change"],
+    input: ProposeSchema.extend({ change: ContextProposalForm }),
+    output: z.strictObject({ sent: SentForm, contradictions: z.array(ContradictionForm) }),
+    rest: true,
+    async run(acting, { change, ...proposal }) {
+      const agent = await acting.agent();
+      const { sent, contradictions } = await agent.context.propose(change, proposal);
+      return { sent: sent.toJSON(), contradictions };
+    },
+  }),
+  "context.adopt": operation({
+    summary: "Makes the change that accepted work proposes, and completes that work.",
+    route: "POST /v1/context/adopt",
+    access: "agent",
+    on: "agent",
+    input: AdoptSchema.extend({
+      handle: Text.meta({ description: "The work's handle" }),
+      envelope: EnvelopeId.optional(),
+    }),
+    output: AdoptedForm,
+    rest: true,
+    async run(acting, { handle, envelope, ...options }) {
+      const agent = await acting.agent();
+      return agent.context.adopt(await agent.held(handle, envelope), options);
+    },
+  }),
+};

@@ -1,0 +1,281 @@
+/** What became of a handoff, and what its sender, or a person, does about it. */
+import * as z from "zod";
+import { DeadSchema, RedriveSchema } from "../delivery/settle/dead-letters.ts";
+import { Reason } from "../delivery/settle/reason.ts";
+import { DeliveriesSchema, type ListedDeliveries } from "../delivery/watch/list-deliveries.ts";
+import { changeDigest } from "../delivery/watch/watch.ts";
+import { type Edit, EditSchema } from "../delivery/work/person.ts";
+import { DeliveryId, EnvelopeId, FreeForm, Name } from "../envelope/schema.ts";
+import type { DeliveryRow } from "../store/rows.ts";
+import { operation } from "./operation.ts";
+import { requirePart, requireSender } from "./ownership.ts";
+import {
+  AcceptedForm,
+  AnsweredDeliveryForm,
+  AskedForm,
+  AttemptForm,
+  ChangedForm,
+  CompletedForm,
+  DeadLetterForm,
+  DeliveryForm,
+  SentForm,
+  ShownForm,
+  WaitingForm,
+  WarningForm,
+} from "./schemas/deliveries.ts";
+import { ShownViewForm } from "./schemas/envelopes.ts";
+import type { Fields } from "./schemas/fields.ts";
+import { BooksForm } from "./schemas/keeping.ts";
+import { Done, Text } from "./schemas/plain.ts";
+import { Waits, waitOf } from "./wait.ts";
+
+const Nothing = z.strictObject({});
+const ById = z.strictObject({ id: DeliveryId });
+
+const Seen = {
+  seen: EnvelopeId.optional().meta({
+    description: "The newest envelope, when the sender has added to work that was accepted before",
+  }),
+};
+
+export const deliveriesOperations = {
+  "deliveries.get": operation({
+    summary: "Shows a delivery as it stands, with its envelope, every try, and what came of it.",
+    route: "GET /v1/deliveries/:id",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    input: ById,
+    output: ShownForm,
+  }),
+  "deliveries.list": operation({
+    summary: "Lists deliveries of all receivers, newest first; a page at a time.",
+    route: "GET /v1/deliveries",
+    access: "reader",
+    on: "hub",
+    input: DeliveriesSchema,
+    output: z.strictObject({
+      items: z.array(WaitingForm),
+      next: DeliveryId.exactOptional().meta({ description: "Pass as after to get the next page" }),
+    } satisfies Fields<ListedDeliveries>),
+    rest: true,
+  }),
+  "deliveries.watch": operation({
+    summary: "Shows where a delivery stands once it is no longer as it was seen.",
+    route: "GET /v1/deliveries/:id/status",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    waits: true,
+    input: ById.extend({
+      seen: Text.optional().meta({ description: "The digest that was told before" }),
+      ...Waits,
+    }),
+    output: ChangedForm,
+    async run({ hub, signal }, { id, seen, waitMs }) {
+      let now: { readonly delivery: DeliveryRow; readonly digest: string } | undefined;
+      for await (const delivery of hub.deliveries.watch(id, {
+        timeoutMs: waitOf(waitMs),
+        signal,
+      })) {
+        now = { delivery, digest: changeDigest(delivery) };
+        if (now.digest !== seen) break;
+      }
+      return now; // It is always yielded once.
+    },
+  }),
+  "deliveries.accepted": operation({
+    summary: "Answers when somebody has accepted a handoff, or never will.",
+    route: "GET /v1/deliveries/:id/accepted",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    waits: true,
+    input: ById.extend(Waits),
+    output: AcceptedForm,
+    run: ({ hub, signal }, { id, waitMs }) =>
+      hub.deliveries.accepted(id, { timeoutMs: waitOf(waitMs), signal }),
+  }),
+  "deliveries.completed": operation({
+    summary: "Answers when a handoff is over, or its receiver asks back.",
+    route: "GET /v1/deliveries/:id/completed",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    waits: true,
+    input: ById.extend({
+      line: z.boolean().optional().meta({
+        description: "True: handed on, it is not over; the end of the line is waited for",
+      }),
+      ...Waits,
+    }),
+    output: CompletedForm,
+    run: ({ hub, signal }, { id, waitMs, ...options }) =>
+      hub.deliveries.completed(id, { ...options, timeoutMs: waitOf(waitMs), signal }),
+  }),
+  "deliveries.attempts": operation({
+    summary: "Lists the tries of a delivery that ended without completing.",
+    route: "GET /v1/deliveries/:id/attempts",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    input: ById,
+    output: z.array(AttemptForm),
+  }),
+  "deliveries.views": operation({
+    summary: "Shows what every holder of a delivery was shown, rendered again from the records.",
+    route: "GET /v1/deliveries/:id/views",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    input: ById,
+    output: z.array(ShownViewForm),
+  }),
+  "deliveries.primer": operation({
+    summary: "Says what to know before the first step of a delivery, in less than two kilobytes.",
+    route: "GET /v1/deliveries/:id/primer",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    input: ById,
+    field: "text",
+    output: z.strictObject({ text: Text }),
+  }),
+  "deliveries.warnings": operation({
+    summary: "Lists what a delivery carries that is quarantined.",
+    route: "GET /v1/deliveries/:id/warnings",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    input: ById,
+    output: z.array(WarningForm),
+  }),
+  "deliveries.cancel": operation({
+    summary: "Takes a handoff back; whoever has it is told. Of another's, for a coordinator.",
+    route: "POST /v1/deliveries/:id/cancel",
+    access: "agent",
+    on: "agent",
+    args: ["id", "reason"],
+    input: ById.extend({ reason: Reason }),
+    output: z.array(DeliveryForm),
+    guard: (acting, { id }) => requireSender(acting, id),
+  }),
+  "tasks.cancelHandoffs": operation({
+    summary:
+      "Takes back everything of a task that is open. Without a part in it, for a coordinator.",
+    route: "POST /v1/tasks/:task/cancel-handoffs",
+    access: "agent",
+    on: "agent",
+    args: ["task", "reason"],
+    input: z.strictObject({ task: Name, reason: Reason }),
+    output: z.array(DeliveryForm),
+    guard: (acting, { task }) => requirePart(acting, task),
+  }),
+  "questions.list": operation({
+    summary:
+      "Lists what receivers have asked about handoffs of this agent, and nobody has answered.",
+    route: "GET /v1/questions",
+    access: "reader",
+    on: "agent",
+    input: z.strictObject({}),
+    output: z.array(AskedForm),
+  }),
+  "questions.answer": operation({
+    summary: "Answers a question: the work is offered again, with the answer.",
+    route: "POST /v1/deliveries/:id/answer",
+    access: "agent",
+    on: "agent",
+    args: ["id", "text"],
+    input: ById.extend({ text: Reason }),
+    output: AnsweredDeliveryForm,
+    guard: (acting, { id }) => requireSender(acting, id),
+  }),
+  "deadLetters.list": operation({
+    summary: "Lists dead letters, with every try; a page at a time.",
+    route: "GET /v1/dead-letters",
+    access: "reader",
+    on: "hub",
+    input: DeadSchema,
+    output: z.array(DeadLetterForm),
+    rest: true,
+  }),
+  "deadLetters.redrive": operation({
+    summary: "Has a dead letter tried again: as it is, by another receiver, or changed.",
+    route: "POST /v1/dead-letters/:id/redrive",
+    access: "agent",
+    on: "agent",
+    args: ["id"],
+    input: ById.extend(RedriveSchema.shape),
+    output: DeliveryForm,
+    rest: true,
+    guard: (acting, { id }) => requireSender(acting, id),
+  }),
+  "deadLetters.discard": operation({
+    summary: "Gives a dead letter up for good. Of another's, for a coordinator.",
+    route: "POST /v1/dead-letters/:id/discard",
+    access: "agent",
+    on: "agent",
+    args: ["id", "reason"],
+    input: ById.extend({ reason: Reason }),
+    output: DeliveryForm,
+    guard: (acting, { id }) => requireSender(acting, id),
+  }),
+  "approvals.approve": operation({
+    summary: "Takes a handoff and completes it with the approval it asks for.",
+    route: "POST /v1/deliveries/:id/approve",
+    access: "agent",
+    on: "agent",
+    args: ["id"],
+    input: ById.extend({
+      comment: Text.optional(),
+      outputs: FreeForm.optional().meta({ description: "What it expects besides the approval" }),
+      ...Seen,
+    }),
+    output: AnsweredDeliveryForm,
+  }),
+  "approvals.reply": operation({
+    summary: "Takes a handoff and completes it with the text it asks for.",
+    route: "POST /v1/deliveries/:id/reply",
+    access: "agent",
+    on: "agent",
+    args: ["id", "text"],
+    input: ById.extend({ text: Reason, ...Seen }),
+    output: AnsweredDeliveryForm,
+  }),
+  "approvals.reject": operation({
+    summary: "Takes a handoff and declines it.",
+    route: "POST /v1/deliveries/:id/reject",
+    access: "agent",
+    on: "agent",
+    args: ["id", "reason"],
+    input: ById.extend({ reason: Reason, ...Seen }),
+    output: AnsweredDeliveryForm,
+  }),
+  "approvals.edit": operation({
+    summary: "Takes a handoff and hands it back to its sender with changes, as a new envelope.",
+    route: "POST /v1/deliveries/:id/edit",
+    access: "agent",
+    on: "agent",
+    args: ["id", "changes"],
+    input: ById.extend({ changes: EditSchema.meta({ id: "Edit" }) }),
+    output: SentForm,
+    run: async (acting, { id, changes }) =>
+      (await (await acting.agent()).approvals.edit(id, changes as Edit)).toJSON(),
+  }),
+  "deliveries.totals": operation({
+    summary: "Counts how many deliveries are in which state.",
+    route: "GET /v1/totals",
+    access: "reader",
+    on: "hub",
+    input: Nothing,
+    output: BooksForm,
+  }),
+  "deliveries.runDue": operation({
+    summary: "Carries out what is due now; whoever waits for work does this too.",
+    route: "POST /v1/run-due",
+    access: "agent",
+    on: "hub",
+    input: Nothing,
+    output: Done,
+  }),
+};

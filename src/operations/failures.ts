@@ -1,0 +1,100 @@
+/** What failed, deciding about it, and the rules by which the hub does. */
+import * as z from "zod";
+import { BatonError } from "../base/errors.ts";
+import { FailuresQuerySchema } from "../coordination/failures/list.ts";
+import { DeliveryId, Name } from "../envelope/schema.ts";
+import { operation } from "./operation.ts";
+import { requireReport } from "./ownership.ts";
+import {
+  DecisionAnswerForm,
+  DecisionForm,
+  FailureForm,
+  FailureRuleForm,
+  FailureRuleInfoForm,
+} from "./schemas/failures.ts";
+import { Done, Text } from "./schemas/plain.ts";
+
+const ById = z.strictObject({
+  id: DeliveryId.meta({ description: "The delivery that was given up, or that of its report" }),
+});
+const Named = z.strictObject({ name: Name });
+
+export const failuresOperations = {
+  "failures.list": operation({
+    summary: "Lists what waits for a decision, then what was decided; a page at a time.",
+    route: "GET /v1/failures",
+    access: "reader",
+    on: "reader",
+    input: FailuresQuerySchema,
+    output: z.array(FailureForm),
+    rest: true,
+  }),
+  "failures.get": operation({
+    summary: "Shows one failure.",
+    route: "GET /v1/failures/:id",
+    access: "reader",
+    on: "reader",
+    args: ["id"],
+    input: ById,
+    output: FailureForm,
+  }),
+  "failures.decide": operation({
+    summary: "Decides about a failure: for who has its report, or a coordinator.",
+    route: "POST /v1/failures/:id/decide",
+    access: "agent",
+    on: "agent",
+    args: ["id", "decision"],
+    input: ById.extend({
+      decision: DecisionForm,
+      handle: Text.optional().meta({
+        description: "Of the report, where the caller has accepted it: that is completed too",
+      }),
+    }),
+    output: DecisionAnswerForm,
+    async run(acting, { id, decision, handle }) {
+      const agent = await acting.agent();
+      if (handle === undefined) {
+        await requireReport(acting, id);
+        return agent.failures.decide(id, decision);
+      }
+      const report = await agent.held(handle);
+      if (report.id !== id && (await agent.failures.get(id)).report !== report.id) {
+        throw anothersReport(id);
+      }
+      return agent.failures.decide(report, decision);
+    },
+  }),
+  "failures.rules": operation({
+    summary: "Lists what is decided about which failures where nobody else decides.",
+    route: "GET /v1/failure-rules",
+    access: "reader",
+    on: "reader",
+    input: z.strictObject({}),
+    output: z.array(FailureRuleInfoForm),
+  }),
+  "failures.setRule": operation({
+    summary: "Sets one rule by which the hub decides.",
+    route: "PUT /v1/failure-rules/:name",
+    access: "coordinator",
+    on: "hub",
+    args: ["name", "rule"],
+    input: Named.extend({ rule: FailureRuleForm }),
+    output: Done,
+  }),
+  "failures.deleteRule": operation({
+    summary: "Takes one rule away by which the hub decides.",
+    route: "DELETE /v1/failure-rules/:name",
+    access: "coordinator",
+    on: "hub",
+    args: ["name"],
+    input: Named,
+    output: Done,
+  }),
+};
+
+const anothersReport = (id: string): BatonError =>
+  new BatonError("invalid_input", {
+    message: `The handle is not of the report about ${id}.`,
+    path: "handle",
+    hint: "Give the handle of that report, or decide without one.",
+  });

@@ -1,0 +1,78 @@
+/** Handing over. */
+import * as z from "zod";
+import { ViewOptionsSchema } from "../context/view/compose.ts";
+import { AgentName, DeliveryId, EnvelopeId } from "../envelope/schema.ts";
+import { keyed } from "./keyed.ts";
+import { operation } from "./operation.ts";
+import { SentForm } from "./schemas/deliveries.ts";
+import { DraftForm, LintReportForm, PreviewForm } from "./schemas/envelopes.ts";
+
+const Drafted = z.strictObject({ draft: DraftForm });
+
+export const handoffsOperations = {
+  handoff: operation({
+    summary: "Hands a task over, to an agent, a role or a channel. Answered means stored for good.",
+    route: "POST /v1/handoffs",
+    access: "agent",
+    on: "agent",
+    args: ["draft"],
+    input: Drafted.extend({
+      receivers: z.array(AgentName).optional().meta({
+        description: "Of a publication: these, instead of the channel's subscribers",
+      }),
+    }),
+    output: SentForm,
+    async run(acting, { draft, ...sending }) {
+      const agent = await acting.agent();
+      return (await agent.send(keyed(acting, draft), sending)).toJSON();
+    },
+  }),
+  "handoffs.join": operation({
+    summary: "Hands over what opens when other handoffs have completed, with their results.",
+    route: "POST /v1/handoffs/join",
+    access: "agent",
+    on: "agent",
+    args: ["of"],
+    input: Drafted.extend({
+      of: z.array(DeliveryId).min(1).meta({ description: "The deliveries it waits for" }),
+      need: z
+        .union([z.enum(["all", "any"]), z.int().positive()])
+        .optional()
+        .meta({ description: "How many of them: all unless told" }),
+    }),
+    output: SentForm,
+    async run(acting, { of, draft, need }) {
+      const agent = await acting.agent();
+      const joining = { ...keyed(acting, draft), ...(need === undefined ? {} : { need }) };
+      return (await agent.handoffs.join(of, joining)).toJSON();
+    },
+  }),
+  "handoffs.lint": operation({
+    summary: "Says what could be better about a handoff before it is sent. Sends nothing.",
+    route: "POST /v1/handoffs/lint",
+    access: "agent",
+    on: "agent",
+    args: ["draft"],
+    input: Drafted,
+    output: LintReportForm,
+  }),
+  "handoffs.preview": operation({
+    summary: "Shows what a handoff would be and what its receiver would be shown. Sends nothing.",
+    route: "POST /v1/handoffs/preview",
+    access: "agent",
+    on: "agent",
+    args: ["draft"],
+    input: Drafted.extend(ViewOptionsSchema.shape),
+    output: PreviewForm,
+    rest: true,
+  }),
+  "handoffs.lintSent": operation({
+    summary: "Says what could be better about a handoff that was sent, by what holds now.",
+    route: "GET /v1/envelopes/:id/lint",
+    access: "reader",
+    on: "hub",
+    args: ["id"],
+    input: z.strictObject({ id: EnvelopeId }),
+    output: LintReportForm,
+  }),
+};

@@ -1,0 +1,126 @@
+/** Receiving: looking at what waits, claiming an offer, accepting it or leaving it. */
+import * as z from "zod";
+import { ReceiptSchema } from "../delivery/receive/receipt.ts";
+import { Reason } from "../delivery/settle/reason.ts";
+import { WaitingSchema } from "../delivery/watch/inbox-listing.ts";
+import { DeliveryId, EnvelopeId, Name } from "../envelope/schema.ts";
+import { operation } from "./operation.ts";
+import {
+  OfferForm,
+  ReservationConflictForm,
+  SettledForm,
+  WaitingForm,
+  WorkForm,
+} from "./schemas/deliveries.ts";
+import { Done, Text } from "./schemas/plain.ts";
+import { during, Waits } from "./wait.ts";
+
+const ByHandle = z.strictObject({ handle: Text.meta({ description: "The offer's handle" }) });
+
+const Which = z.strictObject({
+  delivery: DeliveryId.optional().meta({ description: "This one" }),
+  task: Name.optional().meta({ description: "Only a handoff of this task" }),
+});
+
+const Receipt = {
+  receipt: ReceiptSchema.optional().meta({
+    description: "Says back what it is about, where the handoff requires it",
+  }),
+};
+
+export const inboxOperations = {
+  "deliveries.waiting": operation({
+    summary: "Lists what waits for the agent or is under way; a page at a time. Claims nothing.",
+    route: "GET /v1/inbox",
+    access: "reader",
+    on: "agent",
+    input: WaitingSchema,
+    output: z.array(WaitingForm),
+    rest: true,
+  }),
+  inbox: operation({
+    summary: "Claims the next handoff for the caller's session, to accept it or to leave it.",
+    route: "POST /v1/inbox/claim",
+    access: "agent",
+    on: "agent",
+    waits: true,
+    input: Which.extend(Waits),
+    output: z.strictObject({ offer: OfferForm.nullable() }),
+    async run(acting, { waitMs, ...which }) {
+      const { signal } = acting;
+      const agent = await acting.agent();
+      const offer = await during(signal, waitMs, (waiting) => agent.claim(which, waiting));
+      if (offer !== undefined && !signal.aborted) return { offer: offer.toJSON() };
+      await offer?.release(); // Nobody would hear of it.
+      return { offer: null };
+    },
+  }),
+  accept: operation({
+    summary: "Takes the oldest handoff that waits (of a task, or one by id), in one step.",
+    route: "POST /v1/inbox/accept",
+    access: "agent",
+    on: "agent",
+    waits: true,
+    input: Which.extend({ ...Receipt, ...Waits }),
+    output: z.strictObject({ work: WorkForm.nullable() }),
+    async run(acting, { waitMs, ...which }) {
+      const { signal } = acting;
+      const agent = await acting.agent();
+      const work = await during(signal, waitMs, (waiting) =>
+        agent.accept({ ...which, ...waiting }),
+      );
+      if (work !== undefined && !signal.aborted) return { work: work.toJSON() };
+      await work?.release(); // Nobody would hear of it.
+      return { work: null };
+    },
+  }),
+  "offer.refresh": operation({
+    summary: "Shows an offer that was claimed, with all that its sender has added since.",
+    route: "GET /v1/offers/:handle",
+    access: "agent",
+    on: "offer",
+    input: ByHandle,
+    output: OfferForm,
+    run: async (acting, { handle }) => (await (await acting.agent()).offered(handle)).toJSON(),
+  }),
+  "offer.accept": operation({
+    summary: "Takes an offer. Where the handoff requires a receipt, only with one that fits.",
+    route: "POST /v1/offers/:handle/accept",
+    access: "agent",
+    on: "offer",
+    input: ByHandle.extend(Receipt),
+    output: WorkForm,
+    async run(acting, { handle, receipt }) {
+      const offer = await (await acting.agent()).offered(handle);
+      return (await offer.accept(receipt === undefined ? {} : { receipt })).toJSON();
+    },
+  }),
+  "offer.decline": operation({
+    summary: "Refuses an offer for good.",
+    route: "POST /v1/offers/:handle/decline",
+    access: "agent",
+    on: "offer",
+    args: ["reason"],
+    input: ByHandle.extend({
+      envelope: EnvelopeId.optional().meta({ description: "The newest that the caller knows" }),
+      reason: Reason,
+    }),
+    output: SettledForm,
+  }),
+  "offer.release": operation({
+    summary: "Puts an offer back. Having looked at it does not count as a try.",
+    route: "POST /v1/offers/:handle/release",
+    access: "agent",
+    on: "offer",
+    input: ByHandle,
+    output: Done,
+  }),
+  "offer.conflicts": operation({
+    summary: "Tells who works on what an offer says its work will touch.",
+    route: "GET /v1/offers/:handle/conflicts",
+    access: "agent",
+    on: "offer",
+    input: ByHandle,
+    output: z.array(ReservationConflictForm),
+  }),
+};

@@ -1,0 +1,273 @@
+/** What is known: remembered, read, recalled, taken out of sight, taken away. */
+import * as z from "zod";
+import { DocumentSchema } from "../archive/markdown/take.ts";
+import { KeepingQuerySchema } from "../archive/query.ts";
+import { CatchUpSchema } from "../coordination/catch-up/catch-up.ts";
+import { ReadingSchema } from "../delivery/work/read-record.ts";
+import { MemoryId } from "../envelope/schema.ts";
+import { PinsSchema } from "../memory/pins.ts";
+import { ImpactSchema } from "../memory/quarantine/blast-radius.ts";
+import {
+  LiftSchema,
+  LiftWhatSchema,
+  QuarantinedSchema,
+  QuarantineSchema,
+  QuarantineWhatSchema,
+} from "../memory/quarantine/quarantine.ts";
+import { RecentSchema, RelationsSchema } from "../memory/read.ts";
+import { RecallSchema } from "../memory/recall/recall.ts";
+import { RememberSchema } from "../memory/recall/search-first.ts";
+import { RedactSchema, RedactTargetSchema } from "../memory/redaction/redact.ts";
+import { SecretsFoundSchema } from "../memory/redaction/secrets-found.ts";
+import { type SqlOptions, SqlSchema } from "../memory/sql.ts";
+import { PruneSchema } from "../memory/traces/prune.ts";
+import { listed } from "./given.ts";
+import { operation } from "./operation.ts";
+import { FoundSecretsForm, PruneReportForm } from "./schemas/keeping.ts";
+import {
+  CatchUpForm,
+  DocumentReportForm,
+  ImpactForm,
+  KnownForm,
+  MemoryInputForm,
+  PinnedForm,
+  QuarantinedForm,
+  QuarantinedMemoryForm,
+  ReadMemoryForm,
+  RecalledForm,
+  RecentMemoryForm,
+  RedactReportForm,
+  RelationForm,
+  RememberedForm,
+  SqlAnswer,
+} from "./schemas/memories.ts";
+import { Done } from "./schemas/plain.ts";
+import { bytesRead, bytesWritten } from "./wire/bytes.ts";
+
+const OfMemory = z.strictObject({ id: MemoryId });
+const Reason = z.string().meta({ description: "Why; it stays on the chain" });
+
+const SqlParam = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.null(),
+  z.strictObject({ base64: z.string() }).meta({ description: "Bytes" }),
+  z.array(z.number()).meta({ description: "A vector" }),
+  z.strictObject({ text: z.string() }).meta({ description: "A text to be compared by meaning" }),
+]);
+
+export const memoriesOperations = {
+  remember: operation({
+    summary: "Remembers one thing, or many at once: all or none.",
+    route: "POST /v1/memories",
+    access: "agent",
+    on: "agent",
+    args: ["memories"],
+    input: RememberSchema.extend({ memories: z.array(MemoryInputForm) }),
+    output: z.array(RememberedForm),
+    rest: true,
+    run: async ({ agent }, { memories, ...options }) =>
+      (await agent()).remember(listed(memories, "memories"), options),
+  }),
+  "memories.similar": operation({
+    summary: "Tells what is known already of something, without writing it.",
+    route: "POST /v1/memories/similar",
+    access: "reader",
+    on: "agent",
+    args: ["memory"],
+    input: z.strictObject({ memory: MemoryInputForm }),
+    output: z.array(KnownForm),
+  }),
+  "memories.read": operation({
+    summary: "Reads a memory by its id, exactly as it is; or what holds in its place.",
+    route: "GET /v1/memories/:id",
+    access: "reader",
+    on: "reader",
+    args: ["id"],
+    input: ReadingSchema.extend({
+      id: z.string().meta({ description: "Its id; of a delivery's view, also the short one" }),
+    }),
+    output: ReadMemoryForm,
+    rest: true,
+  }),
+  "memories.recent": operation({
+    summary: "Lists the newest memories of a task, agent, session, tag or type.",
+    route: "GET /v1/memories",
+    access: "reader",
+    on: "reader",
+    input: RecentSchema,
+    output: z.array(RecentMemoryForm),
+    rest: true,
+  }),
+  recall: operation({
+    summary: "Finds the memories that answer a question, best first, each with why.",
+    route: "POST /v1/recall",
+    access: "reader",
+    on: "reader",
+    args: ["question"],
+    input: RecallSchema.extend({ question: z.string() }),
+    output: RecalledForm,
+    rest: true,
+  }),
+  "memories.relations": operation({
+    summary: "Lists the edges at a memory.",
+    route: "GET /v1/memories/:id/relations",
+    access: "reader",
+    on: "agent",
+    args: ["id"],
+    input: RelationsSchema.extend(OfMemory.shape),
+    output: z.array(RelationForm),
+    rest: true,
+  }),
+  "memories.impact": operation({
+    summary: "Tells all that came of a memory: records, handoffs that carried it, who saw it.",
+    route: "GET /v1/memories/:id/impact",
+    access: "reader",
+    on: "reader",
+    args: ["id"],
+    input: ImpactSchema.extend(OfMemory.shape),
+    output: ImpactForm,
+    rest: true,
+  }),
+  "memories.pin": operation({
+    summary: "Makes a memory travel with everything.",
+    route: "PUT /v1/pins/:id",
+    access: "agent",
+    on: "agent",
+    args: ["id"],
+    input: OfMemory,
+    output: Done,
+  }),
+  "memories.unpin": operation({
+    summary: "Takes a pin off.",
+    route: "DELETE /v1/pins/:id",
+    access: "agent",
+    on: "agent",
+    args: ["id"],
+    input: OfMemory,
+    output: Done,
+  }),
+  "memories.pins": operation({
+    summary: "Lists what is pinned, as it holds now.",
+    route: "GET /v1/pins",
+    access: "reader",
+    on: "agent",
+    input: PinsSchema,
+    output: z.array(PinnedForm),
+    rest: true,
+  }),
+  "memories.quarantine": operation({
+    summary: "Takes records out of every look: by id, or all that an agent or session wrote.",
+    route: "POST /v1/quarantine",
+    access: "agent",
+    on: "agent",
+    args: ["what", "reason"],
+    input: QuarantineSchema.extend({ what: QuarantineWhatSchema, reason: Reason }),
+    output: QuarantinedForm,
+    rest: true,
+  }),
+  "memories.lift": operation({
+    summary: "Puts quarantined records back in sight.",
+    route: "POST /v1/quarantine/lift",
+    access: "admin",
+    on: "agent",
+    args: ["what", "reason"],
+    input: LiftSchema.extend({ what: LiftWhatSchema, reason: Reason }),
+    output: QuarantinedForm,
+    rest: true,
+  }),
+  "memories.quarantined": operation({
+    summary: "Lists what is quarantined, by whom and why.",
+    route: "GET /v1/quarantine",
+    access: "reader",
+    on: "reader",
+    input: QuarantinedSchema,
+    output: z.array(QuarantinedMemoryForm),
+    rest: true,
+  }),
+  "memories.redact": operation({
+    summary: "Takes a secret away for good; digests stay, and the chain says who did it and why.",
+    route: "POST /v1/redactions",
+    access: "admin",
+    on: "agent",
+    args: ["target", "reason"],
+    input: RedactSchema.omit({ onProgress: true }).extend({
+      target: RedactTargetSchema,
+      reason: Reason,
+    }),
+    output: RedactReportForm,
+    rest: true,
+    progress: true,
+  }),
+  "memories.sql": operation({
+    summary: "Asks one read-only question in SQL over the views of the workspace.",
+    route: "POST /v1/sql",
+    access: "agent",
+    on: "reader",
+    args: ["query"],
+    input: SqlSchema.omit({ embed: true, params: true }).extend({
+      query: z.string(),
+      params: z.array(SqlParam).optional(),
+    }),
+    output: SqlAnswer,
+    rest: true,
+    async run({ reader }, { query, params, ...options }) {
+      const bound = Array.isArray(params) ? params.map(bytesRead) : params;
+      const asked = { ...options, params: bound } as SqlOptions;
+      const { columns, rows } = await (await reader()).memories.sql(query, asked);
+      return { columns, rows: rows.map((row) => mapped(row, bytesWritten)) };
+    },
+  }),
+  "memories.exportMarkdown": operation({
+    summary: "Writes what is known, and still holds, as a document for people.",
+    route: "GET /v1/document",
+    access: "reader",
+    on: "reader",
+    input: KeepingQuerySchema,
+    field: "text",
+    output: z.strictObject({ text: z.string() }),
+    rest: true,
+  }),
+  "memories.importMarkdown": operation({
+    summary: "Takes a document in: new entries are remembered, changed ones supersede.",
+    route: "POST /v1/document",
+    access: "agent",
+    on: "agent",
+    args: ["text"],
+    input: DocumentSchema.extend({ text: z.string() }),
+    output: DocumentReportForm,
+    rest: true,
+  }),
+  catchUp: operation({
+    summary: "Tells an agent what to know after waking up, within a token budget.",
+    route: "POST /v1/catch-up",
+    access: "reader",
+    on: "agent",
+    input: CatchUpSchema,
+    output: CatchUpForm,
+    rest: true,
+  }),
+  "memories.prune": operation({
+    summary: "Carries out the rules of retention; without rules nothing goes.",
+    route: "POST /v1/prune",
+    access: "admin",
+    on: "reader",
+    input: PruneSchema.omit({ onProgress: true }),
+    output: PruneReportForm,
+    rest: true,
+    progress: true,
+  }),
+  "memories.secretsFound": operation({
+    summary: "Lists where secrets were taken out of what was stored, the newest first.",
+    route: "GET /v1/secrets-found",
+    access: "reader",
+    on: "hub",
+    input: SecretsFoundSchema,
+    output: FoundSecretsForm,
+    rest: true,
+  }),
+};
+
+const mapped = (row: Readonly<Record<string, unknown>>, form: (value: unknown) => unknown) =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, form(value)]));

@@ -1,0 +1,85 @@
+/** Runs an operation: calls the method of the SDK that it is named after. */
+import type { LocalAgent } from "../hub/agent.ts";
+import type { LocalHub } from "../hub/hub.ts";
+import type { LocalOffer } from "../hub/offer.ts";
+import type { LocalWork } from "../hub/work.ts";
+import type { Acting, Operation } from "./operation.ts";
+import { DONE, Done } from "./schemas/plain.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+export async function runOperation(
+  operation: Operation,
+  acting: Acting,
+  input: Input,
+): Promise<unknown> {
+  await operation.guard?.(acting, input as never);
+  if (operation.run !== undefined) return operation.run(acting, input as never);
+  const result = await callMethod(operation, await targetOf(operation, acting, input), {
+    input,
+    tell: acting.tell,
+  });
+  if (operation.field !== undefined) return { [operation.field]: result ?? null };
+  return operation.output === Done ? DONE : result;
+}
+
+/** Fields that find the work or offer; they are not arguments of its method. */
+const FINDING = ["handle", "envelope"];
+
+type Target = LocalHub | LocalAgent | LocalWork | LocalOffer;
+
+async function targetOf(
+  { on }: Operation,
+  acting: Acting,
+  { handle, envelope }: Input,
+): Promise<Target> {
+  switch (on) {
+    case "hub":
+      return acting.hub;
+    case "reader":
+      return acting.reader();
+    case "agent":
+      return acting.agent();
+    case "work":
+      return (await acting.agent()).held(handle as string, envelope as string | undefined);
+    case "offer":
+      return (await acting.agent()).offered(handle as string, envelope as string | undefined);
+  }
+}
+
+/** The path of a method below its owner: "complete" for "work.complete". */
+export const methodPath = ({ name, on }: Pick<Operation, "name" | "on">): readonly string[] => {
+  const path = name.split(".");
+  return on === "work" || on === "offer" ? path.slice(1) : path;
+};
+
+async function callMethod(
+  operation: Operation,
+  target: Target,
+  { input, tell }: { readonly input: Input; readonly tell: Acting["tell"] },
+): Promise<unknown> {
+  const { args = [], on, progress } = operation;
+  const found = on === "work" || on === "offer" ? FINDING : [];
+  const options = Object.fromEntries(
+    Object.entries(input).filter(([name]) => !args.includes(name) && !found.includes(name)),
+  );
+  const positional = args.map((name) => input[name]);
+  const takesOptions =
+    Object.keys(operation.input.shape).length >
+    args.length + (found.length > 0 ? countOf(operation) : 0);
+  const last = takesOptions ? [progress ? { ...options, onProgress: tell } : options] : [];
+  const path = methodPath(operation);
+  const owner = path.slice(0, -1).reduce<unknown>((group, name) => memberOf(group, name), target);
+  const method = memberOf(owner, path.at(-1) as string) as (...args: unknown[]) => unknown;
+  return method.apply(owner, [
+    ...positional,
+    ...last,
+    ...(progress && !takesOptions ? [tell] : []),
+  ]);
+}
+
+const countOf = ({ input }: Operation): number =>
+  FINDING.filter((name) => name in input.shape).length;
+
+const memberOf = (group: unknown, name: string): unknown =>
+  (group as Readonly<Record<string, unknown>>)[name];

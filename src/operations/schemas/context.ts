@@ -1,0 +1,123 @@
+/** The shared context: its items, what changed in it, and what is proposed. */
+import * as z from "zod";
+import type { Adopted } from "../../coordination/shared-context/adopt.ts";
+import { RetireSchema } from "../../coordination/shared-context/propose.ts";
+import type { ContextChange, ContextChanges } from "../../shared-context/changes.ts";
+import type { Contradiction } from "../../shared-context/contradictions.ts";
+import { CONTEXT_SECTIONS, ContextItemSchema } from "../../shared-context/items.ts";
+import type { ContextOmitted, SharedContextText } from "../../shared-context/read.ts";
+import { DeliveryForm, ErrorForm } from "./deliveries.ts";
+import { SecretsForm } from "./envelopes.ts";
+import type { Fields } from "./fields.ts";
+import { Count, Instant, Text, Texts } from "./plain.ts";
+
+export const ContextInputForm = ContextItemSchema.meta({
+  id: "ContextInput",
+  description: "An item of the shared context, as its writer gives it.",
+});
+
+export const ContextProposalForm = z
+  .union([ContextInputForm, RetireSchema])
+  .meta({ id: "ContextProposal", description: "An item as it should be, or that one goes." });
+
+const written = {
+  version: Count.meta({ description: "What a change of it is based on" }),
+  memory: Text,
+  by: Text,
+  at: Instant,
+};
+
+const [project, decision, constraint, convention] = ContextItemSchema.options;
+
+/** Every kind of item, with fields besides. */
+const itemWith = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+  z.discriminatedUnion("section", [
+    project.extend(shape),
+    decision.extend(shape),
+    constraint.extend(shape),
+    convention.extend(shape),
+  ]);
+
+export const ContextItemForm = itemWith(written).meta({
+  id: "ContextItem",
+  description: "An item of the shared context, as it holds.",
+});
+
+/** After writing it. */
+export const WrittenItemForm = itemWith({ ...written, secrets: SecretsForm.exactOptional() }).meta({
+  id: "WrittenContextItem",
+});
+
+const Section = z.enum(CONTEXT_SECTIONS);
+
+const OmittedForm = z.strictObject({
+  section: Section,
+  key: Text,
+  why: z.enum(["budget", "role", "weight", "redacted", "quarantined"]),
+  tokens: Count,
+} satisfies Fields<ContextOmitted>);
+
+export const SharedContextForm = z
+  .strictObject({
+    version: Count,
+    text: Text,
+    tokens: Count,
+    items: z.array(ContextItemForm),
+    omitted: z.array(OmittedForm),
+  } satisfies Record<keyof SharedContextText, z.ZodType>)
+  .meta({ id: "SharedContext", description: "The shared context, within a number of tokens." });
+
+export const ContextChangeForm = z
+  .strictObject({
+    section: Section,
+    key: Text,
+    kind: z.enum(["set", "retired"]),
+    version: Count,
+    was: Count.meta({ description: "The version it had before; 0: there was none" }),
+    memory: Text,
+    by: Text,
+    at: Instant,
+    item: ContextInputForm.exactOptional(),
+    reason: Text.exactOptional(),
+    replaced: Text.exactOptional(),
+    despite: Texts.exactOptional(),
+    hidden: z.enum(["redacted", "quarantined"]).exactOptional(),
+  } satisfies Fields<ContextChange>)
+  .meta({ id: "ContextChange", description: "One change of one item." });
+
+export const ContextChangesForm = z.strictObject({
+  since: Count,
+  version: Count.meta({ description: "The next since" }),
+  changes: z.array(ContextChangeForm),
+  more: z.boolean(),
+} satisfies Fields<ContextChanges>);
+
+export const ContradictionForm = z
+  .strictObject({
+    key: Text,
+    version: Count,
+    memory: Text,
+    question: Text,
+    choice: Text,
+    by: Text,
+    why: Text,
+  } satisfies Fields<Contradiction>)
+  .meta({ id: "Contradiction", description: "A decision that holds and speaks against it." });
+
+type Of<Kind extends Adopted["kind"]> = Extract<Adopted, { readonly kind: Kind }>;
+
+export const AdoptedForm = z
+  .discriminatedUnion("kind", [
+    z.strictObject({
+      kind: z.literal("adopted"),
+      version: Count,
+      memory: Text,
+      delivery: DeliveryForm,
+    } satisfies Fields<Of<"adopted">>),
+    z.strictObject({
+      kind: z.literal("stale"),
+      conflict: ErrorForm.meta({ description: "What has changed since it was proposed" }),
+      delivery: DeliveryForm,
+    } satisfies Record<keyof Of<"stale">, z.ZodType>),
+  ])
+  .meta({ id: "Adopted", description: "What came of a proposal." });

@@ -1,0 +1,152 @@
+/** The task queue, what follows a task to its end, and what happened to it. */
+import * as z from "zod";
+import { ReservationsSchema } from "../coordination/reservations/list.ts";
+import { BoardSchema } from "../coordination/tasks/board.ts";
+import { CloseSchema } from "../coordination/tasks/close.ts";
+import { ClosedSchema } from "../coordination/tasks/closed.ts";
+import { TimelineSchema } from "../coordination/timeline/timeline.ts";
+import { Reason } from "../delivery/settle/reason.ts";
+import { DraftSchema, Name } from "../envelope/schema.ts";
+import { keyed } from "./keyed.ts";
+import { operation } from "./operation.ts";
+import { ReservationForm, SentForm } from "./schemas/deliveries.ts";
+import {
+  BoardForm,
+  ClosedTasksForm,
+  LedgerForm,
+  LineStepForm,
+  NewTaskForm,
+  TaskForm,
+  TaskTreeForm,
+  TimelineForm,
+} from "./schemas/tasks.ts";
+
+const ByTask = z.strictObject({ task: Name });
+const Reasoned = ByTask.extend({ reason: Reason });
+
+export const tasksOperations = {
+  "tasks.get": operation({
+    summary: "Shows how a task stands, and why.",
+    route: "GET /v1/tasks/:task",
+    access: "reader",
+    on: "reader",
+    args: ["task"],
+    input: ByTask,
+    output: TaskForm,
+  }),
+  "tasks.board": operation({
+    summary: "Shows every task that is not closed, by state; a page at a time.",
+    route: "GET /v1/tasks",
+    access: "reader",
+    on: "reader",
+    input: BoardSchema,
+    output: BoardForm,
+    rest: true,
+  }),
+  "tasks.closed": operation({
+    summary: "Lists tasks that were closed, the last first; a page at a time.",
+    route: "GET /v1/closed-tasks",
+    access: "reader",
+    on: "reader",
+    input: ClosedSchema,
+    output: ClosedTasksForm,
+    rest: true,
+  }),
+  "tasks.tree": operation({
+    summary: "Shows a task with its parts, and theirs.",
+    route: "GET /v1/tasks/:task/tree",
+    access: "reader",
+    on: "reader",
+    args: ["task"],
+    input: ByTask,
+    output: TaskTreeForm,
+  }),
+  "tasks.line": operation({
+    summary: "Lists a task's envelopes in the order they were sent, each with where it stands.",
+    route: "GET /v1/tasks/:task/line",
+    access: "reader",
+    on: "reader",
+    args: ["task"],
+    input: ByTask,
+    output: z.array(LineStepForm),
+  }),
+  "tasks.timeline": operation({
+    summary: "Tells what happened to a task: who did what, with whom and why.",
+    route: "GET /v1/tasks/:task/timeline",
+    access: "reader",
+    on: "reader",
+    args: ["task"],
+    input: ByTask.extend(TimelineSchema.shape),
+    output: TimelineForm,
+    rest: true,
+  }),
+  "tasks.add": operation({
+    summary: "Puts a task into the queue: hands it over, to begin when what it waits for is done.",
+    route: "POST /v1/tasks",
+    access: "agent",
+    on: "agent",
+    args: ["task"],
+    input: z.strictObject({ task: NewTaskForm }),
+    output: z.strictObject({ task: TaskForm, sent: SentForm }),
+    async run(acting, input) {
+      const { task, sent } = await (await acting.agent()).tasks.add(keyed(acting, input.task));
+      return { task, sent: sent.toJSON() };
+    },
+  }),
+  "tasks.close": operation({
+    summary: "Says how a task ended, and why. Refused while something of it is open.",
+    route: "POST /v1/tasks/:task/close",
+    access: "agent",
+    on: "agent",
+    args: ["task"],
+    input: ByTask.extend(CloseSchema.shape),
+    output: TaskForm,
+    rest: true,
+  }),
+  "tasks.reopen": operation({
+    summary: "Takes the closing off a task. What began because it was done goes on.",
+    route: "POST /v1/tasks/:task/reopen",
+    access: "agent",
+    on: "agent",
+    args: ["task", "reason"],
+    input: Reasoned,
+    output: TaskForm,
+  }),
+  "tasks.cancel": operation({
+    summary: "Takes back everything open of a task and its parts, and closes them.",
+    route: "POST /v1/tasks/:task/cancel",
+    access: "agent",
+    on: "agent",
+    args: ["task", "reason"],
+    input: Reasoned,
+    output: TaskForm,
+  }),
+  "tasks.ledger": operation({
+    summary: "Shows what follows a task to its end: intent, musts, open decisions, releases.",
+    route: "GET /v1/tasks/:task/ledger",
+    access: "reader",
+    on: "reader",
+    args: ["task"],
+    input: ByTask,
+    field: "ledger",
+    output: z.strictObject({ ledger: LedgerForm.nullable() }),
+  }),
+  "tasks.releaseItem": operation({
+    summary: "Takes a constraint or a decision off a task's ledger, with the reason.",
+    route: "POST /v1/tasks/:task/ledger/release",
+    access: "agent",
+    on: "agent",
+    args: ["task", "released"],
+    input: ByTask.extend({ released: DraftSchema.shape.releases.unwrap().element }),
+    output: LedgerForm,
+  }),
+  "tasks.reservations": operation({
+    summary: "Lists what is reserved now, and by whom; a page at a time.",
+    route: "GET /v1/reservations",
+    access: "reader",
+    on: "reader",
+    input: ReservationsSchema,
+    output: z.array(ReservationForm),
+    rest: true,
+  }),
+};

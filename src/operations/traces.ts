@@ -1,0 +1,46 @@
+/** What agents did, step by step. */
+import * as z from "zod";
+import { SessionsSchema, TracesSchema } from "../memory/traces/traces.ts";
+import { listed } from "./given.ts";
+import { operation } from "./operation.ts";
+import { MemoryForm, TracedForm } from "./schemas/memories.ts";
+import { TraceCountsForm, TraceForm, TraceStepForm } from "./schemas/traces.ts";
+
+export const tracesOperations = {
+  trace: operation({
+    summary: "Notes down what was done, on the session's trace.",
+    route: "POST /v1/traces",
+    access: "agent",
+    on: "agent",
+    args: ["steps"],
+    input: z.strictObject({ steps: z.array(TraceStepForm) }),
+    output: z.array(TracedForm),
+    run: async ({ agent }, { steps }) => (await agent()).trace(listed(steps, "steps")),
+  }),
+  "traces.list": operation({
+    summary: "Lists the newest steps of a session, a task or an agent, in order.",
+    route: "GET /v1/traces",
+    access: "reader",
+    on: "reader",
+    input: TracesSchema,
+    output: z.array(MemoryForm),
+    rest: true,
+  }),
+  "traces.sessions": operation({
+    summary: "Lists the sessions that left a trace, the one heard of last first.",
+    route: "GET /v1/traces/sessions",
+    access: "reader",
+    on: "hub",
+    input: SessionsSchema,
+    output: z.array(TraceForm),
+    rest: true,
+  }),
+  "traces.counts": operation({
+    summary: "Counts what came of all that was traced through this hub.",
+    route: "GET /v1/traces/counts",
+    access: "reader",
+    on: "hub",
+    input: z.strictObject({}),
+    output: TraceCountsForm,
+  }),
+};

@@ -1,0 +1,258 @@
+/** Working: by a handle, from wherever its holder is. */
+import * as z from "zod";
+import { ReserveSchema } from "../coordination/reservations/reserve.ts";
+import { ResultSchema } from "../delivery/send/result.ts";
+import { Reason } from "../delivery/settle/reason.ts";
+import { WorkViewSchema } from "../delivery/work/views.ts";
+import {
+  AgentName,
+  DraftSchema,
+  EnvelopeId,
+  Failure,
+  LEVELS,
+  Name,
+  Slug,
+} from "../envelope/schema.ts";
+import type { Work } from "../hub/work.ts";
+import { keyed } from "./keyed.ts";
+import { type Acting, operation } from "./operation.ts";
+import {
+  DeliveryForm,
+  NotedForm,
+  OnceForm,
+  ReservedForm,
+  SentForm,
+  SettledForm,
+  WorkForm,
+  WorkNewsForm,
+} from "./schemas/deliveries.ts";
+import { CheckedContextForm, ShownViewForm } from "./schemas/envelopes.ts";
+import { MemoryInputForm, ReadMemoryForm } from "./schemas/memories.ts";
+import { Done, Instant, Text } from "./schemas/plain.ts";
+import { during, Waits } from "./wait.ts";
+import { newsOf } from "./work-news.ts";
+
+const ByHandle = z.strictObject({ handle: Text.meta({ description: "The work's handle" }) });
+
+const HeldForm = ByHandle.extend({
+  envelope: EnvelopeId.optional().meta({
+    description: "The newest envelope the holder was told of; the newest there is unless told",
+  }),
+});
+
+interface Held {
+  readonly handle: string;
+  readonly envelope?: string | undefined;
+}
+
+const held = async (acting: Acting, { handle, envelope }: Held): Promise<Work> =>
+  (await acting.agent()).held(handle, envelope);
+
+const Outcome = z.unknown().meta({ description: "What came of it, as JSON" });
+
+export const workOperations = {
+  resume: operation({
+    summary: "Goes on with work the agent has accepted, and renews its lease.",
+    route: "POST /v1/work/:handle/resume",
+    access: "agent",
+    on: "agent",
+    args: ["handle"],
+    input: ByHandle,
+    output: WorkForm,
+    run: async (acting, { handle }) => (await (await acting.agent()).resume(handle)).toJSON(),
+  }),
+  "work.renew": operation({
+    summary: "Asks for more time, and tells the newest envelope.",
+    route: "POST /v1/work/:handle/renew",
+    access: "agent",
+    on: "work",
+    input: HeldForm,
+    output: z.strictObject({ leaseUntil: Instant, envelope: Text }),
+    async run(acting, { handle }) {
+      const { delivery, envelope } = await (await acting.agent()).resume(handle);
+      return { leaseUntil: delivery.leaseUntil, envelope: envelope.id };
+    },
+  }),
+  "work.on": operation({
+    summary: "Answers when work was lost, added to or warned of.",
+    route: "GET /v1/work/:handle/news",
+    access: "agent",
+    on: "work",
+    waits: true,
+    input: HeldForm.extend({
+      warned: Text.optional().meta({ description: "The digest of warnings that was told before" }),
+      ...Waits,
+    }),
+    output: WorkNewsForm,
+    async run(acting, { waitMs, ...known }) {
+      const agent = await acting.agent();
+      return during(acting.signal, waitMs, (waiting) => newsOf(agent, known, waiting));
+    },
+  }),
+  "deliveries.holder": operation({
+    summary: "Tells who has the work of a handle.",
+    route: "GET /v1/work/:handle/holder",
+    access: "reader",
+    on: "hub",
+    args: ["handle"],
+    input: ByHandle,
+    field: "agent",
+    output: z.strictObject({ agent: Text }),
+  }),
+  "deliveries.note": operation({
+    summary: "Writes down a step, finding or question of the work; kept also where that was lost.",
+    route: "POST /v1/work/:handle/notes",
+    access: "agent",
+    on: "agent",
+    args: ["handle", "note"],
+    input: HeldForm.extend({ note: MemoryInputForm }),
+    output: NotedForm,
+    run: async (acting, { handle, note }) => (await acting.agent()).deliveries.note(handle, note),
+  }),
+  "work.view": operation({
+    summary: "Shows what the holder gets of the handoff within its budget, ready to paste.",
+    route: "POST /v1/work/:handle/view",
+    access: "agent",
+    on: "work",
+    input: HeldForm.extend(WorkViewSchema.shape),
+    output: ShownViewForm,
+    rest: true,
+  }),
+  "work.freshness": operation({
+    summary: "Tells of every reference and file of the handoff whether it is as it was.",
+    route: "GET /v1/work/:handle/freshness",
+    access: "agent",
+    on: "work",
+    input: HeldForm,
+    output: CheckedContextForm,
+  }),
+  "work.read": operation({
+    summary: "Reads a record the handoff refers to, the freshest of it; also by its short id.",
+    route: "GET /v1/work/:handle/memories/:id",
+    access: "agent",
+    on: "work",
+    args: ["id", "level"],
+    input: HeldForm.extend({
+      id: Text.meta({ description: "A memory's id, or its short id in a view" }),
+      level: z.enum(LEVELS).optional(),
+    }),
+    output: ReadMemoryForm,
+  }),
+  "work.reservations.set": operation({
+    summary:
+      "Says what the work is on, and tells who else works there. Refuses nothing to anybody.",
+    route: "PUT /v1/work/:handle/reservations",
+    access: "agent",
+    on: "work",
+    args: ["globs"],
+    input: HeldForm.extend({
+      globs: z
+        .union([z.string(), z.array(z.string())])
+        .optional()
+        .meta({ description: "Files or resources; what the handoff says it touches unless told" }),
+    }).extend(ReserveSchema.shape),
+    output: ReservedForm,
+    rest: true,
+  }),
+  "work.reservations.clear": operation({
+    summary: "Takes back what the work has reserved.",
+    route: "DELETE /v1/work/:handle/reservations",
+    access: "agent",
+    on: "work",
+    input: HeldForm,
+    output: Done,
+  }),
+  "work.complete": operation({
+    summary: "Hands in the result, held against what the handoff expects.",
+    route: "POST /v1/work/:handle/complete",
+    access: "agent",
+    on: "work",
+    args: ["result"],
+    input: HeldForm.extend({ result: ResultSchema.optional() }),
+    output: SettledForm,
+  }),
+  "work.fail": operation({
+    summary: "Reports that the work failed, and how.",
+    route: "POST /v1/work/:handle/fail",
+    access: "agent",
+    on: "work",
+    args: ["failure"],
+    input: HeldForm.extend({ failure: Failure }),
+    output: SettledForm,
+  }),
+  "work.decline": operation({
+    summary: "Refuses the work for good.",
+    route: "POST /v1/work/:handle/decline",
+    access: "agent",
+    on: "work",
+    args: ["reason"],
+    input: HeldForm.extend({ reason: Reason }),
+    output: SettledForm,
+  }),
+  "work.clarify": operation({
+    summary: "Asks the sender. The work is let go, and offered again together with the answer.",
+    route: "POST /v1/work/:handle/clarify",
+    access: "agent",
+    on: "work",
+    args: ["question"],
+    input: HeldForm.extend({ question: Reason }),
+    output: SettledForm,
+  }),
+  "work.release": operation({
+    summary: "Gives the work back to the inbox, with everything the sender has added.",
+    route: "POST /v1/work/:handle/release",
+    access: "agent",
+    on: "work",
+    input: HeldForm,
+    output: DeliveryForm,
+  }),
+  "work.handoff": operation({
+    summary: "Hands the task on: completes the work and sends the next envelope, in one operation.",
+    route: "POST /v1/work/:handle/handoff",
+    access: "agent",
+    on: "work",
+    args: ["draft"],
+    input: HeldForm.extend({
+      draft: DraftSchema.partial({ intent: true }).meta({
+        id: "NextDraft",
+        description: "As any draft; task and intent stay the work's unless told",
+      }),
+      receivers: z.array(AgentName).optional(),
+      result: Slug.optional().meta({ description: "How the work ended, in one word, for routes" }),
+      completes: ResultSchema.optional().meta({ description: "The result of the work itself" }),
+    }),
+    output: SentForm,
+    async run(acting, { handle, envelope, draft, ...sending }) {
+      const work = await held(acting, { handle, envelope });
+      const sent = await work.handoff(keyed(acting, draft) as never, sending);
+      return sent.toJSON();
+    },
+  }),
+  "effects.begin": operation({
+    summary: "Says that an effect begins that must not happen twice; with a handle, for that work.",
+    route: "POST /v1/effects/begin",
+    access: "agent",
+    on: "agent",
+    args: ["key", "handle"],
+    input: HeldForm.partial().extend({ key: Name }),
+    output: OnceForm,
+  }),
+  "effects.record": operation({
+    summary: "Says what came of an effect that this agent began.",
+    route: "POST /v1/effects/record",
+    access: "agent",
+    on: "agent",
+    args: ["key", "result", "handle"],
+    input: HeldForm.partial().extend({ key: Name, result: Outcome.optional() }),
+    output: Done,
+  }),
+  "effects.resolve": operation({
+    summary: "Says what came of an effect that was begun by somebody and never recorded.",
+    route: "POST /v1/effects/resolve",
+    access: "agent",
+    on: "agent",
+    args: ["key", "result"],
+    input: z.strictObject({ key: Name, result: Outcome.optional() }),
+    output: Done,
+  }),
+};

@@ -1,0 +1,23 @@
+/** The public surface stays small, and a change of it is seen in docs/api-report.md. */
+import { describe, expect, it } from "vitest";
+import { countOf, exportsOf, interfaces } from "../../scripts/api-report.ts";
+
+describe("the public API", () => {
+  it("has at most 150 exports", () => {
+    const exported = exportsOf("src/index.ts");
+    expect(exported).toContain("openHub");
+    expect(exported).toContain("type Hub");
+    expect(exported.length).toBeLessThanOrEqual(150);
+  });
+
+  it.each(["Hub", "Agent", "Work", "Offer", "Sent"])("%s has at most 25 members", (name) => {
+    const members = interfaces().get(name) ?? [];
+    expect(members.length).toBeGreaterThan(5);
+    expect(countOf(members)).toBeLessThanOrEqual(25);
+  });
+
+  it("has no group with more than 25 members", () => {
+    const large = [...interfaces()].filter(([, members]) => countOf(members) > 25);
+    expect(large.map(([name]) => name)).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+/** Checks of options that the HTTP client shares: the same codes, paths and rules as a schema's. */
+import { describe, expect, it } from "vitest";
+import { BatonError } from "../../src/base/errors.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { checkedAccept, checkedInbox } from "../../src/delivery/receive/receive-options.ts";
+import { checkedCompleted, checkedWait } from "../../src/delivery/watch/wait-options.ts";
+import { checkedSession, silence } from "../../src/hub/option-checks.ts";
+
+function refusal(check: () => unknown): BatonError {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof BatonError) return error;
+  }
+  throw new Error("not refused");
+}
+
+const rulesOf = (check: () => unknown): Record<string, string> =>
+  Object.fromEntries(refusal(check).violations.map(({ path, rule }) => [path, rule]));
+
+describe("checked options", () => {
+  it("name every violation by path and rule", () => {
+    const wrong = {
+      signal: {},
+      task: "a\0b",
+      wait: "yes",
+      delivery: "dlv_1",
+      receipt: 5,
+      colour: 1,
+    };
+    expect(rulesOf(() => checkedAccept(wrong as never))).toEqual({
+      signal: "type",
+      task: "format",
+      wait: "type",
+      delivery: "format",
+      receipt: "type",
+      colour: "unknown_field",
+    });
+    expect(rulesOf(() => checkedWait({ timeoutMs: -1 }))).toEqual({ timeoutMs: "min_value" });
+    expect(rulesOf(() => checkedWait({ timeoutMs: Number.NaN }))).toEqual({ timeoutMs: "type" });
+    expect(rulesOf(() => checkedInbox({ task: "" }))).toEqual({ task: "min_length" });
+    expect(rulesOf(() => checkedInbox({ task: "x".repeat(129) }))).toEqual({ task: "max_length" });
+    expect(rulesOf(() => checkedSession({ lease: "for ever" as never }))).toEqual({
+      lease: "one_of",
+    });
+    expect(rulesOf(() => silence({ sessionMs: 0 }))).toEqual({ sessionMs: "min_value" });
+    expect(rulesOf(() => silence({ sessionMs: 1.5 }))).toEqual({ sessionMs: "type" });
+    expect(rulesOf(() => silence({ sessionMs: 1e15 }, "header"))).toEqual({ header: "max_value" });
+  });
+
+  it.each([[null], [5], [[]], ["x"]])("refuse %j, which is not an object", (odd) => {
+    const error = refusal(() => checkedWait(odd as never));
+    expect(error).toMatchObject({
+      code: "invalid_input",
+      path: "",
+      violations: [{ rule: "type" }],
+    });
+  });
+
+  it("are returned with their defaults", () => {
+    const delivery = randomIds({ now: () => 0 }).mint("delivery");
+    const receipt = () => undefined as never;
+    expect(checkedAccept({ delivery, receipt })).toEqual({ delivery, receipt, wait: false });
+    expect(checkedInbox({})).toEqual({ wait: true });
+    expect(checkedCompleted({ timeoutMs: 0 })).toEqual({ timeoutMs: 0, line: false });
+    expect(checkedSession({ instance: "night shift" })).toEqual({
+      instance: "night shift",
+      lease: "process",
+    });
+  });
+});
