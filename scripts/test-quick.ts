@@ -12,9 +12,9 @@ const FOLDERS = "cli client coordination examples faults harness http mcp toolin
 /** Files of other folders that do. */
 const FILES = [
   "bad-input/sql-attacks.test.ts",
-  "behaviour/backup.test.ts",
-  "behaviour/lease-kinds.test.ts",
-  "behaviour/waking.test.ts",
+  "archive/backup.test.ts",
+  "delivery/receive/lease-kinds.test.ts",
+  "delivery/receive/waking.test.ts",
   "store/model.test.ts",
   "store/pgvector.test.ts",
 ];

@@ -1,6 +1,6 @@
 /**
  * Counting tokens without a table, for who cannot wait for one: o200k takes 150 ms to load, as long as all
- * else that a hook does. Held against o200k and cl100k (test/context/rough-tokens.test.ts) it counts 0.8 to
+ * else that a hook does. Held against o200k and cl100k (test/text/rough-tokens.test.ts) it counts 0.8 to
  * 1.3 times as many for prose, code, paths and ids of these pages, and more for other scripts; it is
  * called an estimate, and the margin of one is kept free.
  */

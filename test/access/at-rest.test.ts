@@ -3,7 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { restore } from "../../src/index.ts";
-import { EMBEDDED_STORES, freshAddress, open, refusal, tempFolder } from "../behaviour/support.ts";
+import {
+  EMBEDDED_STORES,
+  freshAddress,
+  open,
+  refusal,
+  tempFolder,
+} from "../support/hub/support.ts";
 import { local, openLocal, secretOf } from "./support.ts";
 
 /** Every way a secret could be written down. */

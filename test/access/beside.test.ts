@@ -1,6 +1,6 @@
 /** Several workspaces of one open store: each its own, the store closed with the first hub. */
 import { describe, expect, it } from "vitest";
-import { EMBEDDED_STORES, freshAddress, open, refusal } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, freshAddress, open, refusal } from "../support/hub/support.ts";
 import { local, openLocal } from "./support.ts";
 
 describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Access, reaches } from "../../src/access/levels.ts";
 import { requireAccess, requireActing, unauthenticated } from "../../src/access/refusals.ts";
 import { ACCESS_LEVELS, ERROR_CODES } from "../../src/index.ts";
-import { refusal } from "../behaviour/support.ts";
+import { refusal } from "../support/hub/support.ts";
 
 const attempt = async (act: () => void): Promise<void> => act();
 

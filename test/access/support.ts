@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
-import { openFresh, type StoreName, tempFolder } from "../behaviour/support.ts";
+import { openFresh, type StoreName, tempFolder } from "../support/hub/support.ts";
 
 /** The hub with its store in this process, which alone can tell whose token it is. */
 export function local(hub: Hub): LocalHub {

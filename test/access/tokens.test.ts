@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ACCESS_LEVELS } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { EMBEDDED_STORES, openTwo, refusal } from "../behaviour/support.ts";
+import { EMBEDDED_STORES, openTwo, refusal } from "../support/hub/support.ts";
 import {
   bytesOf,
   idBytes,

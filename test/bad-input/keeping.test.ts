@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { restore } from "../../src/index.ts";
-import { contents, freshAddress, open, STORES, tempFolder } from "../behaviour/support.ts";
+import { contents, freshAddress, open, STORES, tempFolder } from "../support/hub/support.ts";
 import { type ExpectedRefusal, refused } from "../support/refusal.ts";
 
 /** Whoever calls without `await` catches it in one place: never thrown by the call itself. */

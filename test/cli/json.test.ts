@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { tempFolder } from "../behaviour/support.ts";
+import { tempFolder } from "../support/hub/support.ts";
 import { batonInProcess, baton as batonProcess } from "./baton.ts";
 
 /** Commands that show no data of their own, and why. */

@@ -7,7 +7,7 @@ import { BUG } from "../../src/cli/exit.ts";
 import { parseCall } from "../../src/cli/parse.ts";
 import { fail } from "../../src/cli/render/failure.ts";
 import { BatonError, ERROR_CODES, type ErrorCode } from "../../src/index.ts";
-import { refusal } from "../behaviour/support.ts";
+import { refusal } from "../support/hub/support.ts";
 import { baton, batonFromSources, testStore } from "./baton.ts";
 
 /** The word with two neighbours changed round: the commonest slip there is. */

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { tempFolder } from "../behaviour/support.ts";
+import { tempFolder } from "../support/hub/support.ts";
 import { testStore } from "./baton.ts";
 
 const SCHEMA = { type: "object", required: ["files"], properties: { files: { type: "array" } } };

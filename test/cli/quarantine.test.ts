@@ -1,6 +1,6 @@
 /** `baton impact` and `baton quarantine`: what came of a memory, and taking it out of sight. */
 import { describe, expect, it } from "vitest";
-import { take } from "../behaviour/support.ts";
+import { take } from "../support/hub/support.ts";
 import { type TestStore, testStore } from "./baton.ts";
 
 /** A lie of eve's, a conclusion from it, and a handoff to ben that carries both; ben works on it. */

@@ -1,8 +1,8 @@
 /** Closing a hub over HTTP, and stopping to wait: what was waited for ends, and nothing is left held. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Hub, Work } from "../../src/index.ts";
-import { refusal } from "../behaviour/support.ts";
 import { startChild } from "../support/child.ts";
+import { refusal } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
 import { open, serveHere } from "./support.ts";
 

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NOT_OVER_HTTP } from "../behaviour/not-over-http.ts";
+import { NOT_OVER_HTTP } from "../support/hub/not-over-http.ts";
 
 const TESTS = join(import.meta.dirname, "..");
 

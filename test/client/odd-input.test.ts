@@ -2,8 +2,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Work } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
-import { servedBy } from "../behaviour/served.ts";
-import { refusal } from "../behaviour/support.ts";
+import { servedBy } from "../support/hub/served.ts";
+import { refusal } from "../support/hub/support.ts";
 
 describe("what is no input", () => {
   it.each([[null], [5], [true], [[]], ["x"]])(

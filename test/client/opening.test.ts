@@ -7,7 +7,7 @@ import { listen } from "../../src/http/listen.ts";
 import { generateKey, openHub } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { refusal } from "../behaviour/support.ts";
+import { refusal } from "../support/hub/support.ts";
 import { open, serveHere } from "./support.ts";
 
 /** Something that answers, and is no hub. */

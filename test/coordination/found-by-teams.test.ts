@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { dyingAfter, sharedStore } from "../behaviour/shared-store.ts";
-import { EMBEDDED_STORES, refusal, type StoreName, take } from "../behaviour/support.ts";
+import { dyingAfter, sharedStore } from "../support/hub/shared-store.ts";
+import { EMBEDDED_STORES, refusal, type StoreName, take } from "../support/hub/support.ts";
 
 const HOUR = 3_600_000;
 

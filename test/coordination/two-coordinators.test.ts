@@ -8,8 +8,8 @@ import type { Decision, DecisionAnswer } from "../../src/coordination/failures/d
 import { type Agent, type Hub, type HubOptions, LocalHub, type Work } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
-import { sharedStore } from "../behaviour/shared-store.ts";
-import { EMBEDDED_STORES, type StoreName, take } from "../behaviour/support.ts";
+import { sharedStore } from "../support/hub/shared-store.ts";
+import { EMBEDDED_STORES, type StoreName, take } from "../support/hub/support.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 

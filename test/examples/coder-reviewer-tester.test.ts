@@ -25,7 +25,7 @@ import {
 } from "../../examples/coder-reviewer-tester/sources.ts";
 import type { Exercise } from "../../src/cli/demo/team.ts";
 import { type Envelope, type Hub, openHub } from "../../src/index.ts";
-import { openFresh, refusal, STORES, type StoreName, tempFolder } from "../behaviour/support.ts";
+import { openFresh, refusal, STORES, type StoreName, tempFolder } from "../support/hub/support.ts";
 import { testSchema } from "../support/postgres/schema.ts";
 import { runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openHub } from "../../src/index.ts";
-import { open, tempFolder } from "../behaviour/support.ts";
 import { batonInProcess } from "../cli/baton.ts";
 import { BATON } from "../support/build/place.ts";
+import { open, tempFolder } from "../support/hub/support.ts";
 import { ROOT, type Run } from "../support/run-script.ts";
 
 type Input = Readonly<Record<string, unknown>>;

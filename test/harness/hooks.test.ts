@@ -8,7 +8,7 @@ import { ERROR_CODES, type Hub } from "../../src/index.ts";
 import type { TraceData } from "../../src/memory/traces/trace.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
 import { exactly } from "../../src/text/tokens.ts";
-import { breakIn, sha256, take, tempFolder } from "../behaviour/support.ts";
+import { breakIn, sha256, take, tempFolder } from "../support/hub/support.ts";
 import {
   bareProject,
   documentedInputs,

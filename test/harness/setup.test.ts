@@ -15,8 +15,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeChanges } from "../../src/harness/setup/changes.ts";
 import { ERROR_CODES } from "../../src/index.ts";
-import { tempFolder } from "../behaviour/support.ts";
 import { BATON as ENTRY } from "../support/build/place.ts";
+import { tempFolder } from "../support/hub/support.ts";
 import { bareProject, git, type Project, run } from "./harness.ts";
 
 const FILES = {

@@ -1,6 +1,6 @@
 /** Callers that go away in the middle of something: nothing is lost, left open, or called a bug. */
 import { describe, expect, it } from "vitest";
-import { freshAddress } from "../behaviour/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
 import { as, type Listened, listened, posting, served } from "./support.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Answered } from "../../src/http/app.ts";
 import { listen } from "../../src/http/listen.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
-import { freshAddress } from "../behaviour/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 import { as, json, listened, served } from "./support.ts";
 
 describe("the address that a hub prints", () => {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
-import { tempFolder } from "../behaviour/support.ts";
+import { tempFolder } from "../support/hub/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { FUZZED_HUB, fuzz } from "./fuzz/run.ts";

@@ -1,7 +1,7 @@
 /** What the door takes: by host and origin, how much at a time, how often. On a real socket. */
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { freshAddress } from "../behaviour/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 import { sendRaw } from "./fuzz/bytes.ts";
 import { describedOperations } from "./fuzz/described.ts";
 import { as, json, listened, posting, served } from "./support.ts";

@@ -1,7 +1,7 @@
 /** Many clients at once, each on connections of its own. A thousand, for a minute: `npm run bench -- --only http-load`. */
 import { describe, expect, it } from "vitest";
 import { load } from "../../bench/http/load.ts";
-import { freshAddress } from "../behaviour/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 import { runs } from "../support/runs.ts";
 import { until } from "../support/until.ts";
 import { listened } from "./support.ts";

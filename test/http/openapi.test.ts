@@ -10,7 +10,7 @@ import { openApi } from "../../src/http/openapi.ts";
 import { ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } from "../../src/index.ts";
 import { OPERATIONS, operationOf } from "../../src/operations/index.ts";
 import { STREAMS } from "../../src/operations/streams.ts";
-import { tempFolder } from "../behaviour/support.ts";
+import { tempFolder } from "../support/hub/support.ts";
 import { runScript } from "../support/run-script.ts";
 import { wrongIn, wrongInProblem } from "./fuzz/answers.ts";
 import { askedBy, type Described, describedOperations, saidIn } from "./fuzz/described.ts";

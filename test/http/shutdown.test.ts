@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { open, tempFolder } from "../behaviour/support.ts";
 import { BATON } from "../support/build/place.ts";
 import { startChild } from "../support/child.ts";
+import { open, tempFolder } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
 import { heardFrom, take } from "./events.ts";
 import { as, posting } from "./support.ts";

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { httpHub } from "../../src/http/app.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
-import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
+import { freshAddress, open, tempFolder } from "../support/hub/support.ts";
 import { heardFrom, take } from "./events.ts";
 import { as, HERE, listened, posting } from "./support.ts";
 

@@ -5,7 +5,7 @@ import { type Listening, type ListenOptions, listen } from "../../src/http/liste
 import type { LocalHub } from "../../src/hub/hub.ts";
 import type { HubOptions } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
-import { freshAddress, type StoreName } from "../behaviour/support.ts";
+import { freshAddress, type StoreName } from "../support/hub/support.ts";
 
 export interface Served {
   readonly hub: LocalHub;

@@ -1,7 +1,7 @@
 /** The official MCP client, over both transports and in both eras of the protocol. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freshAddress } from "../behaviour/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
 import { call, ERAS, type Era, overHttp, overStdio, refused } from "./support.ts";
 

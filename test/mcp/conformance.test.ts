@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { open, tempFolder } from "../behaviour/support.ts";
+import { open, tempFolder } from "../support/hub/support.ts";
 import { ROOT } from "../support/run-script.ts";
 import { EXPECTED_FAILURES } from "./conformance/expected-failures.ts";
 import { fixtureServer } from "./conformance/fixtures.ts";

@@ -1,8 +1,8 @@
 /** `handoff_rules`: payload types and actions by MCP. */
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
-import { freshAddress, open } from "../behaviour/support.ts";
 import { listened } from "../http/support.ts";
+import { freshAddress, open } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
 import { call, clientOf, connected, ERAS, overHttp, overStdio, refused } from "./support.ts";
 

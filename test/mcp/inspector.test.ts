@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
-import { freshAddress, tempFolder } from "../behaviour/support.ts";
+import { freshAddress, tempFolder } from "../support/hub/support.ts";
 import { ROOT, type Run } from "../support/run-script.ts";
 import { AGENT, throughHub } from "./listen.ts";
 import { MAIN } from "./support.ts";

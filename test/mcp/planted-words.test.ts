@@ -1,7 +1,7 @@
 /** The words of a handoff through MCP and on the command line: in the text, or behind an id that is given with it. */
 import { expect, it, onTestFinished } from "vitest";
-import { plantedDraft, Words } from "../behaviour/planted-words.ts";
 import { testStore } from "../cli/baton.ts";
+import { plantedDraft, Words } from "../context/view/planted-words.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { throughHub } from "./listen.ts";
 import { call, overHttp } from "./support.ts";

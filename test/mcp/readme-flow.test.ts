@@ -6,8 +6,8 @@ import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { tempFolder } from "../behaviour/support.ts";
 import { startChild } from "../support/child.ts";
+import { tempFolder } from "../support/hub/support.ts";
 import { ROOT } from "../support/run-script.ts";
 import { startHub } from "../support/start-hub.ts";
 

@@ -9,7 +9,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ERROR_KEY } from "../../src/mcp/failure.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
-import { freshAddress } from "../behaviour/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 import { AGENT, throughHub } from "./listen.ts";
 import { MAIN } from "./support.ts";
 

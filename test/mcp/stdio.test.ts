@@ -6,8 +6,8 @@ import { createInterface } from "node:readline";
 import type { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freshAddress, open, tempFolder } from "../behaviour/support.ts";
 import { baton } from "../cli/baton.ts";
+import { freshAddress, open, tempFolder } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
 import { call, clientOf, clockBehind, connected, MAIN, overStdio } from "./support.ts";
 

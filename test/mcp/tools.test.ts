@@ -7,7 +7,7 @@ import type { Hub } from "../../src/index.ts";
 import { Held } from "../../src/mcp/held.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
 import { exactly } from "../../src/text/tokens.ts";
-import { contents, open } from "../behaviour/support.ts";
+import { contents, open } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
 import { throughHub } from "./listen.ts";
 import { call, ERAS, type Era, overHttp, refused } from "./support.ts";

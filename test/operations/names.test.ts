@@ -26,8 +26,8 @@ import {
 import type { Operation } from "../../src/operations/operation.ts";
 import { methodPath } from "../../src/operations/run.ts";
 import { STREAMS } from "../../src/operations/streams.ts";
-import { freshAddress } from "../behaviour/support.ts";
 import { listened } from "../http/support.ts";
+import { freshAddress } from "../support/hub/support.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Agent, type Hub, openHub } from "../../src/index.ts";
-import { breakIn, tempFolder } from "../behaviour/support.ts";
+import { breakIn, tempFolder } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
 
 const SECRET = "xq-very-secret-0123456789";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { beforeEach } from "vitest";
-import { skipOverHttp } from "../behaviour/not-over-http.ts";
+import { skipOverHttp } from "./hub/not-over-http.ts";
 import { chosenSeed } from "./random.ts";
 
 fc.configureGlobal({ seed: chosenSeed() });

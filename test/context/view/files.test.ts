@@ -1,0 +1,117 @@
+/** Files that a handoff names: fresh, stale or gone where they are at hand, and nothing outside is opened. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Hub, HubOptions } from "../../../src/index.ts";
+import { openFresh, refusal, STORES, sha256, take, tempFolder } from "../../support/hub/support.ts";
+
+async function handed(hub: Hub, artifacts: { kind: string; path: string; digest?: string }[]) {
+  const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
+  await ada.handoff({ to: "ben", task: "t", intent: "i", artifacts });
+  return take(ben);
+}
+
+/** What a hub with this folder says of one artifact. */
+async function told(
+  artifact: { kind?: string; path: string; digest?: string },
+  options: HubOptions,
+): Promise<string | undefined> {
+  const work = await handed(await openFresh("memory", options), [{ kind: "file", ...artifact }]);
+  const { artifacts } = await work.freshness();
+  expect(artifacts.map(({ path }) => path)).toEqual([artifact.path]);
+  return artifacts[0]?.freshness;
+}
+
+describe.each(STORES)("files of a handoff on %s", (store) => {
+  it("are fresh, stale or gone at the receiver [CTX-10]", async () => {
+    const files = tempFolder();
+    mkdirSync(join(files, "src"));
+    for (const name of ["same", "changed", "deleted"]) writeFileSync(join(files, name), name);
+    writeFileSync(join(files, "src/läuft 😀.ts"), "export {};");
+    const hub = await openFresh(store, { files });
+    const same = await hub.handoffs.artifact("same");
+    expect(same).toEqual({ kind: "file", path: "same", digest: sha256("same") });
+    const deep = await hub.handoffs.artifact(join(files, "src/läuft 😀.ts"));
+    expect(deep.path).toBe("src/läuft 😀.ts");
+    const work = await handed(hub, [
+      same,
+      deep,
+      await hub.handoffs.artifact("./changed"),
+      await hub.handoffs.artifact("deleted"),
+      { kind: "file", path: "same" },
+      { kind: "url", path: "https://example.org", digest: sha256("x") },
+    ]);
+    writeFileSync(join(files, "changed"), "something else");
+    rmSync(join(files, "deleted"));
+    const { artifacts } = await work.freshness();
+    expect(artifacts.map(({ path, freshness }) => [path, freshness])).toEqual([
+      ["same", "fresh"],
+      ["src/läuft 😀.ts", "fresh"],
+      ["changed", "stale"],
+      ["deleted", "gone"],
+      ["same", "unchecked"],
+      ["https://example.org", "unchecked"],
+    ]);
+    const view = await work.view();
+    expect(view.artifacts).toEqual(artifacts);
+    expect(view.text).toMatch(/«changed», STALE/);
+    expect(view.text).toMatch(/«deleted», GONE/);
+  });
+});
+
+describe("files outside of the hub's folder", () => {
+  const digest = sha256("secret");
+
+  it("are never opened, by whatever path [CTX-10]", async () => {
+    const outside = tempFolder();
+    writeFileSync(join(outside, "secret"), "secret");
+    const files = join(outside, "in");
+    mkdirSync(join(files, "folder"), { recursive: true });
+    symlinkSync(join(outside, "secret"), join(files, "link"));
+    symlinkSync(outside, join(files, "up"));
+    writeFileSync(join(outside, "inner"), "secret");
+    execFileSync("mkfifo", [join(files, "pipe")]);
+    const ways = ["../secret", join(outside, "secret"), "link", "up/secret", "folder/../../secret"];
+    for (const path of ways)
+      expect([path, await told({ path, digest }, { files })]).toEqual([path, "unchecked"]);
+    for (const path of ["pipe", "folder"]) {
+      expect([path, await told({ path, digest }, { files })]).toEqual([path, "gone"]);
+    }
+    expect(await told({ path: "in/link", digest }, { files: outside })).toBe("fresh");
+    expect(await told({ path: "inner", digest }, { files: false })).toBe("unchecked");
+    const hub = await openFresh("memory", { files });
+    for (const path of ["../secret", "up/secret", "link"]) {
+      const { code } = await refusal(hub.handoffs.artifact(path));
+      expect(["invalid_input", "file_unusable"]).toContain(code);
+    }
+    expect((await refusal(hub.handoffs.artifact(""))).code).toBe("invalid_input");
+    const none = await openFresh("memory", { files: false });
+    expect((await refusal(none.handoffs.artifact("inner"))).code).toBe("invalid_input");
+  });
+
+  it("is the rule also of a folder that is a link itself, and of the current one [CTX-10]", async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, "secret"), "secret");
+    const link = join(tempFolder(), "link");
+    symlinkSync(folder, link);
+    expect(await told({ path: "secret", digest }, { files: link })).toBe("fresh");
+    const own = await (await openFresh("memory")).handoffs.artifact("package.json");
+    expect(await told(own, {})).toBe("fresh");
+    expect((await refusal(openFresh("memory", { files: 5 as never }))).code).toBe("invalid_input");
+  });
+
+  it("are not read beyond the limit [CTX-10]", async () => {
+    const files = tempFolder();
+    for (const name of ["a", "b", "c"]) writeFileSync(join(files, name), name.repeat(40));
+    const hub = await openFresh("memory", { files, limits: { artifactBytes: 100 } });
+    const work = await handed(
+      hub,
+      await Promise.all(["a", "b", "c"].map((name) => hub.handoffs.artifact(name))),
+    );
+    const { artifacts } = await work.freshness();
+    expect(artifacts.map(({ freshness }) => freshness)).toEqual(["fresh", "fresh", "unchecked"]);
+    writeFileSync(join(files, "large"), "x".repeat(101));
+    expect((await refusal(hub.handoffs.artifact("large"))).code).toBe("file_unusable");
+  });
+});

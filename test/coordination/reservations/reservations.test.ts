@@ -1,0 +1,396 @@
+/**
+ * Reservations: who works on what, told to whoever would work on the same, and over by themselves when
+ * the work is.
+ */
+import { describe, expect, it } from "vitest";
+import { type Agent, type HubOptions, LocalHub, type Store } from "../../../src/index.ts";
+import { VirtualClock } from "../../../src/testing/index.ts";
+import { hubOn, sharedStore, twoHubs } from "../../support/hub/shared-store.ts";
+import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+
+const LEASE_MS = 60_000;
+
+/** Hands a task of its own over, that says what it touches. */
+async function give(sender: Agent, to: string, task: string, touches?: string[]): Promise<string> {
+  const said = touches === undefined ? {} : { touches };
+  return (await sender.handoff({ to, task, intent: "Go", ...said })).id;
+}
+
+/** How often an operation of the store is called, by its name, in order. */
+function counting(store: Store, calls: string[]): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      return (...given: never[]) => {
+        calls.push(name);
+        return (value as (...args: never[]) => unknown).apply(target, given);
+      };
+    },
+  });
+}
+
+/** Whether an entry is left, whatever it is worth. */
+async function isLeft(store: Store, delivery: string): Promise<boolean> {
+  return (await store.findEntry("default", "reservation", delivery)) !== undefined;
+}
+
+describe.each(STORES)("reservations on %s", (store) => {
+  async function team(options: HubOptions = {}) {
+    const clock = new VirtualClock();
+    const reopen = sharedStore(store, { clock });
+    const opened = await reopen();
+    const hub = await hubOn(store, opened, {
+      clock,
+      limits: { leaseMs: LEASE_MS, attempts: 9 },
+      ...options,
+    });
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    const tester = await hub.agent("tester", {});
+    return { clock, reopen, opened, hub, planner, coder, tester };
+  }
+
+  it("say who works on what, since when and until when, and warn whoever would touch the same [CRD-7]", async () => {
+    const { clock, hub, planner, coder, tester } = await team();
+    await give(planner, "coder", "login");
+    const work = await take(coder);
+    clock.advance(1_000);
+    const { reserved, conflicts } = await work.reservations.set(["src/auth/**", "db:users"], {
+      note: "Moving the validator",
+    });
+    expect(conflicts).toEqual([]);
+    const said = {
+      agent: "coder",
+      delivery: work.id,
+      globs: ["src/auth/**", "db:users"],
+      instance: coder.instance,
+      mode: "exclusive",
+      note: "Moving the validator",
+      task: "login",
+      since: clock.now(),
+      until: clock.now() + LEASE_MS,
+    };
+    expect(reserved).toEqual(said);
+    expect(await hub.tasks.reservations()).toEqual([said]);
+    expect(await tester.tasks.reservations({ touching: "src/auth/login.ts" })).toEqual([said]);
+    expect(await tester.tasks.reservations({ touching: ["docs/**", "db:orders"] })).toEqual([]);
+
+    await give(planner, "tester", "tests", ["src/*/login.ts", "docs/auth.md"]);
+    for await (const offer of tester.inbox()) {
+      const { instance: _, ...conflict } = said;
+      const told = [{ ...conflict, globs: ["src/auth/**"], with: ["src/*/login.ts"] }];
+      expect(await offer.conflicts(), "before the work starts").toEqual(told);
+      expect(await hub.tasks.reservations(), "looking reserves nothing").toHaveLength(1);
+      const theirs = await offer.accept();
+      expect(theirs.reservations.conflicts, "at accept").toEqual(told);
+      expect(await hub.tasks.reservations({ agent: "tester" })).toMatchObject([
+        { task: "tests", globs: ["src/*/login.ts", "docs/auth.md"], mode: "exclusive" },
+      ]);
+      break;
+    }
+  });
+
+  it("are made of what the handoff says its work will touch, when that is accepted [CRD-7]", async () => {
+    const { hub, planner, coder, tester } = await team();
+    await give(planner, "coder", "one", ["src/**"]);
+    await give(planner, "tester", "two", ["src/a.ts"]);
+    await give(planner, "tester", "three", ["docs/**"]);
+    expect((await take(coder)).reservations.conflicts).toEqual([]);
+    expect((await take(tester)).reservations.conflicts).toMatchObject([
+      { agent: "coder", task: "one", globs: ["src/**"], with: ["src/a.ts"] },
+    ]);
+    expect((await take(tester)).reservations.conflicts).toEqual([]);
+    expect((await hub.tasks.reservations()).map(({ task }) => task)).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
+  });
+
+  it("cost a handoff nothing that does not say what it touches: accepting is one operation [CRD-7]", async () => {
+    const { clock, reopen, planner } = await team();
+    const calls: string[] = [];
+    const hub = new LocalHub(counting(await reopen(), calls), { clock });
+    const coder = await hub.agent("coder");
+    await give(planner, "coder", "plain");
+    calls.length = 0;
+    const work = await take(coder);
+    expect(calls).toEqual(["claimDeliveries"]);
+    expect(work.reservations.conflicts).toEqual([]);
+    calls.length = 0;
+    await work.complete();
+    expect(calls).toEqual(["settleDelivery"]);
+  });
+
+  it.each(["complete", "fail", "decline", "release", "clarify", "handoff"] as const)(
+    "end when the work does: %s [CRD-7]",
+    async (verb) => {
+      const { opened, hub, planner, coder, tester } = await team();
+      await give(planner, "coder", "t", ["src/**"]);
+      const work = await take(coder);
+      expect(await hub.tasks.reservations()).toHaveLength(1);
+      const end = {
+        complete: () => work.complete(),
+        fail: () => work.fail({ message: "No" }),
+        decline: () => work.decline("No"),
+        release: () => work.release(),
+        clarify: () => work.clarify("Which?"),
+        handoff: () => work.handoff({ to: "tester" }),
+      };
+      await end[verb]();
+      expect(await isLeft(opened, work.id), "nothing is left that somebody has to look at").toBe(
+        false,
+      );
+      expect(await tester.tasks.reservations({ touching: "src/a.ts" })).toEqual([]);
+    },
+  );
+
+  it("end with the lease by the store's time, and nobody has to clean up [CRD-7]", async () => {
+    const { clock, opened, hub, planner, coder, tester } = await team();
+    await give(planner, "coder", "t", ["src/**"]);
+    const work = await take(coder);
+    clock.advance(LEASE_MS - 1);
+    expect(await hub.tasks.reservations()).toHaveLength(1);
+    await work.renew();
+    clock.advance(LEASE_MS - 1);
+    expect(await hub.tasks.reservations(), "renewed with the lease").toMatchObject([
+      { until: clock.now() + 1 },
+    ]);
+    clock.advance(1);
+    await give(planner, "tester", "u", ["src/a.ts"]);
+    expect(
+      (await take(tester)).reservations.conflicts,
+      "while the delivery still says accepted",
+    ).toEqual([]);
+    expect(await hub.tasks.reservations({ task: "t" })).toEqual([]);
+    expect(await isLeft(opened, work.id), "taken away by who came across it").toBe(false);
+    expect((await refusal(work.reservations.set("src/**"))).code).toBe("lease_lost");
+  });
+
+  it("end when the task is cancelled [CRD-7]", async () => {
+    const { hub, planner, coder } = await team();
+    await give(planner, "coder", "t", ["src/**"]);
+    const work = await take(coder);
+    await planner.tasks.cancelHandoffs("t", "No longer wanted");
+    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await refusal(work.reservations.set("src/**"))).code).toBe("cancelled");
+  });
+
+  it("end with the holder's process, at once [CRD-7]", async () => {
+    const gone = new Set<string>();
+    const clock = new VirtualClock();
+    const reopen = sharedStore(store, { clock });
+    const processOf = (self: string) => ({ self, isGone: (each: string) => gone.has(each) });
+    const first = new LocalHub(await reopen(), { clock, processes: processOf("first") });
+    const second = new LocalHub(await reopen(), { clock, processes: processOf("second") });
+    const planner = await second.agent("planner", {});
+    const tester = await second.agent("tester", {});
+    const coder = await first.agent("coder", {});
+    await give(planner, "coder", "t", ["src/**"]);
+    await take(coder);
+    expect(await second.tasks.reservations()).toHaveLength(1);
+    gone.add("first");
+    await give(planner, "tester", "u", ["src/a.ts"]);
+    expect((await take(tester)).reservations.conflicts).toEqual([]);
+    expect((await second.tasks.reservations()).map(({ agent }) => agent)).toEqual(["tester"]);
+  });
+
+  it("are not inherited by the next holder, who has its own when it accepts [CRD-7]", async () => {
+    const { clock, hub, planner, coder } = await team();
+    await give(planner, "coder", "t");
+    const lost = await take(coder);
+    await lost.reservations.set("src/**");
+    await lost.note("Began.");
+    clock.advance(LEASE_MS);
+    const next = await hub.agent("coder");
+    const work = await take(next);
+    expect(work.delivery.attempt).toBe(2);
+    expect(await hub.tasks.reservations()).toEqual([]);
+    await work.reservations.set("docs/**");
+    expect((await refusal(lost.reservations.set("src/**"))).code).toBe("lease_lost");
+    await lost.reservations.clear();
+    expect(await hub.tasks.reservations()).toMatchObject([
+      { globs: ["docs/**"], instance: next.instance },
+    ]);
+  });
+
+  it("of a holder that lost the work in that very moment do not replace those of the next [CRD-7]", async () => {
+    const { clock, reopen, hub, planner } = await team();
+    await give(planner, "coder", "t");
+    let meanwhile = async (): Promise<void> => {};
+    const slow = new Proxy(await reopen(), {
+      get(target, name: keyof Store) {
+        const value = target[name];
+        if (name !== "findEntry") return typeof value === "function" ? value.bind(target) : value;
+        return async (...asked: Parameters<Store["findEntry"]>) => {
+          if (asked[1] === "reservation") await meanwhile();
+          return target.findEntry(...asked);
+        };
+      },
+    });
+    const late = await hubOn(store, slow, { clock, limits: { leaseMs: LEASE_MS } });
+    const lost = await take(await late.agent("coder"));
+    meanwhile = async () => {
+      clock.advance(LEASE_MS);
+      await (await take(await hub.agent("coder"))).reservations.set("docs/**");
+    };
+    expect((await refusal(lost.reservations.set("src/**"))).code).toBe("lease_lost");
+    expect(await hub.tasks.reservations()).toMatchObject([{ globs: ["docs/**"] }]);
+  });
+
+  it("of what the handoff says follow it to the next holder, reconstructed or not [CRD-7]", async () => {
+    const { clock, hub, planner, coder } = await team();
+    await give(planner, "coder", "t", ["src/**"]);
+    const lost = await take(coder);
+    await lost.note("Began.");
+    clock.advance(LEASE_MS);
+    const next = await hub.agent("coder");
+    const work = await take(next);
+    expect(work.envelope).toMatchObject({ reconstructed: { notes: 1 }, touches: ["src/**"] });
+    expect(await hub.tasks.reservations()).toMatchObject([
+      { delivery: work.id, instance: next.instance },
+    ]);
+  });
+
+  it("are replaced by what the holder says next, and taken back when it says so [CRD-7]", async () => {
+    const { hub, planner, coder } = await team();
+    await give(planner, "coder", "t", ["src/**"]);
+    const work = await take(coder);
+    await work.reservations.set(["src/auth/**", "port:5432"]);
+    expect(await hub.tasks.reservations()).toMatchObject([{ globs: ["src/auth/**", "port:5432"] }]);
+    await work.reservations.clear();
+    await work.reservations.clear();
+    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await work.reservations.set()).reserved.globs).toEqual(["src/**"]);
+  });
+
+  it("that are shared do not stand in each other's way, but in that of others [CRD-7]", async () => {
+    const { planner, coder, tester } = await team();
+    await give(planner, "coder", "t");
+    await give(planner, "tester", "u");
+    const [one, other] = [await take(coder), await take(tester)];
+    await one.reservations.set("src/**", { mode: "shared" });
+    expect((await other.reservations.set("src/a.ts", { mode: "shared" })).conflicts).toEqual([]);
+    expect((await other.reservations.set("src/a.ts")).conflicts).toMatchObject([
+      { agent: "coder", mode: "shared" },
+    ]);
+    expect((await one.reservations.set("src/**", { mode: "shared" })).conflicts).toMatchObject([
+      { agent: "tester", mode: "exclusive" },
+    ]);
+    expect(one.reservations.conflicts).toHaveLength(1);
+  });
+
+  it("do not conflict with oneself, but with another session of the same agent [CRD-7]", async () => {
+    const { hub, planner, coder } = await team();
+    for (const task of ["one", "two", "three"]) await give(planner, "coder", task, ["src/**"]);
+    await take(coder);
+    expect((await take(coder)).reservations.conflicts).toEqual([]);
+    const another = await hub.agent("coder");
+    expect((await take(another)).reservations.conflicts.map(({ task }) => task)).toEqual([
+      "one",
+      "two",
+    ]);
+  });
+
+  it("go on in another process with the work [CRD-7]", async () => {
+    const { clock, reopen, opened, planner, coder, tester } = await team();
+    await give(planner, "coder", "t", ["src/**"]);
+    const { handle, id } = await take(coder);
+    const elsewhere = await hubOn(store, await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
+    const resumed = await (await elsewhere.agent("coder")).resume(handle);
+    expect(await elsewhere.tasks.reservations()).toMatchObject([{ instance: coder.instance }]);
+    await resumed.reservations.set("docs/**");
+    expect(await tester.tasks.reservations({ touching: "docs/a.md" })).toHaveLength(1);
+    await resumed.complete();
+    expect(await isLeft(opened, id)).toBe(false);
+  });
+
+  it("made at the same moment are told to one of two at least, whoever was first [CRD-7]", {
+    timeout: 60_000,
+  }, async () => {
+    const [left, right] = await twoHubs(store);
+    const planner = await left.agent("planner", {});
+    const agents = [await left.agent("coder", {}), await right.agent("tester", {})] as const;
+    for (let round = 0; round < 15; round++) {
+      await give(planner, "coder", `left ${round}`, [`src/${round}/**`]);
+      await give(planner, "tester", `right ${round}`, [`src/${round}/*.ts`]);
+      const [one, other] = await Promise.all(agents.map((agent) => take(agent)));
+      const told = [
+        ...(one?.reservations.conflicts ?? []),
+        ...(other?.reservations.conflicts ?? []),
+      ];
+      expect(told.length, `round ${round}`).toBeGreaterThan(0);
+      for (const { task } of told) expect(task).toMatch(new RegExp(` ${round}$`));
+    }
+    expect(await left.tasks.reservations()).toHaveLength(30);
+  });
+
+  it("that nobody can hold any more are taken away by whoever reserves, whatever they were about [CRD-7]", async () => {
+    const { clock, opened, planner, coder, tester } = await team({
+      limits: { leaseMs: LEASE_MS, holdMs: 2 * LEASE_MS },
+    });
+    await give(planner, "coder", "t", ["src/**"]);
+    const { id } = await take(coder);
+    clock.advance(2 * LEASE_MS);
+    await give(planner, "tester", "u", ["docs/**"]);
+    expect((await take(tester)).reservations.conflicts).toEqual([]);
+    expect(await isLeft(opened, id)).toBe(false);
+  });
+
+  it("are listed a page at a time, in the order their work was sent [CRD-7]", async () => {
+    const { hub, planner, coder } = await team();
+    const ids: string[] = [];
+    for (const task of ["a", "b", "c", "d", "e"]) {
+      ids.push(await give(planner, "coder", task, [`src/${task}`]));
+      const work = await take(coder);
+      if (task === "b") await planner.deliveries.cancel(work.id, "Not that one");
+    }
+    const first = await hub.tasks.reservations({ limit: 3 });
+    expect(first.map(({ task }) => task)).toEqual(["a", "c", "d"]);
+    const after = first.at(-1)?.delivery ?? "";
+    expect((await hub.tasks.reservations({ limit: 3, after })).map(({ task }) => task)).toEqual([
+      "e",
+    ]);
+    expect((await refusal(hub.tasks.reservations({ limit: 1_001 }))).code).toBe("limit_exceeded");
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+});
+
+describe("a glob that is none", () => {
+  it("is refused where it is said, with what to write instead [CRD-7]", async () => {
+    const hub = await openFresh();
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    const draft = { to: "coder", task: "t", intent: "Go", touches: ["src/**", "src/[ab"] };
+    expect(await refusal(planner.handoff(draft))).toMatchObject({
+      code: "invalid_envelope",
+      path: "touches[1]",
+      hint: expect.stringContaining("[[]"),
+    });
+    expect(await hub.tasks.line("t")).toEqual([]);
+    await give(planner, "coder", "t");
+    const work = await take(coder);
+    expect(await refusal(work.reservations.set(["{a,b"]))).toMatchObject({
+      code: "invalid_input",
+      path: "globs[0]",
+    });
+    expect(await refusal(work.reservations.set([]))).toMatchObject({
+      code: "invalid_input",
+      path: "globs",
+    });
+    const nothing = await refusal(work.reservations.set());
+    expect(nothing).toMatchObject({ code: "invalid_input", path: "globs" });
+    expect(nothing.hint).toContain("work.reservations.set([");
+    expect(await refusal(work.reservations.set("x".repeat(2_001)))).toMatchObject({
+      code: "invalid_input",
+    });
+    expect(await refusal(work.reservations.set(Array(201).fill("a")))).toMatchObject({
+      code: "invalid_input",
+    });
+    expect(await refusal(coder.tasks.reservations({ touching: "a\\b" }))).toMatchObject({
+      path: "touching[0]",
+    });
+    expect(await hub.tasks.reservations()).toEqual([]);
+  });
+});

@@ -1,0 +1,339 @@
+/** Joining: a handoff that opens when others have completed, with what they have come to. */
+import { describe, expect, it } from "vitest";
+import { type Agent, type Hub, type HubOptions, LocalHub, type Sent } from "../../../src/index.ts";
+import { VirtualClock } from "../../../src/testing/index.ts";
+import { dyingAfter, hubOn, sharedStore } from "../../support/hub/shared-store.ts";
+import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+
+describe.each(STORES)("a join on %s", (store) => {
+  async function team(options: HubOptions = {}) {
+    const hub = await openFresh(store, options);
+    return { hub, ...(await parallel(hub)) };
+  }
+
+  /** A lead, and three workers with one handoff each. */
+  async function parallel(hub: Hub) {
+    const lead = await hub.agent("lead", {});
+    const workers: Agent[] = [];
+    const sent: Sent<object>[] = [];
+    for (const name of ["ann", "bob", "cat"]) {
+      workers.push(await hub.agent(name, {}));
+      sent.push(await lead.handoff({ to: name, task: `part of ${name}`, intent: "Do your part" }));
+    }
+    return { lead, workers, sent };
+  }
+
+  const finish = async (agent: Agent | undefined, outputs: Record<string, unknown>) =>
+    (await take(agent as Agent)).complete({ summary: `${agent?.id} is done`, outputs });
+
+  const MERGE = { to: "lead", task: "merge", intent: "Merge the parts" };
+
+  it("opens when all have completed, with their results and parents [DLV-16]", async () => {
+    const { hub, lead, workers, sent } = await team();
+    const join = await lead.handoffs.join(sent, MERGE);
+    expect(await join.status()).toMatchObject({ state: "scheduled", receiver: "lead" });
+    expect(join.envelope.joins).toEqual({ deliveries: sent.map(({ id }) => id), need: 3 });
+    for (const [i, worker] of workers.entries()) {
+      expect(await lead.accept()).toBeUndefined();
+      await finish(worker, { part: i });
+    }
+    const work = await take(lead);
+    expect(work.id).toBe(join.id);
+    const settled = await Promise.all(sent.map((each) => each.status()));
+    expect(work.envelope.results).toEqual(
+      workers.map((worker, i) => ({
+        agent: worker.id,
+        delivery: sent[i]?.id,
+        memory: settled[i]?.settledBy,
+        outputs: { part: i },
+        summary: `${worker.id} is done`,
+        task: `part of ${worker.id}`,
+      })),
+    );
+    const origins = sent.map(({ envelope }) => envelope.id);
+    expect(work.envelope.parents).toEqual([join.envelope.id, ...origins]);
+    // On the chain it continues from the join, and is derived from each result.
+    const [acceptedFrom] = await lead.memories.relations(work.delivery.acceptedBy);
+    const edges = await lead.memories.relations(acceptedFrom?.target ?? "");
+    expect(edges.map(({ kind, target }) => [kind, target])).toEqual([
+      ["continues-from", join.memory],
+      ...settled.map(({ settledBy }) => ["derived-from", settledBy]),
+    ]);
+    await work.complete();
+    expect((await join.completed()).kind).toBe("completed");
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("wakes who waits for it, when the last one completes [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    const join = await lead.handoffs.join(sent, MERGE);
+    const waiting = lead.accept({ wait: true });
+    for (const worker of workers) await finish(worker, {});
+    expect((await waiting)?.id).toBe(join.id);
+  });
+
+  it("opens when any has completed, with that one's result [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    await lead.handoffs.join(sent, { ...MERGE, need: "any" });
+    await finish(workers[1], { part: "b" });
+    const work = await take(lead);
+    expect(work.envelope.results?.map(({ agent }) => agent)).toEqual(["bob"]);
+    await finish(workers[0], {}); // The others go on, and open nothing twice.
+    await work.complete();
+    expect(await lead.accept()).toBeUndefined();
+  });
+
+  it("opens when so many have completed, however the others end [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    await lead.handoffs.join(
+      sent.map(({ id }) => id),
+      { ...MERGE, need: 2 },
+    );
+    await finish(workers[2], { part: "c" });
+    await (await take(workers[0] as Agent)).decline("Not mine");
+    expect(await lead.accept()).toBeUndefined();
+    await finish(workers[1], { part: "b" });
+    const { envelope } = await take(lead);
+    expect(envelope.results?.map(({ agent }) => agent)).toEqual(["bob", "cat"]);
+  });
+
+  it("opens at once when all have completed before [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    for (const worker of workers) await finish(worker, {});
+    const join = await lead.handoffs.join([...sent, ...sent], MERGE); // Named twice, each counts once.
+    expect(join.envelope.joins?.need).toBe(3);
+    expect((await join.status()).state).toBe("ready");
+    expect((await take(lead)).envelope.results).toHaveLength(3);
+  });
+
+  it("follows a line that is handed on, to its end [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    const [ann, bob, cat] = workers as [Agent, Agent, Agent];
+    await lead.handoffs.join(sent, MERGE);
+    await finish(bob, { part: "b" });
+    await (await take(ann)).handoff({ to: "bob" });
+    await finish(cat, { part: "c" });
+    expect(await lead.accept()).toBeUndefined();
+    await (await take(bob)).handoff({ to: "cat" });
+    expect(await lead.accept()).toBeUndefined();
+    await finish(cat, { part: "a, by cat" });
+    const { results } = (await take(lead)).envelope;
+    expect(results?.map(({ agent, outputs }) => [agent, outputs])).toEqual([
+      ["cat", { part: "a, by cat" }],
+      ["bob", { part: "b" }],
+      ["cat", { part: "c" }],
+    ]);
+  });
+
+  it("follows a line that was handed on before it was joined [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    const [ann, bob, cat] = workers as [Agent, Agent, Agent];
+    await (await take(ann)).handoff({ to: "bob" });
+    const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
+    expect((await join.status()).state).toBe("scheduled");
+    await finish(cat, {});
+    await finish(bob, {}); // Its own part, which is another line.
+    expect((await join.status()).state).toBe("scheduled");
+    await finish(bob, { part: "a" });
+    expect((await take(lead)).envelope.results).toMatchObject([{ outputs: { part: "a" } }]);
+  });
+
+  it("goes on to the handoff that took the place of one it waits for [DLV-16 ENV-11]", async () => {
+    const clock = new VirtualClock();
+    const { hub, lead, workers, sent } = await team({ clock });
+    const join = await lead.handoffs.join(sent, MERGE);
+    const task = "part of ann";
+    const newer = await lead.handoff({ to: "ann", task, intent: "Do more", next: ["This too"] });
+    expect(newer.joined).toBe("superseded");
+    for (const worker of workers) await finish(worker, { by: worker.id });
+    clock.advance(10_000);
+    await hub.deliveries.runDue();
+    expect((await join.status()).state).toBe("ready");
+    expect((await take(lead)).envelope.results?.map(({ delivery }) => delivery)).toEqual([
+      newer.id,
+      sent[1]?.id,
+      sent[2]?.id,
+    ]);
+  });
+
+  it("that cannot open any more is parked with the reason [DLV-16]", async () => {
+    const { hub, lead, workers, sent } = await team();
+    const join = await lead.handoffs.join(sent, { ...MERGE, need: 2 });
+    await (await take(workers[0] as Agent)).decline("Not mine");
+    expect((await join.status()).state).toBe("scheduled");
+    await sent[1]?.cancel("Not needed");
+    const [letter, ...others] = await hub.deadLetters.list();
+    expect(others).toEqual([]);
+    expect(letter?.delivery.id).toBe(join.id);
+    expect(letter?.attempts).toMatchObject([{ outcome: "stopped" }]);
+    expect(letter?.attempts[0]?.reason).toEqual({
+      reason: "join_impossible",
+      states: {
+        [sent[0]?.id ?? ""]: "declined",
+        [sent[1]?.id ?? ""]: "cancelled",
+        [sent[2]?.id ?? ""]: "ready",
+      },
+    });
+    expect((await join.completed()).kind).toBe("dead");
+    await finish(workers[2], {});
+    expect(await lead.accept()).toBeUndefined();
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it.each(["dead", "expired"] as const)(
+    "is parked when one it needs is %s [DLV-16]",
+    async (end) => {
+      const clock = new VirtualClock();
+      const { hub, lead, workers, sent } = await team({ clock });
+      const [ann] = workers as [Agent];
+      const short = await lead.handoff({
+        to: "ann",
+        task: "short",
+        intent: "Be quick",
+        policy: { deadlineMs: 60_000 },
+      });
+      const join = await lead.handoffs.join([...sent, short], MERGE);
+      const work = await take(ann, { task: "short" });
+      if (end === "dead") await work.fail({ message: "no", class: "permanent" });
+      clock.advance(60_001);
+      await hub.deliveries.runDue();
+      expect((await short.status()).state).toBe(end);
+      expect((await join.status()).state).toBe("dead");
+    },
+  );
+
+  it("opens also when the one that settled the last died right after [DLV-16]", async () => {
+    const clock = new VirtualClock();
+    const reopen = sharedStore(store, { clock });
+    const hub = await hubOn(store, await reopen(), { clock });
+    const { lead, workers, sent } = await parallel(hub);
+    const join = await lead.handoffs.join(sent, MERGE);
+    await finish(workers[0], { part: "a" });
+    await finish(workers[1], { part: "b" });
+    const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
+    await finish(await dying.agent("cat"), { part: "c" });
+    expect((await sent[2]?.status())?.state).toBe("completed");
+    expect((await join.status()).state).toBe("scheduled"); // Nobody is left to open it.
+
+    const other = await hubOn(store, await reopen(), { clock });
+    clock.advance(4_999);
+    await other.deliveries.runDue();
+    expect((await join.status()).state).toBe("scheduled");
+    clock.advance(1);
+    await other.deliveries.runDue();
+    expect((await join.status()).state).toBe("ready");
+    expect((await take(await other.agent("lead"))).envelope.results).toHaveLength(3);
+  });
+
+  it("is looked after the less the longer it waits, and opens all the same [DLV-16]", async () => {
+    const clock = new VirtualClock();
+    const reopen = sharedStore(store, { clock });
+    const hub = await hubOn(store, await reopen(), { clock });
+    const { lead, workers, sent } = await parallel(hub);
+    const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
+    const looks = async () =>
+      (await hub.events.list({ after: 0, limit: 1_000 })).filter(({ kind }) => kind === "awaited")
+        .length;
+    const first = await looks();
+    for (let minute = 0; minute < 24 * 60; minute += 10) {
+      clock.advance(10 * 60_000);
+      await hub.deliveries.runDue();
+    }
+    const times = (await looks()) - first;
+    expect(times).toBeGreaterThan(20); // At least once an hour …
+    expect(times).toBeLessThan(60); // … and not at every chance.
+    const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
+    const ann = await dying.agent(workers[0]?.id ?? "");
+    await finish(ann, {});
+    clock.advance(3_600_000);
+    await hub.deliveries.runDue();
+    expect((await join.status()).state).toBe("ready");
+  });
+
+  it("opens also when the results are larger than an envelope may be [DLV-16]", async () => {
+    const { hub, lead, workers, sent } = await team();
+    await lead.handoffs.join(sent, MERGE);
+    const large = "x".repeat(100_000);
+    for (const worker of workers) await finish(worker, { large });
+    const work = await take(lead);
+    expect(work.envelope.results).toHaveLength(3);
+    // What does not fit is left out; each result stands in the record that is named.
+    for (const { memory } of work.envelope.results ?? []) {
+      expect((await work.read(memory)).data).toEqual({ outputs: { large } });
+    }
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("that has no room for what it joined is parked, and stops nobody [DLV-16]", async () => {
+    const clock = new VirtualClock();
+    const { hub, lead, workers, sent } = await team({ clock, limits: { envelopeBytes: 4_000 } });
+    const state = "x".repeat(3_200);
+    const join = await lead.handoffs.join(sent, { ...MERGE, state });
+    for (const worker of workers) await finish(worker, { part: worker.id });
+    clock.advance(60_000);
+    expect(await lead.accept()).toBeUndefined();
+    expect((await join.status()).state).toBe("dead");
+    expect(await hub.deliveries.attempts(join.id)).toMatchObject([
+      { reason: { reason: "unsealable" } },
+    ]);
+  });
+
+  it("opens with as many parents as an envelope can have [DLV-16]", async () => {
+    const { lead, workers, sent } = await team();
+    const own: string[] = [];
+    for (let i = 0; i < 62; i++) {
+      own.push((await lead.handoff({ to: "lead", task: `own ${i}`, intent: "Note" })).envelope.id);
+    }
+    const join = await lead.handoffs.join(sent, { ...MERGE, to: "ann", parents: own });
+    for (const worker of workers) await finish(worker, {});
+    expect((await join.status()).state).toBe("ready");
+    const { parents } = (await take(workers[0] as Agent)).envelope;
+    expect(parents).toHaveLength(64);
+    expect(parents).toEqual(expect.arrayContaining(sent.map(({ envelope }) => envelope.id)));
+  });
+
+  it("can be joined itself, taken back, and sent to a role [DLV-16 DLV-18]", async () => {
+    const { hub, lead, workers, sent } = await team();
+    await hub.agent("tester", { role: "tester" });
+    const inner = await lead.handoffs.join(sent, { ...MERGE, to: "role:tester" });
+    const outer = await lead.handoffs.join([inner], { ...MERGE, task: "outer" });
+    for (const worker of workers) await finish(worker, {});
+    await finish(await hub.agent("tester"), { verdict: "good" });
+    expect((await take(lead)).id).toBe(outer.id);
+
+    const next = await lead.handoff({ to: "ann", task: "more", intent: "Go" });
+    const taken = await lead.handoffs.join([next], { ...MERGE, task: "taken back" });
+    expect(await taken.cancel("Not needed")).toBe(true);
+    await finish(workers[0], {});
+    expect((await taken.status()).state).toBe("cancelled");
+  });
+
+  it("on a channel opens at each of its receivers [DLV-16 DLV-3]", async () => {
+    const { hub, lead, workers, sent } = await team();
+    await hub.channels.set("results");
+    const readers = [await hub.agent("rita", {}), await hub.agent("rob", {})];
+    for (const reader of readers) await reader.channels.subscribe("results");
+    const join = await lead.handoffs.join(sent, { ...MERGE, to: "channel:results" });
+    expect(join.receivers).toEqual(["rita", "rob"]);
+    for (const worker of workers) await finish(worker, {});
+    for (const reader of readers) {
+      expect((await take(reader)).envelope.results).toHaveLength(3);
+    }
+  });
+
+  it("of too few, or of what nobody knows, is refused, and nothing is sent [DLV-16]", async () => {
+    const { hub, lead, sent } = await team();
+    const before = await contents(hub);
+    const unknown = "dlv_01900000-0000-7000-8000-000000000000";
+    expect(await refusal(lead.handoffs.join([...sent, unknown], MERGE))).toMatchObject({
+      code: "unknown_delivery",
+      details: { delivery: unknown },
+    });
+    expect(await refusal(lead.handoffs.join([], MERGE))).toMatchObject({ code: "invalid_input" });
+    expect(await refusal(lead.handoffs.join(sent, { ...MERGE, need: 4 }))).toMatchObject({
+      code: "invalid_input",
+      path: "need",
+    });
+    expect(await contents(hub)).toEqual(before);
+  });
+});

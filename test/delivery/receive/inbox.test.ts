@@ -1,0 +1,187 @@
+/** The inbox: offers in order, woken by what happens, ended by whoever reads it. */
+import { describe, expect, it } from "vitest";
+import type { DeliveryRow } from "../../../src/index.ts";
+import { stopTimers } from "../../support/hub/asleep.ts";
+import { openFresh, refusal, STORES } from "../../support/hub/support.ts";
+
+describe.each(STORES)("an inbox on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    const send = (task: string, to = "coder") =>
+      planner.handoff({ to, task, intent: `About ${task}` });
+    return { hub, planner, coder, send };
+  }
+
+  it("offers what waits in the order it was sent, and ends there when not to wait", async () => {
+    const { coder, planner, send } = await team();
+    for (const task of ["one", "two", "three"]) await send(task);
+    await send("mine", "planner");
+    const tasks: string[] = [];
+    for await (const offer of coder.inbox({ wait: false })) {
+      expect(offer).toMatchObject({ from: "planner", envelope: { intent: `About ${offer.task}` } });
+      await (await offer.accept()).complete();
+      tasks.push(offer.task);
+    }
+    expect(tasks).toEqual(["one", "two", "three"]);
+    expect(await coder.deliveries.waiting()).toEqual([]);
+    expect(await planner.deliveries.waiting()).toHaveLength(1);
+  });
+
+  it("offers only the task it is asked for", async () => {
+    const { coder, send } = await team();
+    await send("one");
+    await send("two");
+    const inbox = coder.inbox({ wait: false, task: "two" });
+    expect((await inbox.next()).value?.task).toBe("two");
+    expect((await inbox.next()).done).toBe(true);
+  });
+
+  it("is woken by a handoff in its own process, not by looking again and again", async () => {
+    const { coder, send } = await team();
+    const inbox = coder.inbox();
+    // With the timers standing still nothing but the wake-up can bring the offers.
+    const { asleep } = stopTimers();
+    for (const task of ["one", "two"]) {
+      const next = inbox.next();
+      await asleep();
+      await send(task);
+      expect((await next).value?.task).toBe(task);
+    }
+    await inbox.return();
+  });
+
+  it("is woken by work that its agent gives back", async () => {
+    const { hub, coder, send } = await team();
+    await send("one");
+    const work = await coder.accept();
+    const other = await hub.agent("coder");
+    const inbox = other.inbox();
+    const { asleep } = stopTimers();
+    const next = inbox.next();
+    await asleep();
+    await work?.release();
+    expect((await next).value).toMatchObject({ task: "one", delivery: { attempt: 2 } });
+    await inbox.return();
+  });
+
+  it("offers a retry when its time has come, without anybody's doing", async () => {
+    const hub = await openFresh(store, { random: () => 0.02 });
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    await planner.handoff({ to: "coder", task: "again", intent: "Go" });
+    const attempts: number[] = [];
+    for await (const offer of coder.inbox()) {
+      const work = await offer.accept();
+      attempts.push(work.delivery.attempt);
+      if (work.delivery.attempt === 3) {
+        await work.complete();
+        break;
+      }
+      await work.fail({ message: "not yet" });
+    }
+    expect(attempts).toEqual([1, 2, 3]);
+  });
+
+  it("ends with its signal, before, while and after it waits", async () => {
+    const { coder, send } = await team();
+    const ended = AbortSignal.abort();
+    expect((await coder.inbox({ signal: ended }).next()).done).toBe(true);
+
+    const waiting = new AbortController();
+    const { asleep, resume } = stopTimers();
+    const next = coder.inbox({ signal: waiting.signal }).next();
+    await asleep();
+    waiting.abort();
+    expect((await next).done).toBe(true);
+    resume();
+
+    await send("one");
+    await send("two");
+    const working = new AbortController();
+    const seen: string[] = [];
+    for await (const offer of coder.inbox({ signal: working.signal })) {
+      seen.push(offer.task);
+      await offer.release();
+      working.abort();
+    }
+    expect(seen).toEqual(["one"]);
+    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.state)).toEqual([
+      "ready",
+      "ready",
+    ]);
+  });
+
+  it("shares the work of one agent among its sessions, each piece to one of them", async () => {
+    const { hub, send } = await team();
+    const tasks = Array.from({ length: 12 }, (_, i) => `task-${i}`);
+    const done: string[] = [];
+    const stop = new AbortController();
+    const sessions = Array.from({ length: 3 }, async () => {
+      const session = await hub.agent("coder");
+      for await (const offer of session.inbox({ signal: stop.signal })) {
+        await using work = await offer.accept();
+        await work.complete();
+        done.push(offer.task);
+        if (done.length === tasks.length) stop.abort();
+      }
+    });
+    for (const task of tasks) await send(task);
+    await Promise.all(sessions);
+    expect(done.toSorted()).toEqual(tasks.toSorted());
+    expect((await hub.deliveries.totals()).byState).toMatchObject({
+      completed: 12,
+      ready: 0,
+      claimed: 0,
+    });
+  });
+
+  it("only shows; what is looked at with waiting() stays as it is", async () => {
+    const { hub, coder, send } = await team();
+    const sent = await send("one");
+    const before = await hub.events.list({ after: 0 });
+    const [seen] = await coder.deliveries.waiting();
+    expect(seen).toEqual({ delivery: await sent.status(), envelope: sent.envelope });
+    expect(seen?.delivery).toMatchObject({ state: "ready", attempt: 0, seenAt: 0 });
+    expect(await hub.events.list({ after: 0 })).toEqual(before);
+  });
+
+  it("can be looked at page by page, of one task too [DLV-13]", async () => {
+    const { hub, coder, send } = await team();
+    const critic = await hub.agent("critic", {});
+    for (const task of ["one", "two", "three"]) await send(task);
+    await critic.handoff({ to: "coder", task: "two", intent: "Once more" });
+    const pages: string[][] = [];
+    for (let after: DeliveryRow | undefined; ; ) {
+      const page = await coder.deliveries.waiting({ limit: 3, after });
+      pages.push(page.map(({ envelope }) => envelope.intent));
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last.delivery;
+    }
+    expect(pages).toEqual([["About one", "About two", "About three"], ["Once more"], []]);
+    const two = await coder.deliveries.waiting({ task: "two" });
+    expect(two.map(({ envelope }) => envelope.from.agent)).toEqual(["planner", "critic"]);
+  });
+
+  it("says when its content was first shown, and to whom", async () => {
+    const { coder, send } = await team();
+    const sent = await send("one");
+    await coder.inbox({ wait: false }).next();
+    const { state, seenAt, acceptedAt, holder, instance } = await sent.status();
+    expect({ state, holder, instance }).toEqual({
+      state: "claimed",
+      holder: "coder",
+      instance: coder.instance,
+    });
+    expect(seenAt).toBeGreaterThan(0);
+    expect(acceptedAt).toBe(0);
+  });
+
+  it("of a closed hub is refused", async () => {
+    const { hub, coder } = await team();
+    await hub.close();
+    expect(await refusal(coder.inbox().next())).toMatchObject({ code: "store_closed" });
+  });
+});

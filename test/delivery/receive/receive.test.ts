@@ -1,0 +1,710 @@
+/**
+ * Receiving: the view of a handoff is kept before it is shown, what went stale or is gone is said, what
+ * is missing is looked for again and never forgotten, and records are read as short as somebody wants.
+ */
+import { describe, expect, it } from "vitest";
+import {
+  type Agent,
+  BatonError,
+  type Hub,
+  LocalHub,
+  type Store,
+  type Work,
+} from "../../../src/index.ts";
+import { VirtualClock } from "../../../src/testing/index.ts";
+import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
+import {
+  openFresh,
+  openTwo,
+  refusal,
+  refusedAsExtended,
+  STORES,
+  sha256,
+  take,
+} from "../../support/hub/support.ts";
+
+const idsOf = (records: readonly { readonly id: string }[]): string[] =>
+  records.map(({ id }) => id);
+
+async function team(hub: Hub) {
+  const [ada, ben, eve] = await Promise.all(
+    ["ada", "ben", "eve"].map((name) => hub.agent(name, {})),
+  );
+  if (!ada || !ben || !eve) throw new Error("no team");
+  return { hub, ada, ben, eve };
+}
+
+/** An id as callers may give one: of a record that is not there yet. */
+const unwritten = (n: number): string =>
+  `mem_00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+
+/** Counts the calls of a store by name. */
+function counting(store: Store): { store: Store; calls: string[] } {
+  const calls: string[] = [];
+  const counted = new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      return (...given: unknown[]) => {
+        calls.push(name);
+        return (value as (...args: unknown[]) => unknown).apply(target, given);
+      };
+    },
+  });
+  return { store: counted, calls };
+}
+
+describe.each(STORES)("a view on %s", (store) => {
+  async function handed(hub: Hub, said: object = {}) {
+    const { ada, ben, eve } = await team(hub);
+    const fact = await ada.remember({ content: "The cookie is not sent.", task: "login" });
+    const other = await ada.remember({ content: "Safari 12 is the one.", task: "login" });
+    const sent = await ada.handoff({
+      to: "ben",
+      task: "login",
+      intent: "Fix the login",
+      refs: [fact.id],
+      ...said,
+    });
+    return { ada, ben, eve, fact, other, sent, work: await take(ben) };
+  }
+
+  it("is written down before it is shown: who saw what is known [CTX-1 CTX-10]", async () => {
+    const hub = await openFresh(store);
+    const { ben, fact, sent, work } = await handed(hub);
+    const view = await work.view();
+    expect(view.text).toContain("The cookie is not sent.");
+    expect(view.digest).toBe(sha256(view.text));
+    expect(view.shown).toContainEqual(
+      expect.objectContaining({ id: fact.id, section: "references", freshness: "fresh" }),
+    );
+    const record = await hub.memories.read(view.memory);
+    expect(record).toMatchObject({ type: "view", agent: ben.id, task: "login" });
+    expect(record.refs).toEqual([work.delivery.acceptedBy, ...new Set(idsOf(view.shown))]);
+    expect(JSON.stringify(record)).not.toContain("The cookie is not sent.");
+    expect(await hub.deliveries.views(sent.id)).toEqual([view]);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("names records by short ids, and whoever holds the work reads them so, also later [CTX-6]", async () => {
+    const [hub, other] = await openTwo(store);
+    const { ada, fact, other: recent, sent, work } = await handed(hub);
+    const { text } = await work.view();
+    const short = recent.id.slice(-6);
+    expect(text).toMatch(new RegExp(`\\] by ada(?:, [\\d-]{10})?:\\n(?:- .*\\n)*?- ${short}: «`));
+    expect(text).not.toContain(recent.id);
+    expect((await work.read(short)).id).toBe(recent.id);
+    expect((await work.read(fact.id.slice(-6), "summary")).text).toBe("The cookie is not sent.");
+    const resumed = await (await other.agent("ben")).resume(work.handle);
+    expect((await resumed.read(short)).id).toBe(recent.id);
+    expect((await ada.memories.read(short, { of: sent.id })).id).toBe(recent.id);
+    const unseen = await ada.remember({ content: "Nobody was shown this." });
+    expect(await refusal(work.read(unseen.id.slice(-6)))).toMatchObject({
+      code: "unknown_memory",
+      path: "id",
+    });
+  });
+
+  it("is the same when it is asked for again, also in another process [CTX-1]", async () => {
+    const [hub, other] = await openTwo(store);
+    const { ada, fact, sent, work } = await handed(hub);
+    const view = await work.view();
+    expect(await work.view()).toBe(view);
+    await ada.remember({ content: "Something new of the task.", task: "login" });
+    const resumed = await (await other.agent("ben")).resume(work.handle);
+    expect(await resumed.view()).toEqual(view);
+    const small = await resumed.view({ tokens: 700, strategy: "lazy" });
+    expect(small.budget).toMatchObject({ tokens: 700, from: "call" });
+    expect(small.shown.find(({ id }) => id === fact.id)?.level).toBe("reference");
+    const anew = await resumed.view({ anew: true });
+    expect(anew.text).toContain("Something new of the task.");
+    expect(idsOf((await hub.deliveries.views(sent.id)).map(({ memory: id }) => ({ id })))).toEqual([
+      view.memory,
+      small.memory,
+      anew.memory,
+    ]);
+    expect(await hub.deliveries.views(work.id)).toEqual(await hub.deliveries.views(sent.id));
+  });
+
+  it("is another one of what the sender added [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const { ada, work } = await handed(hub);
+    const before = await work.view();
+    const draft = { to: "ben", task: "login", intent: "Fix the login", next: ["Tell Ann"] };
+    const added = await ada.handoff(draft);
+    await refusedAsExtended(work, () => work.complete(), added);
+    const after = await work.view();
+    expect(after.envelope).not.toBe(before.envelope);
+    expect(before.text).not.toContain("Tell Ann");
+    expect(after.text).toContain("Tell Ann");
+  });
+
+  it("says that it is not what was seen, after something of it was redacted [CTX-4]", async () => {
+    const hub = await openFresh(store);
+    const { ada, fact, sent, work } = await handed(hub);
+    const view = await work.view();
+    await work.complete();
+    await ada.memories.redact({ ids: [fact.id] }, "a secret");
+    const [seen] = await hub.deliveries.views(sent.id);
+    expect(seen).toMatchObject({ matches: false, digest: view.digest, memory: view.memory });
+    expect(seen?.text).not.toContain("The cookie is not sent.");
+    expect(idsOf(seen?.shown ?? [])).toContain(fact.id);
+  });
+
+  it("is the same again where the sender names a record, and one that it replaced [CTX-1 CTX-8]", async () => {
+    const hub = await openFresh(store);
+    const { ada, ben } = await team(hub);
+    const old = await ada.remember({ content: `Old: ${"the cookie is not sent. ".repeat(40)}` });
+    const fresh = await ada.remember({
+      content: `New: ${"the cookie is not sent. ".repeat(40)}`,
+      relations: [{ kind: "supersedes", to: old.id }],
+    });
+    const said = { id: fresh.id, summary: "Safari drops the cookie." };
+    for (const refs of [
+      [said, old.id],
+      [old.id, said],
+      [said, { ...said, summary: "Twice." }],
+    ]) {
+      const sent = await ada.handoff({ to: "ben", intent: "Fix it", refs, strategy: "summary" });
+      const work = await take(ben);
+      const view = await work.view();
+      expect(view.text).toMatch(/Safari drops the cookie\.|Twice\./);
+      const instead = refs.includes(old.id) ? { freshness: "stale", insteadOf: old.id } : {};
+      expect(view.shown).toContainEqual(expect.objectContaining({ id: fresh.id, ...instead }));
+      expect(await hub.deliveries.views(sent.id)).toEqual([view]);
+      await work.complete();
+    }
+  });
+
+  it("tells of each of several stale references in whose place one record stands [CTX-4 CTX-10]", async () => {
+    const hub = await openFresh(store);
+    const { ada, ben } = await team(hub);
+    const old = await ada.remember([{ content: "Port 1." }, { content: "Port 2." }]);
+    const now = await ada.remember({
+      content: "Port 3.",
+      relations: old.map(({ id }) => ({ kind: "supersedes", to: id })),
+    });
+    const sent = await ada.handoff({ to: "ben", intent: "Fix it", refs: idsOf(old) });
+    const work = await take(ben);
+    const view = await work.view();
+    expect(view.shown).toEqual([expect.objectContaining({ id: now.id, insteadOf: old[0]?.id })]);
+    expect(view.omitted).toEqual([
+      { id: old[1]?.id, section: "references", tokens: 0, why: "said" },
+    ]);
+    expect(view.completeness).toBe(1);
+    expect(await hub.deliveries.views(sent.id)).toEqual([view]);
+  });
+
+  it("is kept without the paths of its files, however long they are [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const artifacts = Array.from({ length: 100 }, (_, i) => ({
+      kind: "url",
+      path: `https://files.test/${i}/${"deeper/".repeat(250)}`,
+    }));
+    const { sent, work } = await handed(hub, { artifacts });
+    const view = await work.view();
+    expect(view.artifacts.map(({ path }) => path)).toEqual(artifacts.map(({ path }) => path));
+    expect(await hub.deliveries.views(sent.id)).toEqual([view]);
+    expect(JSON.stringify(await hub.memories.read(view.memory))).not.toContain("files.test");
+  });
+
+  it("of every holder is kept, and only of those who held it [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const { eve, sent, work } = await handed(hub, { policy: { attempts: 1, fallback: ["eve"] } });
+    const first = await work.view();
+    await work.fail({ message: "cannot" });
+    const second = await (await take(eve)).view();
+    expect(second.receiver).toBe("eve");
+    // Anybody may call a memory a view.
+    await eve.remember({
+      type: "view",
+      content: "made up",
+      refs: [work.delivery.acceptedBy],
+      data: {},
+    });
+    await eve.remember({
+      type: "view",
+      content: "made up",
+      refs: [work.delivery.acceptedBy],
+      data: (await hub.memories.read(first.memory)).data ?? {},
+    });
+    expect((await hub.deliveries.views(sent.id)).map(({ memory }) => memory)).toEqual([
+      first.memory,
+      second.memory,
+    ]);
+  });
+
+  it("is no note: who dies after having looked leaves nothing to go by [CTX-1 DLV-14]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock });
+    const { ada, ben, fact, sent, work } = await handed(hub);
+    const seen = await work.view();
+    clock.advance(60_000);
+    await hub.deliveries.runDue();
+    const again = await take(ben);
+    expect(again).toMatchObject({ id: sent.id, delivery: { attempt: 2 } });
+    expect(again.envelope.id).toBe(sent.envelope.id);
+    const own = await again.view();
+    expect(own.memory).not.toBe(seen.memory);
+    await again.note("Half of it.");
+    await ada.memories.quarantine(fact.id, "made up");
+    clock.advance(60_000);
+    await hub.deliveries.runDue();
+    const third = await take(ben);
+    expect(third.envelope.reconstructed).toMatchObject({ notes: 1 });
+    expect(third.envelope.gaps).toEqual([{ id: fact.id, reason: "quarantined by ada" }]);
+    expect((await hub.deliveries.views(sent.id)).map(({ memory }) => memory)).toEqual([
+      seen.memory,
+      own.memory,
+    ]);
+  });
+
+  it("is not shown when the work was lost [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const { ada, sent, work } = await handed(hub);
+    await ada.deliveries.cancel(sent.id, "not needed");
+    expect((await refusal(work.view())).code).toBe("cancelled");
+    expect(await hub.deliveries.views(sent.id)).toEqual([]);
+  });
+
+  it("is refused for options that mean nothing [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const { work } = await handed(hub);
+    expect((await refusal(work.view({ tokens: -1 }))).code).toBe("invalid_input");
+    expect((await refusal(work.view({ tokns: 5 } as object))).code).toBe("invalid_input");
+    expect((await refusal(hub.deliveries.views("dlv"))).code).toBe("invalid_input");
+  });
+
+  it("is in nobody's way: not in recent records, catching up, documents, diffs, notes [CTX-1 MEM-7]", async () => {
+    const hub = await openFresh(store);
+    const { ada, ben, fact, other, work } = await handed(hub);
+    const note = await work.note("A note.");
+    const before = idsOf(await ben.memories.recent({ task: "login" }));
+    await work.view();
+    for (let tokens = 1_000; tokens < 1_010; tokens++) await work.view({ tokens });
+    expect(idsOf(await ben.memories.recent({ task: "login" }))).toEqual(before);
+    expect(idsOf(await ben.memories.recent({ task: "login", limit: 1 }))).toEqual([note.memory.id]);
+    expect(idsOf(await hub.memories.recent({ task: "login", limit: 3 }))).toEqual(
+      before.slice(0, 3),
+    );
+    const [, second = ""] = before;
+    expect(idsOf(await hub.memories.recent({ task: "login", before: second }))).toEqual(
+      before.slice(2),
+    );
+    expect(await hub.memories.recent({ type: "view" })).toHaveLength(11);
+    expect((await ben.catchUp()).text).not.toContain("[view]");
+    expect(await hub.memories.exportMarkdown()).not.toContain("was shown");
+    expect(
+      (await hub.recall("what was ben shown for login")).hits.map(({ memory }) => memory.type),
+    ).not.toContain("view");
+    const view = await work.view({ anew: true });
+    expect(idsOf(view.shown)).toEqual(expect.arrayContaining([fact.id, other.id]));
+    expect(view.text).not.toContain("[view]");
+    await ada.branches.create("try");
+    for (const task of ["apart", "there"]) {
+      await ada.handoff({ to: "ben", task, intent: "i", branch: "try" });
+    }
+    await (await take(ben, { task: "apart" })).view();
+    const there = await take(await ben.branches.use("try"), { task: "there" });
+    await there.view();
+    const { count, records } = await hub.branches.diff("try");
+    expect(count).toBe(records.length);
+    expect(idsOf(records).at(-1)).toBe(there.delivery.acceptedBy);
+    expect(records.map(({ type }) => type)).not.toContain("view");
+  });
+});
+
+describe.each(STORES)("freshness on %s", (store) => {
+  it("is told of each reference: fresh, stale, gone [CTX-10]", async () => {
+    const { hub, ada, ben } = await team(await openFresh(store));
+    const facts = await ada.remember(
+      ["kept", "replaced", "redacted", "quarantined", "both"].map((content) => ({ content })),
+    );
+    const [kept, replaced, redacted, quarantined, both] = idsOf(facts) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const missing = unwritten(1);
+    await ada.handoff({
+      to: "ben",
+      task: "t",
+      intent: "i",
+      refs: [kept, replaced, redacted, quarantined, both, { id: missing, optional: true }],
+    });
+    const supersedes = (to: string) => [{ kind: "supersedes" as const, to }];
+    const second = await ada.remember({ content: "2nd", relations: supersedes(replaced) });
+    const third = await ada.remember({
+      content: "third",
+      relations: [{ kind: "corrects", to: second.id }],
+    });
+    await ada.memories.redact({ ids: [redacted] }, "secret");
+    await ada.memories.quarantine(quarantined, "wrong");
+    const instead = await ada.remember({ content: "right", relations: supersedes(both) });
+    await ada.memories.quarantine(both, "wrong");
+    const work = await take(ben);
+    const ended = await ada.remember({ content: "ended" });
+    const end = await ada.remember({ content: "the end", relations: supersedes(ended.id) });
+    await ada.handoff({ to: "ben", task: "end", intent: "i", refs: [ended.id] });
+    await ada.memories.redact({ ids: [end.id] }, "secret");
+    expect((await (await take(ben, { task: "end" })).freshness()).references).toEqual([
+      { id: ended.id, freshness: "gone", reason: "superseded, and what took its place is gone" },
+    ]);
+    expect((await work.freshness()).references).toEqual([
+      { id: kept, freshness: "fresh" },
+      { id: replaced, freshness: "stale", now: third.id },
+      { id: redacted, freshness: "gone", reason: "redacted by ada" },
+      { id: quarantined, freshness: "gone", reason: "quarantined by ada" },
+      { id: both, freshness: "stale", now: instead.id },
+      { id: missing, freshness: "gone", reason: "missing: no record has this id" },
+    ]);
+    const view = await work.view();
+    expect(view.completeness).toBe(0.5);
+    expect(view.gaps.map(({ id }) => id)).toEqual([redacted, quarantined, missing]);
+    expect(view.shown).toContainEqual(
+      expect.objectContaining({ id: third.id, freshness: "stale", insteadOf: replaced }),
+    );
+    expect(view.text).not.toContain("2nd");
+    // What quarantines a correction puts the record itself back.
+    await ada.memories.quarantine(third.id, "wrong too");
+    const { references } = await work.freshness();
+    expect(references[1]).toEqual({ id: replaced, freshness: "stale", now: second.id });
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("is what holds on the branch of the work [CTX-10]", async () => {
+    const { ada, ben } = await team(await openFresh(store));
+    const fact = await ada.remember({ content: "as it was" });
+    const apart = await ada.branches.create("run-1");
+    const [there] = [
+      await apart.remember({
+        content: "as it is there",
+        relations: [{ kind: "supersedes", to: fact.id }],
+      }),
+    ];
+    await ada.handoff({ to: "ben", task: "trunk", intent: "i", refs: [fact.id] });
+    await ada.handoff({ to: "ben", task: "apart", intent: "i", refs: [fact.id], branch: "run-1" });
+    const trunk = await take(ben, { task: "trunk" });
+    const branch = await take(ben, { task: "apart" });
+    expect((await trunk.freshness()).references).toEqual([{ id: fact.id, freshness: "fresh" }]);
+    expect((await branch.freshness()).references).toEqual([
+      { id: fact.id, freshness: "stale", now: there.id },
+    ]);
+    expect((await branch.read(fact.id)).id).toBe(there.id);
+    expect((await trunk.read(fact.id)).id).toBe(fact.id);
+  });
+
+  it("is gone of a record that is not what was sent [CTX-10]", async () => {
+    const shared = await sharedStore(store)();
+    let forged = false;
+    const behind = new Proxy(shared, {
+      get(target, name: keyof Store) {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        if (name !== "readMemories") return value.bind(target);
+        return async (...given: Parameters<Store["readMemories"]>) => {
+          const rows = await target.readMemories(...given);
+          const forge = (text: string) => (forged ? text.replace("a fact", "a lie") : text);
+          return rows.map((row) => ({ ...row, text: forge(row.text) }));
+        };
+      },
+    });
+    const { ada, ben } = await team(await hubOn(store, behind));
+    const fact = await ada.remember({ content: "a fact" });
+    await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
+    const work = await take(ben);
+    forged = true;
+    expect((await work.freshness()).references).toEqual([
+      { id: fact.id, freshness: "gone", reason: "what stands there is not what was sent" },
+    ]);
+    const view = await work.view();
+    expect(view.gaps.map(({ id }) => id)).toEqual([fact.id]);
+    expect(view.text).not.toContain("a lie");
+  });
+
+  it("takes a few looks at the store, however many references there are [CTX-10]", async () => {
+    const { store: counted, calls } = counting(await sharedStore(store)());
+    const { ada, ben } = await team(await hubOn(store, counted));
+    const old = await ada.remember(Array.from({ length: 100 }, (_, i) => ({ content: `${i}` })));
+    await ada.handoff({ to: "ben", task: "t", intent: "i", refs: idsOf(old) });
+    await ada.remember(
+      old.map(({ id }) => ({
+        content: "new",
+        relations: [{ kind: "supersedes" as const, to: id }],
+      })),
+    );
+    const work = await take(ben);
+    calls.length = 0;
+    const { references } = await work.freshness();
+    expect(references.filter(({ freshness }) => freshness === "stale")).toHaveLength(100);
+    expect(calls.length).toBeLessThan(15);
+  });
+
+  it("is asked for again when the store is away for a moment [CTX-9]", async () => {
+    const shared = await sharedStore(store)();
+    let outages = 0;
+    const shaky = new Proxy(shared, {
+      get(target, name: keyof Store) {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          if (name === "findInbound" && outages-- > 0) {
+            const message = "The store is away.";
+            return Promise.reject(new BatonError("store_unavailable", { message, hint: "Wait." }));
+          }
+          return (value as (...args: unknown[]) => unknown).apply(target, given);
+        };
+      },
+    });
+    const { ada, ben } = await team(await hubOn(store, shaky));
+    const fact = await ada.remember({ content: "a fact" });
+    await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
+    const work = await take(ben);
+    outages = 2;
+    expect((await work.freshness()).references).toEqual([{ id: fact.id, freshness: "fresh" }]);
+    outages = 10;
+    expect((await refusal(work.freshness())).code).toBe("store_unavailable");
+  });
+});
+
+describe.each(STORES)("gaps on %s", (store) => {
+  const optional = (id: string) => ({ id, optional: true as const });
+
+  it("travel instead of stopping a handoff, for what is optional only [CTX-9]", async () => {
+    const { ada, eve, ben } = await team(await openFresh(store));
+    const [there, bad, gone] = await ada.remember(
+      ["there", "bad", "gone"].map((content) => ({ content })),
+    );
+    const own = await ada.remember({ content: "for me", scope: "agent" });
+    if (!there || !bad || !gone) throw new Error("not remembered");
+    await ada.memories.quarantine(bad.id, "wrong");
+    await ada.memories.redact({ ids: [gone.id] }, "secret");
+    const draft = { to: "ben", task: "t", intent: "i" };
+    expect((await refusal(ada.handoff({ ...draft, refs: [unwritten(1)] }))).code).toBe(
+      "dangling_reference",
+    );
+    expect((await refusal(ada.handoff({ ...draft, refs: [bad.id] }))).code).toBe("quarantined");
+    expect((await refusal(ada.handoff({ ...draft, refs: [optional(own.id)] }))).code).toBe(
+      "invisible_reference",
+    );
+    expect(
+      (await refusal(eve.handoff({ ...draft, refs: [unwritten(1), optional(own.id)] }))).code,
+    ).toBe("dangling_reference");
+    const { envelope } = await ada.handoff({
+      ...draft,
+      refs: [optional(there.id), optional(bad.id), optional(gone.id), optional(unwritten(1))],
+    });
+    expect(envelope.refs).toEqual([{ id: there.id, digest: there.digest }]);
+    expect(envelope.gaps).toEqual([
+      { id: bad.id, reason: "quarantined by ada" },
+      { id: gone.id, reason: "redacted by ada" },
+      { id: unwritten(1), reason: "missing: no record has this id" },
+    ]);
+    const work = await take(ben);
+    expect(work.primer).toContain("3 records it refers to could not be found");
+    expect((await work.view()).text).toContain(`GONE ${unwritten(1)}`);
+  });
+
+  it("are looked for again, and what turned up is shown [CTX-9]", async () => {
+    const { ada, ben } = await team(await openFresh(store));
+    await ada.handoff({
+      to: "ben",
+      task: "t",
+      intent: "i",
+      refs: [optional(unwritten(1)), optional(unwritten(2))],
+    });
+    const work = await take(ben);
+    const before = await work.view();
+    expect(before).toMatchObject({
+      completeness: 0,
+      gaps: [{ id: unwritten(1) }, { id: unwritten(2) }],
+    });
+    await ada.remember({ id: unwritten(1), content: "Here it is at last." });
+    const after = await work.view({ anew: true });
+    expect(after).toMatchObject({ completeness: 0.5, gaps: [{ id: unwritten(2) }] });
+    expect(after.text).toContain("Here it is at last.");
+    expect(idsOf(after.shown)).toContain(unwritten(1));
+  });
+
+  it("stay with what the receiver makes next, until they are found [CTX-9]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const refs = [optional(unwritten(1)), optional(unwritten(2)), optional(unwritten(3))];
+    await ada.handoff({ to: "ben", task: "t", intent: "i", refs });
+    const first = await take(ben);
+    await ada.remember({ id: unwritten(1), content: "found" });
+    const passed = await first.handoff({ to: "eve" });
+    expect(idsOf(passed.envelope.gaps ?? [])).toEqual([unwritten(2), unwritten(3)]);
+    const second = await take(eve);
+    await ada.remember({ id: unwritten(2), content: "found" });
+    await second.complete({ summary: "done without it" });
+    expect(await passed.completed()).toMatchObject({
+      kind: "completed",
+      result: {
+        summary: "done without it",
+        gaps: [{ id: unwritten(3), reason: "missing: no record has this id" }],
+      },
+    });
+    const { delivery } = await hub.deliveries.get(passed.id);
+    expect((await hub.memories.read(delivery.settledBy)).data).toEqual({
+      gaps: [{ id: unwritten(3), reason: "missing: no record has this id" }],
+    });
+  });
+
+  it("that a view found are carried too, also by another process [CTX-9]", async () => {
+    const [hub, other] = await openTwo(store);
+    const { ada, ben } = await team(hub);
+    const fact = await ada.remember({ content: "wrong" });
+    const handed = async (task: string): Promise<Work> => {
+      await ada.handoff({ to: "ben", task, intent: "i", refs: [fact.id] });
+      return take(ben, { task });
+    };
+    const [seen, unseen, elsewhere] = [await handed("a"), await handed("b"), await handed("c")];
+    await ada.memories.quarantine(fact.id, "made up");
+    await seen.view();
+    await elsewhere.view();
+    const resumed = await (await other.agent("ben")).resume(elsewhere.handle);
+    await Promise.all([seen.complete(), unseen.complete(), resumed.complete()]);
+    const gaps = await Promise.all(
+      [seen, unseen, resumed].map(async ({ id }) => (await hub.deliveries.get(id)).result?.gaps),
+    );
+    const gap = [{ id: fact.id, reason: "quarantined by ada" }];
+    expect(gaps).toEqual([gap, undefined, gap]);
+  });
+
+  it("cost nothing where there are none [CTX-9]", async () => {
+    const { store: counted, calls } = counting(await sharedStore(store)());
+    const { ada, ben } = await team(new LocalHub(counted));
+    const fact = await ada.remember({ content: "a fact" });
+    await ada.handoff({ to: "ben", task: "t", intent: "i", refs: [fact.id] });
+    const work = await take(ben);
+    calls.length = 0;
+    await work.complete();
+    expect(calls.filter((name) => name !== "settleDelivery")).toEqual([]);
+  });
+});
+
+describe.each(STORES)("reading on %s", (store) => {
+  const long = Array.from(
+    { length: 80 },
+    (_, i) => `Sentence ${i} of the report says that the login failed in a way of its own.`,
+  ).join(" ");
+
+  async function reading(hub: Hub, ada: Agent, ben: Agent) {
+    const [told, untold] = await ada.remember([{ content: long }, { content: `${long} Twice.` }]);
+    if (!told || !untold) throw new Error("not remembered");
+    await ada.handoff({
+      to: "ben",
+      task: "t",
+      intent: "i",
+      refs: [{ id: told.id, summary: "It is the cookie." }, untold.id],
+    });
+    return { hub, told, untold, work: await take(ben) };
+  }
+
+  it("goes from a line over the summary and the gist to all of it [CTX-6]", async () => {
+    const { hub, ada, ben } = await team(await openFresh(store));
+    const { told, untold, work } = await reading(hub, ada, ben);
+    expect(await work.read(told.id)).toEqual(told);
+    expect(await work.read(told.id, "summary")).toEqual({
+      ...told,
+      level: "summary",
+      text: "It is the cookie.",
+      textBy: "sender",
+    });
+    const levels = ["reference", "summary", "detail", "full"] as const;
+    const texts = await Promise.all(levels.map((level) => work.read(untold.id, level)));
+    expect(texts.map(({ textBy }) => textBy)).toEqual(["extract", "extract", "extract", "record"]);
+    const lengths = texts.map(({ text = "" }) => text.length);
+    expect(lengths.toSorted((a, b) => a - b)).toEqual(lengths);
+    expect(new Set(lengths).size).toBe(4);
+    expect(texts[3]?.text).toBe(untold.content);
+    expect((await ada.memories.read(untold.id, { level: "summary" })).text).toBe(texts[1]?.text);
+    expect((await hub.memories.read(told.id, { level: "detail" })).text?.length).toBeLessThan(
+      long.length,
+    );
+    expect((await refusal(work.read(told.id, "all" as "full"))).code).toBe("invalid_input");
+  });
+
+  it("says it in a model's words where the hub has one, after the sender's own [CTX-6]", async () => {
+    const asked: string[] = [];
+    const summarizer = {
+      model: "test",
+      summarize: async (text: string) => {
+        asked.push(text);
+        return "A model says: cookie.";
+      },
+    };
+    const { hub, ada, ben } = await team(await openFresh(store, { summarizer }));
+    const { told, untold, work } = await reading(hub, ada, ben);
+    expect((await work.read(told.id, "summary")).textBy).toBe("sender");
+    expect(await work.read(untold.id, "summary")).toMatchObject({
+      text: "A model says: cookie.",
+      textBy: "model",
+    });
+    expect(asked).toEqual([untold.content]);
+  });
+
+  it("gives the freshest of it to who works on it, and says so [CTX-8]", async () => {
+    const { hub, ada, ben } = await team(await openFresh(store));
+    const { told, work } = await reading(hub, ada, ben);
+    const second = await ada.remember({
+      content: "It is the header.",
+      relations: [{ kind: "supersedes", to: told.id }],
+    });
+    const third = await ada.remember({
+      content: "It is the proxy.",
+      relations: [{ kind: "corrects", to: second.id }],
+    });
+    expect(await work.read(told.id)).toEqual({ ...third, insteadOf: told.id });
+    // What the sender said was about another record.
+    expect(await work.read(told.id, "summary")).toMatchObject({
+      id: third.id,
+      insteadOf: told.id,
+      text: "It is the proxy.",
+    });
+    expect((await ada.memories.read(told.id)).id).toBe(told.id);
+    expect(await ada.memories.read(told.id, { freshest: true })).toMatchObject({
+      id: third.id,
+      insteadOf: told.id,
+    });
+    expect(
+      await hub.memories.read(told.id, { freshest: true, asOf: { delivery: work.id } }),
+    ).toMatchObject({
+      id: told.id,
+    });
+    await ada.memories.quarantine(told.id, "wrong");
+    expect((await work.read(told.id)).id).toBe(third.id);
+    expect((await ada.memories.read(told.id)).quarantined).toMatchObject({ by: "ada" });
+  });
+});
+
+describe.each(STORES)("what was shown and turns out to be wrong, on %s", (store) => {
+  it("is told to who saw it in a view, and only to those [MEM-15 MEM-16 CTX-1]", async () => {
+    const { hub, ada, ben, eve } = await team(await openFresh(store));
+    const poison = await eve.remember({ content: "Use port 1234.", task: "t" });
+    const [sent] = [await ada.handoff({ to: "ben", task: "t", intent: "i" })];
+    await ada.handoff({ to: "eve", task: "other", intent: "i" });
+    const work = await take(ben);
+    const other = await take(eve);
+    expect(idsOf((await work.view()).shown)).toContain(poison.id);
+    await other.view();
+    expect(await hub.memories.impact(poison.id)).toMatchObject({
+      downstream: [],
+      deliveries: [{ id: sent.id, holder: "ben", open: true }],
+      agents: [{ agent: "ben", ways: ["accepted", "viewed"] }],
+    });
+    const told = Promise.withResolvers<readonly { readonly memory: string }[]>();
+    work.on("warned", told.resolve);
+    const done = await ada.memories.quarantine(poison.id, "made up", { downstream: true });
+    expect(done).toMatchObject({ memories: [poison.id], deliveries: [sent.id] });
+    expect((await told.promise).map(({ memory }) => memory)).toEqual([poison.id]);
+    expect(await other.warnings()).toEqual([]);
+    expect(await hub.deliveries.warnings(sent.id)).toMatchObject([
+      { memory: poison.id, by: "ada" },
+    ]);
+    const [seen] = await hub.deliveries.views(sent.id);
+    expect(seen).toMatchObject({ matches: true });
+  });
+});

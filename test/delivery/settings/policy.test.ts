@@ -1,0 +1,519 @@
+/** How a handoff is tried: who waits for whom, how long, who is next, and that anybody alive sees to it. */
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { DeliveryRow, Hub, HubOptions, Sent, Store } from "../../../src/index.ts";
+import { VirtualClock } from "../../../src/testing/index.ts";
+import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
+import { openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
+import { until } from "../../support/until.ts";
+
+const DRAFT = { to: "ben", task: "t", intent: "Go" };
+
+/** Half of the longest wait before each retry. */
+const random = () => 0.5;
+
+const events = async (hub: Hub, sent: Sent): Promise<string[]> =>
+  (await hub.events.list({ after: 0 }))
+    .filter((event) => event.delivery === sent.id)
+    .map(({ kind }) => kind);
+
+describe.each(STORES)("a policy on %s", (store) => {
+  async function team(options: HubOptions = {}) {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock, random, ...options });
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    const cyd = await hub.agent("cyd", { role: "reviewer", aliases: ["cydney"] });
+    /** Lets time pass, and whoever is alive look. */
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await hub.deliveries.runDue();
+    };
+    return { hub, clock, ada, ben, cyd, pass };
+  }
+
+  it("is not needed: what nobody takes stays ready, and is there in the morning [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const sent = await ada.handoff(DRAFT);
+    expect(sent.envelope.policy).toBeUndefined();
+    await pass(365 * 24 * 3_600_000);
+    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0, lapseAt: 0 });
+    expect(await hub.deliveries.attempts(sent.id)).toEqual([]);
+    expect((await take(ben)).delivery.attempt).toBe(1);
+  });
+
+  it("in one word tries three times, 15 s each, and then parks it with every try [DLV-2]", async () => {
+    const { hub, clock, ada, ben, cyd, pass } = await team();
+    const sent = await ada.handoff({ ...DRAFT, policy: "direct" });
+    expect(sent.envelope.policy).toEqual({ acceptMs: 15_000, attempts: 3 });
+    await pass(14_999);
+    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0 });
+    for (const [attempt, ms, backoffMs] of [
+      [1, 1, 500],
+      [2, 15_000, 1_000],
+    ] as const) {
+      await pass(ms);
+      expect(await sent.status()).toMatchObject({
+        state: "scheduled",
+        attempt,
+        readyAt: clock.now() + backoffMs,
+      });
+      await pass(backoffMs);
+      await cyd.accept(); // Somebody else polls for work meanwhile.
+      expect(await sent.status()).toMatchObject({ state: "ready", attempt });
+    }
+    await pass(14_999);
+    expect((await sent.status()).state).toBe("ready");
+    await pass(1);
+    const unaccepted = { outcome: "unaccepted", reason: { acceptMs: 15000 } };
+    const attempts = [1, 2, 3].map((attempt) => ({ attempt, ...unaccepted }));
+    expect(await sent.accepted()).toMatchObject({ kind: "dead", attempts });
+    expect(await hub.deadLetters.list()).toMatchObject([{ delivery: { id: sent.id }, attempts }]);
+    expect(await events(hub, sent)).toEqual(["sent", "unaccepted", "unaccepted", "dead"]);
+    expect(await ben.accept()).toBeUndefined();
+  });
+
+  it("gives the receiver each try: after the wait it can be taken, and then nobody is in a hurry [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const sent = await ada.handoff({ ...DRAFT, policy: "direct" });
+    await pass(15_000);
+    expect(await ben.accept(), "while it waits").toBeUndefined();
+    await pass(500);
+    const work = await take(ben);
+    expect(work.delivery.attempt).toBe(2);
+    await pass(59_999);
+    expect(await sent.status()).toMatchObject({ state: "accepted", attempt: 2 });
+    expect(await work.complete()).toMatchObject({ kind: "settled" });
+    expect(await hub.deliveries.attempts(sent.id)).toHaveLength(1);
+  });
+
+  it("counts an offer that was looked at and not accepted as that receiver's try [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const sent = await ada.handoff({ ...DRAFT, policy: { acceptMs: 1_000 } });
+    const { value: offer } = await ben.inbox({ wait: false }).next();
+    await pass(1_000);
+    expect(await sent.status()).toMatchObject({ state: "scheduled", attempt: 1 });
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
+      { attempt: 1, outcome: "unaccepted", holder: "ben" },
+    ]);
+    expect(await refusal(offer?.accept() ?? Promise.resolve())).toMatchObject({
+      code: "lease_lost",
+    });
+  });
+
+  it("keeps the accept timeout running when an offer is released, however often [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const policy = { acceptMs: 1_000, attempts: 1 };
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    const { lapseAt } = await sent.status();
+    for (let round = 0; round < 4; round++) {
+      await pass(240);
+      const { value: offer } = await ben.inbox({ wait: false }).next();
+      await offer?.release();
+      expect(await sent.status()).toMatchObject({ state: "ready", lapseAt });
+    }
+    await pass(39);
+    expect((await sent.status()).state).toBe("ready");
+    await pass(1);
+    expect((await sent.status()).state).toBe("dead");
+    const attempts = await hub.deliveries.attempts(sent.id);
+    expect(attempts.map(({ outcome }) => outcome)).toContain("unaccepted");
+    expect(await ben.accept()).toBeUndefined();
+  });
+
+  it("names who is next: with tries of their own, and the envelope as it was sealed [DLV-2 DLV-7]", async () => {
+    const { hub, ada, ben, cyd, pass } = await team();
+    const policy = { acceptMs: 1_000, attempts: 1, fallback: ["cydney"] };
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    expect(sent.envelope.policy?.fallback, "as inboxes").toEqual(["cyd"]);
+    await pass(1_000);
+    expect(await sent.status()).toMatchObject({ state: "ready", receiver: "cyd", maxAttempts: 2 });
+    expect(await ben.accept()).toBeUndefined();
+    const work = await take(cyd);
+    expect(work.envelope).toEqual(sent.envelope);
+    expect(work.envelope).toMatchObject({ hop: 0, to: { agent: "ben" } });
+    expect(await sent.accepted()).toMatchObject({ kind: "accepted", delivery: { holder: "cyd" } });
+    expect(await events(hub, sent)).toEqual(["sent", "rerouted", "accepted"]);
+    // Why it went elsewhere stands on the chain, by the hub itself.
+    const [why] = await ada.memories.recent({ agent: "baton" });
+    expect(why).toMatchObject({ type: "decision", task: "t" });
+    expect(why?.content).toContain("every try of ben was used up");
+    await work.complete();
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("goes through all who are next, also a role, and parks it with the tries of all [DLV-2 DLV-7]", async () => {
+    const { hub, ada, cyd, pass } = await team();
+    await hub.agent("dan", {});
+    const policy = { acceptMs: 1_000, attempts: 1, fallback: ["dan", "role:reviewer"] };
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    const receivers: string[] = [];
+    for (let round = 0; round < 2; round++) {
+      await pass(1_000);
+      receivers.push((await sent.status()).receiver);
+    }
+    expect(receivers).toEqual(["dan", "role:reviewer"]);
+    await (await take(cyd)).fail({ message: "too hard" });
+    const [dead] = await hub.deadLetters.list();
+    expect(dead?.delivery).toMatchObject({ id: sent.id, state: "dead", receiver: "role:reviewer" });
+    expect(dead?.attempts.map(({ outcome, holder }) => [outcome, holder])).toEqual([
+      ["unaccepted", undefined],
+      ["unaccepted", undefined],
+      ["failed", "cyd"],
+    ]);
+  });
+
+  it("hands over to the next also when the tries were failures, releases or silence [DLV-7]", async () => {
+    const { ada, ben, pass, ...all } = await team({ limits: { leaseMs: 1_000 } });
+    const ends = {
+      failure: async () => (await take(ben)).fail({ message: "no" }),
+      release: async () => (await take(ben)).release(),
+      silence: async () => {
+        await take(ben);
+        await pass(1_000);
+      },
+    };
+    for (const [task, end] of Object.entries(ends)) {
+      const policy = { attempts: 1, fallback: ["cyd"] };
+      const sent = await ada.handoff({ ...DRAFT, task, policy });
+      await end();
+      expect(await sent.status(), task).toMatchObject({ state: "ready", receiver: "cyd" });
+      expect((await take(all.cyd, { task })).delivery.attempt, task).toBe(2);
+      await all.hub.agents.resetBreaker("ben");
+    }
+  });
+
+  it("passes over a fallback that is no more [DLV-2]", async () => {
+    const { hub, ada, cyd, pass } = await team();
+    await hub.agent("dan", {});
+    const policy = { acceptMs: 1_000, attempts: 1, fallback: ["dan", "cyd"] };
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    await hub.agent("dan", { status: "disabled" });
+    await pass(1_000);
+    expect((await take(cyd)).id).toBe(sent.id);
+  });
+
+  it("with a fallback nobody knows, or a channel, is refused at once [DLV-2]", async () => {
+    const { hub, ada } = await team();
+    await hub.channels.set("news");
+    const wrong = (fallback: string[]) => refusal(ada.handoff({ ...DRAFT, policy: { fallback } }));
+    const path = "policy.fallback[1]";
+    expect(await wrong(["cyd", "nobody"])).toMatchObject({ code: "unknown_agent", path });
+    expect(await wrong(["cyd", "channel:news"])).toMatchObject({ code: "invalid_envelope", path });
+    expect((await hub.deliveries.totals()).deliveries).toBe(0);
+  });
+
+  it("can be said by the workspace, by the receiver's profile and on the envelope: the nearest counts [DLV-2]", async () => {
+    const { hub, ada } = await team({ policy: { acceptMs: 1_000, attempts: 7 } });
+    await hub.agent("eve", { policy: { acceptMs: 2_000, remindMs: 500 } });
+    await hub.agent("fay", { policy: "direct" });
+    const sealed = async (to: string, policy?: { acceptMs: number }) =>
+      (
+        await ada.handoff({
+          ...DRAFT,
+          to,
+          task: `${to} ${policy?.acceptMs}`,
+          ...(policy && { policy }),
+        })
+      ).envelope.policy;
+    expect(await sealed("ben")).toEqual({ acceptMs: 1_000, attempts: 7 });
+    expect(await sealed("eve")).toEqual({ acceptMs: 2_000, attempts: 7, remindMs: 500 });
+    expect(await sealed("fay")).toEqual({ acceptMs: 15_000, attempts: 3 });
+    expect(await sealed("eve", { acceptMs: 3_000 })).toEqual({
+      acceptMs: 3_000,
+      attempts: 7,
+      remindMs: 500,
+    });
+  });
+
+  it("of the workspace or a profile is carried out like one on the envelope [DLV-2]", async () => {
+    const { hub, ada, pass } = await team({ policy: { acceptMs: 1_000, attempts: 1 } });
+    await hub.agent("eve", { policy: { acceptMs: 2_000 } });
+    const [toBen, toEve] = [await ada.handoff(DRAFT), await ada.handoff({ ...DRAFT, to: "eve" })];
+    const states = async () => [(await toBen.status()).state, (await toEve.status()).state];
+    await pass(1_000);
+    expect(await states()).toEqual(["dead", "ready"]);
+    await pass(1_000);
+    expect(await states()).toEqual(["dead", "dead"]);
+  });
+
+  it("with a deadline ends whatever is not settled by then: unclaimed, held or asked about [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const send = (task: string) => ada.handoff({ ...DRAFT, task, policy: { deadlineMs: 10_000 } });
+    const [waiting, held, asked, done] = [
+      await send("waiting"),
+      await send("held"),
+      await send("asked"),
+      await send("done"),
+    ];
+    const work = await take(ben, { task: "held" });
+    await (await take(ben, { task: "asked" })).clarify("Which?");
+    await (await take(ben, { task: "done" })).complete();
+    await pass(9_999);
+    expect((await waiting.status()).state).toBe("ready");
+    expect(await hub.deliveries.totals()).toMatchObject({ byState: { expired: 0, completed: 1 } });
+    await pass(1);
+    for (const sent of [waiting, held, asked]) {
+      expect(await sent.completed(), sent.task).toMatchObject({ kind: "expired" });
+    }
+    expect((await done.status()).state).toBe("completed");
+    expect(await refusal(work.complete())).toMatchObject({
+      code: "lease_lost",
+      message: expect.stringContaining("it is expired"),
+    });
+    expect(await hub.deliveries.attempts(held.id)).toMatchObject([
+      { outcome: "expired", holder: "ben", reason: { reason: "deadline" } },
+    ]);
+    expect(await events(hub, waiting)).toEqual(["sent", "lapsed"]);
+    expect(await ben.accept()).toBeUndefined();
+  });
+
+  it("with a deadline as a time of day counts the sooner of two [DLV-2]", async () => {
+    const { ada, clock, pass } = await team({ policy: { deadlineMs: 5_000 } });
+    const soon = { deadline: clock.now() + 3_000 };
+    const sooner = await ada.handoff({ ...DRAFT, task: "sooner", policy: soon });
+    const later = await ada.handoff({ ...DRAFT, task: "later" });
+    expect(later.envelope.policy).toEqual({ deadline: clock.now() + 5_000 });
+    await pass(3_000);
+    expect((await sooner.status()).state).toBe("expired");
+    expect((await later.status()).state).toBe("ready");
+  });
+
+  it("begins when a delayed handoff can be taken, not before [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const policy = { acceptMs: 1_000, attempts: 1 };
+    const [taken, missed] = [
+      await ada.handoff({ ...DRAFT, task: "taken", delayMs: 5_000, policy }),
+      await ada.handoff({ ...DRAFT, task: "missed", delayMs: 5_000, policy }),
+    ];
+    expect((await taken.status()).state).toBe("scheduled");
+    await pass(4_999);
+    expect(await ben.accept()).toBeUndefined();
+    await pass(1);
+    expect((await take(ben, { task: "taken" })).delivery.attempt).toBe(1);
+    await pass(999);
+    expect(await hub.deliveries.attempts(missed.id)).toEqual([]);
+    await pass(1);
+    expect((await missed.status()).state).toBe("dead");
+  });
+
+  it("begins for a handoff that joins others when it opens, and counts every try of it [DLV-2 DLV-16]", async () => {
+    const { hub, ada, ben, cyd, pass } = await team();
+    const first = await ada.handoff({ ...DRAFT, task: "first" });
+    const policy = { acceptMs: 1_000, attempts: 2, fallback: ["cyd"] };
+    const joined = await ada.handoffs.join([first], { ...DRAFT, task: "joined", policy });
+    await pass(10_000);
+    expect(await joined.status()).toMatchObject({ state: "scheduled", attempt: 0 });
+    await (await take(ben)).complete();
+    expect((await joined.status()).state).toBe("ready");
+    await pass(1_000);
+    expect(await joined.status()).toMatchObject({ state: "scheduled", attempt: 1 });
+    await pass(1_500);
+    expect(await joined.status()).toMatchObject({ state: "ready", attempt: 2, receiver: "cyd" });
+    expect((await take(cyd)).envelope.results).toHaveLength(1);
+    expect(await hub.deliveries.attempts(joined.id)).toHaveLength(2);
+  });
+
+  it("that reminds says so again and again until it is accepted, and costs no try [DLV-2]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const sent = await ada.handoff({ ...DRAFT, policy: { remindMs: 60_000 } });
+    const before = await sent.status();
+    await pass(59_999);
+    expect(await events(hub, sent)).toEqual(["sent"]);
+    await pass(1);
+    await pass(60_000);
+    expect(await events(hub, sent)).toEqual(["sent", "reminded", "reminded"]);
+    const { lapseAt: _, ...after } = await sent.status();
+    expect(before).toMatchObject(after);
+    const work = await take(ben);
+    expect(work.delivery.attempt).toBe(1);
+    await pass(59_999);
+    await work.complete();
+    await pass(60_000);
+    expect(await events(hub, sent)).toEqual([
+      "sent",
+      "reminded",
+      "reminded",
+      "accepted",
+      "completed",
+    ]);
+  });
+
+  it("tells the coordinator when everything is used up, unless it says otherwise [DLV-2 DLV-7]", async () => {
+    const { hub, ada, ben, pass } = await team();
+    const boss = await hub.agent("boss", { role: "coordinator" });
+    const policy = { acceptMs: 1_000, attempts: 1, exhausted: "escalate" } as const;
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    await ada.handoff({ ...DRAFT, task: "quiet", policy: { ...policy, exhausted: "park" } });
+    await pass(1_000);
+    const told = await take(boss);
+    expect(told.envelope).toMatchObject({
+      task: "t",
+      action: "failed",
+      intent: "Go",
+      from: { agent: "baton" },
+      parents: [sent.envelope.id],
+    });
+    expect(told.envelope.state).toContain("every try of ben was used up");
+    expect(told.envelope.next[0]).toContain(sent.id);
+    expect(await boss.accept(), "told once, and of nothing else").toBeUndefined();
+    expect(await ben.accept()).toBeUndefined();
+  });
+});
+
+describe.each(STORES)("a sender on %s that waits for an acknowledgement", (store) => {
+  async function team(hub?: Hub) {
+    const opened = hub ?? (await openFresh(store));
+    const ada = await opened.agent("ada", {});
+    const ben = await opened.agent("ben", {});
+    return { ada, ben, sent: await ada.handoff(DRAFT) };
+  }
+
+  it("hears of it when the work is accepted, not when it is looked at [DLV-2]", async () => {
+    const { ben, sent } = await team();
+    const answer = sent.accepted({ timeoutMs: 60_000 });
+    const { value: offer } = await ben.inbox({ wait: false }).next();
+    const first = await Promise.race([answer, sent.accepted({ timeoutMs: 1 })]);
+    expect(first).toMatchObject({ kind: "timeout", delivery: { state: "claimed" } });
+    await offer?.accept();
+    expect(await answer).toMatchObject({
+      kind: "accepted",
+      delivery: { state: "accepted", holder: "ben", attempt: 1 },
+    });
+  });
+
+  it("hears the same when it asks after the work is done [DLV-2]", async () => {
+    const { ben, sent } = await team();
+    await (await take(ben)).complete();
+    expect(await sent.accepted()).toMatchObject({
+      kind: "accepted",
+      delivery: { state: "completed" },
+    });
+  });
+
+  it("is told where it stands when time is up or it does not want to wait any longer; nothing changes [DLV-2]", async () => {
+    const { ben, sent } = await team();
+    const stood = { kind: "timeout", delivery: { state: "ready", attempt: 0 } };
+    expect(await sent.accepted({ timeoutMs: 20 })).toMatchObject(stood);
+    const controller = new AbortController();
+    const answer = sent.accepted({ signal: controller.signal });
+    controller.abort();
+    expect(await answer).toMatchObject(stood);
+    expect((await take(ben)).id).toBe(sent.id);
+  });
+
+  it("waits 15 s unless told [DLV-2]", async () => {
+    let polls = 0;
+    const counted = new Proxy(await sharedStore(store)(), {
+      get(target, name: keyof Store) {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        if (name === "findDelivery") polls++;
+        return value.bind(target);
+      },
+    });
+    const { sent } = await team(await hubOn(store, counted));
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    let answer: string | undefined;
+    const waiting = sent.accepted().then(({ kind }) => {
+      answer = kind;
+    });
+    vi.advanceTimersByTime(14_999);
+    const before = polls;
+    await until("it has polled again", () => polls >= before + 5);
+    expect(answer).toBeUndefined();
+    vi.advanceTimersByTime(1);
+    await waiting;
+    expect(answer).toBe("timeout");
+  });
+
+  it("is told at once that nobody will accept it any more, and why [DLV-2]", async () => {
+    const { ada, ben, sent } = await team();
+    const declined = sent.accepted({ timeoutMs: 60_000 });
+    const { value: offer } = await ben.inbox({ wait: false }).next();
+    await offer?.decline("Not mine");
+    expect(await declined).toMatchObject({ kind: "declined", reason: "Not mine" });
+
+    const second = await ada.handoff({ ...DRAFT, task: "u" });
+    const superseded = second.accepted({ timeoutMs: 60_000 });
+    const third = await ada.handoff({ ...DRAFT, task: "u" });
+    expect(await superseded).toMatchObject({ kind: "superseded" });
+
+    const cancelled = third.accepted({ timeoutMs: 60_000 });
+    await third.cancel("Changed my mind");
+    expect(await cancelled).toMatchObject({ kind: "cancelled", reason: "Changed my mind" });
+  });
+
+  it("sees a policy carried out while it waits, by nobody but itself [DLV-2]", async () => {
+    const { ada } = await team();
+    const policy = { acceptMs: 20, attempts: 1 };
+    const sent = await ada.handoff({ ...DRAFT, task: "u", policy });
+    expect(await sent.accepted({ timeoutMs: 60_000 })).toMatchObject({
+      kind: "dead",
+      attempts: [{ outcome: "unaccepted" }],
+    });
+  });
+});
+
+describe.each(STORES)("a policy on %s of a sender that is gone", (store) => {
+  it("is carried out by whoever else is alive [DLV-2]", async () => {
+    const clock = new VirtualClock();
+    const [gone, alive] = await openTwo(store, { clock, random });
+    const ada = await gone.agent("ada", {});
+    await gone.agent("ben", {});
+    const policy = { acceptMs: 1_000, attempts: 2, fallback: ["cyd"] };
+    const cyd = await alive.agent("cyd", {});
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    if (store !== "memory") await gone.close();
+    clock.advance(1_000);
+    await alive.deliveries.runDue();
+    expect(await alive.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "unaccepted" }]);
+    clock.advance(500 + 1_000);
+    // Claiming is enough: whoever polls for work carries out what is due.
+    expect(await take(cyd)).toMatchObject({ id: sent.id, delivery: { attempt: 3 } });
+    expect(await alive.deliveries.attempts(sent.id)).toHaveLength(2);
+  });
+
+  it("is carried out once, although many look at the same moment [DLV-2]", async () => {
+    const clock = new VirtualClock();
+    const hubs = await openTwo(store, { clock, random });
+    const [one, two] = hubs;
+    const ada = await one.agent("ada", {});
+    for (const name of ["ben", "cyd"]) await one.agent(name, {});
+    const policy = { acceptMs: 1_000, attempts: 2, fallback: ["cyd"] };
+    const sent: Sent[] = [];
+    for (let i = 0; i < 10; i++) sent.push(await ada.handoff({ ...DRAFT, task: `t${i}`, policy }));
+    for (const ms of [1_000, 1_500]) {
+      clock.advance(ms);
+      await Promise.all([
+        one.deliveries.runDue(),
+        two.deliveries.runDue(),
+        one.deliveries.runDue(),
+        two.deliveries.runDue(),
+      ]);
+    }
+    for (const each of sent) {
+      const row: DeliveryRow = await each.status();
+      expect(row).toMatchObject({ state: "ready", receiver: "cyd", attempt: 2, maxAttempts: 4 });
+      expect(await two.deliveries.attempts(each.id)).toHaveLength(2);
+      expect(await events(two, each)).toEqual(["sent", "unaccepted", "rerouted"]);
+    }
+    expect((await two.verify()).problems).toEqual([]);
+  });
+
+  it("reaches a fallback that waits in another process, without being asked [DLV-2]", async () => {
+    const [here, there] = await openTwo(store);
+    const ada = await here.agent("ada", {});
+    await here.agent("ben", {});
+    const cyd = await there.agent("cyd", {});
+    const signal = AbortSignal.timeout(60_000);
+    const waiting = cyd.accept({ wait: true, signal });
+    const policy = { acceptMs: 50, attempts: 1, fallback: ["cyd"] };
+    const sent = await ada.handoff({ ...DRAFT, policy });
+    const work = await waiting;
+    expect(work?.id).toBe(sent.id);
+    expect(await sent.accepted()).toMatchObject({ kind: "accepted", delivery: { holder: "cyd" } });
+  });
+});

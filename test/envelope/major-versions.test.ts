@@ -1,0 +1,438 @@
+/**
+ * A major step, proven with a version 2.0 that exists in tests only: what is sent in the migration period
+ * is read by old and new hubs, and a line between them loses nothing.
+ */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import * as fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { deprecationsIn } from "../../src/envelope/deprecations.ts";
+import { type Form, SHIPPED, Versions } from "../../src/envelope/versions.ts";
+import {
+  type Agent,
+  ENVELOPE_VERSION,
+  type Envelope,
+  type Hub,
+  type HubOptions,
+  type Sent,
+} from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { hubOn, sharedStore } from "../support/hub/shared-store.ts";
+import { refusal, STORES, type StoreName, sha256, take } from "../support/hub/support.ts";
+import { storedEnvelopes } from "../support/later-minor.ts";
+import { chosenSeed } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
+import { MIGRATED, MIGRATING, SAYS_AUDIENCE, STEP } from "../support/version-two.ts";
+
+const DRAFT = {
+  to: "ben",
+  task: "t",
+  intent: "Make logins safe",
+  state: "Half of it is done.\nThe rest is hard.",
+  doNotRedo: ["the survey"],
+  constraints: [{ rule: "No new dependencies", id: "deps", level: "must" as const }],
+  decisions: ["RS256 or EdDSA?"],
+  expects: [{ name: "patch", type: "code", criteria: ["tests pass"] }],
+  payload: { type: "patch-request", data: { files: ["src/auth.ts"] } },
+};
+
+/** The same in the words of 2.0. */
+const IN_TWO = {
+  goal: "Make logins safe",
+  headline: "Half of it is done.",
+  details: "The rest is hard.",
+  doNotRedo: ["the survey"],
+  constraints: [{ text: "No new dependencies", id: "deps", level: "must" }],
+};
+
+/** Hubs of these versions on one store, each as if it were a process of its own. */
+async function hubs(store: StoreName, ...versions: readonly Versions[]): Promise<Hub[]> {
+  const clock = new VirtualClock();
+  const reopen = sharedStore(store, { clock });
+  const made: Hub[] = [];
+  for (const each of versions)
+    made.push(await hubOn(store, await reopen(), { clock, versions: each } as HubOptions));
+  return made;
+}
+
+const formsIn = async (hub: Hub): Promise<Form[]> =>
+  (await storedEnvelopes(hub)).map(({ text }) => JSON.parse(text) as Form);
+
+describe.each(STORES)("a handoff in the migration period on %s", (store) => {
+  it("is written in the new form, and says how the old one differs, under one digest [ENV-7]", async () => {
+    const [hub] = (await hubs(store, MIGRATING)) as [Hub];
+    const ada = await hub.agent("ada", {});
+    await hub.agent("ben", {});
+    const sent = await ada.handoff(DRAFT);
+    const [stored] = await storedEnvelopes(hub);
+    const form = JSON.parse(stored?.text ?? "") as Form;
+    expect(form).toMatchObject({ ...IN_TWO, version: "2.0" });
+    expect(form).not.toHaveProperty("intent");
+    expect(form).not.toHaveProperty("state");
+    expect(form["forms"]).toEqual([
+      {
+        version: "1.0",
+        with: {
+          constraints: DRAFT.constraints,
+          intent: DRAFT.intent,
+          state: DRAFT.state,
+          version: "1.0",
+        },
+        without: ["details", "goal", "headline"],
+      },
+    ]);
+    expect(sha256(stored?.text ?? "")).toBe(sent.digest);
+    expect((await hub.verify()).problems).toEqual([]);
+  });
+
+  it("is read by an old hub, which can do all it ever does with it [ENV-7]", async () => {
+    const [newer, old] = (await hubs(store, SAYS_AUDIENCE, SHIPPED)) as [Hub, Hub];
+    const ada = await newer.agent("ada", {});
+    const ben = await old.agent("ben", {});
+    await ada.handoff({ ...DRAFT, receipt: true });
+    const {
+      task: _task,
+      to: _to,
+      ...said
+    } = { ...DRAFT, decisions: undefined, expects: undefined };
+    const [waiting] = await ben.deliveries.waiting();
+    expect(waiting?.envelope).toMatchObject(JSON.parse(JSON.stringify(said)));
+    expect(waiting?.envelope).toMatchObject({ audience: ["mobile"], version: "1.0" });
+    expect((await ben.catchUp()).text).toContain(DRAFT.intent);
+    expect(await refusal(ben.accept())).toMatchObject({ code: "receipt_required" });
+    const work = await take(ben, {
+      receipt: { goal: "safe logins", firstStep: "look", constraints: ["deps"] },
+    });
+    expect(await refusal(work.complete())).toMatchObject({ code: "invalid_result" });
+    await work.complete({ outputs: { patch: "+1" }, criteria: { patch: ["tests pass"] } });
+    expect((await old.verify()).problems).toEqual([]);
+  });
+
+  it("is read by a new hub in its own form, whoever sent it [ENV-7]", async () => {
+    const [newer, old] = (await hubs(store, MIGRATING, SHIPPED)) as [Hub, Hub];
+    const ada = await old.agent("ada", {});
+    const ben = await newer.agent("ben", {});
+    await ada.handoff(DRAFT);
+    const work = await take(ben);
+    expect(work.envelope).toMatchObject({ intent: DRAFT.intent, state: DRAFT.state });
+    const [stored] = await formsIn(newer);
+    expect(stored).toMatchObject({ version: ENVELOPE_VERSION, intent: DRAFT.intent });
+    expect(MIGRATING.inMajor(stored ?? {}, 2, work.envelope.id)).toMatchObject({
+      ...IN_TWO,
+      version: "2.0",
+    });
+  });
+
+  it("keeps all it says along a line of new, old, new, old and new hubs [ENV-7]", async () => {
+    const [first, ...others] = await hubs(
+      store,
+      ...[SAYS_AUDIENCE, SHIPPED, MIGRATING, SHIPPED, MIGRATING],
+    );
+    const names = ["ada", "ben", "cyd", "dan", "eve"];
+    const ada = await (first as Hub).agent("ada", {});
+    const agents: Agent[] = [];
+    for (const [i, hub] of others.entries()) agents.push(await hub.agent(names[i + 1] ?? "", {}));
+    const { to: _, ...said } = DRAFT;
+    let sent = (await ada.handoff(DRAFT)) as Sent<object>;
+    for (const [i, agent] of agents.entries()) {
+      const work = await take(agent);
+      const { state, doNotRedo, constraints } = work.envelope as Envelope;
+      expect(state).toBe(said.state);
+      expect(doNotRedo).toEqual(said.doNotRedo);
+      expect(constraints).toEqual(said.constraints);
+      const to = names[i + 2];
+      if (to === undefined) {
+        expect(work.envelope).toMatchObject({ ...said, decisions: [{}], audience: ["mobile"] });
+        await work.complete({ outputs: { patch: "+1" }, criteria: { patch: ["tests pass"] } });
+        break;
+      }
+      const completes = { outputs: { patch: "+1" }, criteria: { patch: ["tests pass"] } };
+      const onward = { ...said, task: undefined, state, doNotRedo, constraints, to };
+      sent = (await work.handoff(onward, { completes })) as Sent<object>;
+    }
+    expect(sent.envelope.hop).toBe(3);
+    const hub = others[0] as Hub;
+    const forms = await formsIn(hub);
+    expect(forms.map(({ version }) => version)).toEqual(["2.0", "1.0", "2.0", "1.0"]);
+    for (const form of forms) expect(form).toMatchObject({ audience: ["mobile"] });
+    for (const form of [forms[0], forms[2]]) expect(form).toMatchObject(IN_TWO);
+    for (const each of others) expect((await each.verify()).problems).toEqual([]);
+  });
+
+  it("is reconstructed, answered and redacted by either hub [ENV-7]", async () => {
+    const versions = [SAYS_AUDIENCE, MIGRATING, SHIPPED];
+    const [sender, newer, old] = (await hubs(store, ...versions)) as [Hub, Hub, Hub];
+    const ada = await sender.agent("ada", {});
+    for (const hub of [old, newer]) {
+      const [ben, task] = [await hub.agent("ben", {}), `by the ${hub === old ? "old" : "new"} hub`];
+      const sent = await ada.handoff({ ...DRAFT, task });
+      await (await take(ben, { task })).clarify("How?");
+      await (await hub.agent("ada")).questions.answer(sent.id, "Well.");
+      const work = await take(ben, { task });
+      expect(work.envelope).toMatchObject({
+        ...{ intent: DRAFT.intent, state: DRAFT.state, doNotRedo: DRAFT.doNotRedo },
+        audience: ["mobile"],
+        history: [{ decided: "Well." }],
+      });
+      await ben.memories.redact({ ids: [work.envelope.id] }, "enough");
+      for (const reader of [old, newer]) {
+        const redacted = (await reader.tasks.line(task)).at(-1)?.envelope;
+        expect(redacted).toMatchObject({
+          redacted: { by: "ben", reason: "enough" },
+          doNotRedo: [],
+        });
+        expect(redacted).not.toHaveProperty("audience");
+        expect((await reader.verify()).problems).toEqual([]);
+      }
+    }
+  });
+});
+
+describe.each(STORES)("after the migration period on %s", (store) => {
+  it("an old hub refuses what it cannot read, and leaves it to others [ENV-7]", async () => {
+    const [newer, old] = (await hubs(store, MIGRATED, SHIPPED)) as [Hub, Hub];
+    const ada = await newer.agent("ada", {});
+    await newer.agent("ben", {});
+    const sent = await ada.handoff(DRAFT);
+    const [form] = await formsIn(newer);
+    expect(form).not.toHaveProperty("forms");
+    const late = await old.agent("ben");
+    const attempts: readonly (() => Promise<unknown>)[] = [
+      () => late.accept(),
+      () => late.deliveries.waiting(),
+      () => old.tasks.line("t"),
+      () => old.deliveries.get(sent.id),
+    ];
+    for (const attempt of attempts) {
+      expect(await refusal(attempt())).toMatchObject({
+        code: "unsupported_version",
+        path: sent.envelope.id,
+        details: { version: "2.0", known: "1.x" },
+        hint: expect.stringContaining("Update Baton"),
+      });
+    }
+    const told = await late.catchUp();
+    expect(told.text).toContain("It cannot be read here.");
+    const report = await late.memories.redact({ text: "Make logins safe" }, "no");
+    expect(report.left).toContainEqual({
+      kind: "envelope",
+      id: sent.envelope.id,
+      why: "version",
+    });
+    for await (const offer of late.inbox({ wait: false })) {
+      await offer.release();
+      break;
+    }
+    const work = await take(await newer.agent("ben"));
+    expect(work.id).toBe(sent.id);
+    expect(work.envelope).toMatchObject({ intent: DRAFT.intent, state: DRAFT.state });
+    expect((await old.verify()).problems).toEqual([]);
+  });
+
+  it("what an old hub cannot read holds up nothing that comes after it [ENV-7]", async () => {
+    const [newer, old] = (await hubs(store, MIGRATED, SHIPPED)) as [Hub, Hub];
+    const ada = await newer.agent("ada", {});
+    const eve = await old.agent("eve", {});
+    const ben = await old.agent("ben", {});
+    const unread = await ada.handoff({ to: "ben", task: "new", intent: "In 2.0" });
+    const sent = await eve.handoff({ to: "ben", task: "old", intent: "In 1.0" });
+    const told: unknown[] = [];
+    const listen = (message: unknown): void => void told.push(message);
+    subscribe("batonpass:envelope:unread", listen);
+    onTestFinished(() => void unsubscribe("batonpass:envelope:unread", listen));
+    expect((await ben.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect(told).toMatchObject([{ delivery: unread.id, error: { code: "unsupported_version" } }]);
+    const work = await take(ben);
+    expect(work.id).toBe(sent.id);
+    await work.complete();
+    expect(await refusal(ben.accept())).toMatchObject({ code: "unsupported_version" });
+    expect((await take(await newer.agent("ben"))).id).toBe(unread.id);
+  });
+});
+
+describe("what can be read", () => {
+  const read = (form: object) => () => SHIPPED.read(form as Form, "env_1");
+
+  it.each(["3.0", "0.9", "1", "one", "1.01", "", 1.1, null, undefined])(
+    "is of a major version that is known, not %j [ENV-7]",
+    (version) => {
+      expect(read({ version })).toThrow(expect.objectContaining({ code: "unsupported_version" }));
+    },
+  );
+
+  it("is any minor of a known major [ENV-7]", () => {
+    for (const version of ["1.0", "1.1", "1.999"]) expect(read({ version })()).toEqual({ version });
+  });
+
+  it.each([null, 1, {}, { with: {} }, { with: null, without: [] }, { with: {}, without: 5 }])(
+    "is no form that says nothing, such as %j [ENV-7]",
+    (form) => {
+      expect(read({ version: "2.0", forms: [form] })).toThrow(
+        expect.objectContaining({ code: "unsupported_version" }),
+      );
+    },
+  );
+
+  it("is no form that is of another task, or for somebody else [ENV-7]", () => {
+    const older = { version: "1.0", intent: "Go" };
+    const form = (said: object) => ({
+      ...{ version: "2.0", id: "env_1", task: "t" },
+      forms: [{ version: "1.0", with: { ...older, ...said }, without: [] }],
+    });
+    expect(SHIPPED.inMajor(form({}), 1, "env_1")).toMatchObject({ ...older, task: "t" });
+    for (const said of [{ task: "u" }, { to: { kind: "agent", agent: "eve" } }, { hop: 9 }]) {
+      expect(() => SHIPPED.inMajor(form(said), 1, "env_1")).toThrow(
+        expect.objectContaining({ code: "unsupported_version" }),
+      );
+    }
+  });
+
+  it("has no forms but those that its writer has made [ENV-7]", () => {
+    const forms = [{ version: "1.0", with: { intent: "Stop" }, without: [] }];
+    const sent = { version: "1.0", intent: "Go", id: "env_1", forms } as unknown as Envelope;
+    expect(MIGRATED.write(sent)).not.toHaveProperty("forms");
+    expect(SHIPPED.inMajor(MIGRATING.write(sent), 1, "env_1")).toMatchObject({ intent: "Go" });
+  });
+
+  it("is no form that a known version could not have [ENV-7]", () => {
+    const form = { version: "2.0", forms: [{ version: "1.0", with: {}, without: [] }] };
+    expect(read(form)).toThrow(expect.objectContaining({ code: "unsupported_version" }));
+  });
+});
+
+describe("a converter", () => {
+  const text = fc.string({ minLength: 1, maxLength: 8 });
+  const plain = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null));
+  const value = fc.oneof(plain, fc.array(plain, { maxLength: 2 }), fc.record({ deep: plain }));
+  const texts = fc.array(text, { maxLength: 3 });
+  const item = (name: string) =>
+    fc.record(
+      { id: text, [name]: text, note: value },
+      {
+        requiredKeys: ["id", name],
+      },
+    );
+  const frame = { id: fc.constant("env_1"), task: text, hop: fc.nat(), parents: texts };
+  /** Somebody's own fields, by names that neither version has. */
+  const unknown = fc.dictionary(fc.stringMatching(/^x-[a-z]{1,6}$/), value, {
+    maxKeys: 3,
+  });
+
+  const one = fc
+    .tuple(
+      unknown,
+      fc.record({
+        ...frame,
+        intent: text,
+        doNotRedo: texts,
+        constraints: fc.array(item("rule"), { maxLength: 3 }),
+      }),
+      fc.record({ state: text, audience: texts, payload: value }, { requiredKeys: [] }),
+    )
+    .map((parts): Form => Object.assign({}, ...parts));
+
+  const two = fc
+    .tuple(
+      unknown,
+      fc.record({
+        ...frame,
+        goal: text,
+        constraints: fc.array(item("text"), { maxLength: 3 }),
+      }),
+      fc.record(
+        { audience: texts, payload: value, doNotRedo: fc.array(text, { minLength: 1 }) },
+        { requiredKeys: [] },
+      ),
+      fc.option(
+        fc
+          .tuple(fc.stringMatching(/^[^\n]{0,9}$/), fc.option(fc.string(), { nil: undefined }))
+          .map(([headline, details]) => ({ headline, ...(details !== undefined && { details }) })),
+        { nil: {} },
+      ),
+    )
+    .map((parts): Form => Object.assign({}, ...parts));
+
+  const hold = (forms: fc.Arbitrary<Form>, check: (form: Form) => void): void => {
+    void fc.assert(fc.property(forms, check), { numRuns: runs(100), seed: chosenSeed() });
+  };
+
+  it("up and down again keeps all of an old envelope [ENV-7]", () => {
+    hold(one, (form) => void expect(STEP.down(STEP.up(form))).toEqual(form));
+  });
+
+  it("down and up again keeps all of a new envelope [ENV-7]", () => {
+    hold(two, (form) => void expect(STEP.up(STEP.down(form))).toEqual(form));
+  });
+
+  it("is not needed by an old reader: both give the same old form [ENV-7]", () => {
+    hold(two, (form) => {
+      const older = { ...STEP.down(form), version: "1.0" } as unknown as Envelope;
+      const written = MIGRATING.write(older);
+      expect(SHIPPED.inMajor(written, 1, "env_1")).toEqual(older);
+      expect(MIGRATING.inMajor(written, 1, "env_1")).toEqual(older);
+      expect(MIGRATING.inMajor(written, 2, "env_1")).toEqual({ ...form, version: "2.0" });
+    });
+  });
+
+  it("may not touch what stores rely on [ENV-7]", () => {
+    const careless = new Versions({
+      steps: [{ ...STEP, up: ({ task: _, ...form }) => form }],
+      writes: "2.0",
+    });
+    const envelope = { id: "env_1", task: "t", version: "1.0" } as unknown as Envelope;
+    expect(() => careless.write(envelope)).toThrow("a converter changed task");
+  });
+
+  it("leads over several major versions, and its forms to each of them [ENV-7]", () => {
+    const next = {
+      from: 2,
+      to: 3,
+      up: ({ goal, ...form }: Form): Form => ({ ...form, aim: goal }),
+      down: ({ aim, ...form }: Form): Form => ({ ...form, goal: aim }),
+    };
+    const three = new Versions({
+      steps: [STEP, next],
+      writes: "3.0",
+      alongside: ["2.0", "1.0"],
+    });
+    hold(two, (form) => {
+      const older = { ...STEP.down(form), version: "1.0" } as unknown as Envelope;
+      const written = three.write(older);
+      expect(written).toMatchObject({ version: "3.0", aim: form["goal"] });
+      for (const reader of [SHIPPED, MIGRATED, three]) {
+        expect(reader.inMajor(written, 1, "env_1")).toEqual(older);
+      }
+      expect(MIGRATED.inMajor(written, 2, "env_1")).toEqual({ ...form, version: "2.0" });
+    });
+  });
+});
+
+describe("a deprecated field", () => {
+  it("warns whoever says something in it, with where, since when, and what instead [ENV-7]", async () => {
+    const [hub] = (await hubs("memory", MIGRATING)) as [Hub];
+    const ada = await hub.agent("ada", {});
+    await hub.agent("ben", {});
+    const sent = await ada.handoff(DRAFT);
+    expect(sent.deprecated).toEqual([
+      { path: "intent", since: "2.0", use: "goal" },
+      { path: "constraints[0].rule", since: "2.0", use: "constraints[].text" },
+      { path: "state", since: "2.0", use: "headline and details" },
+      { path: "doNotRedo", since: "2.0", use: "done" },
+    ]);
+    const short = await ada.handoff({ to: "ben", intent: "Go" });
+    expect(short.deprecated.map(({ path }) => path)).toEqual(["intent"]);
+    expect(deprecationsIn({ to: "ben", intent: "Go", doNotRedo: [] }, MIGRATING)).toEqual([
+      { path: "intent", since: "2.0", use: "goal" },
+    ]);
+  });
+
+  it("can be one of a minor version, and there is none so far [ENV-7]", () => {
+    const since = { path: "history[].why", since: "1.1", use: "history[].decided" };
+    const versions = new Versions({ deprecated: [since] });
+    const history = [
+      { agent: "ada", did: "it" },
+      { agent: "ada", did: "it", why: "so" },
+    ];
+    expect(deprecationsIn({ history }, versions)).toEqual([{ ...since, path: "history[1].why" }]);
+    expect(SHIPPED.deprecated).toEqual([]);
+  });
+});

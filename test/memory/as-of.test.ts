@@ -1,0 +1,154 @@
+/** As of: what was known at a time, or at the very moment a handoff was accepted. */
+
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/index.ts";
+import type { AsOf } from "../../src/memory/as-of.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import { openFresh, refusal, STORES, take } from "../support/hub/support.ts";
+
+const said = async (agent: Agent, asOf?: AsOf): Promise<string[]> =>
+  (
+    await agent.memories.recent({
+      type: "finding",
+      limit: 1_000,
+      ...(asOf !== undefined && { asOf }),
+    })
+  )
+    .map(({ content }) => content)
+    .reverse();
+
+const say = (agent: Agent, content: string) => agent.remember({ type: "finding", content });
+
+describe.each(STORES)("as of, on %s:", (store) => {
+  async function team() {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock });
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    return { clock, hub, ada, ben };
+  }
+
+  it("what was written later is not there yet, by time in either form [MEM-15]", async () => {
+    const { clock, hub, ada } = await team();
+    const times: number[] = [];
+    for (let n = 0; n < 12; n++) {
+      await say(ada, `${n}`);
+      times.push(clock.now());
+      clock.advance(1_000);
+    }
+    const all = times.map((_, n) => `${n}`);
+    for (const [n, time] of times.entries()) {
+      expect(await said(ada, time)).toEqual(all.slice(0, n + 1));
+      expect(await said(ada, new Date(time).toISOString())).toEqual(all.slice(0, n + 1));
+      expect(await said(ada, time - 1)).toEqual(all.slice(0, n));
+    }
+    const [last] = await ada.memories.recent({ limit: 1 });
+    expect((await hub.memories.read(last?.id ?? "", { asOf: clock.now() })).content).toBe("11");
+    const early = await refusal(ada.memories.read(last?.id ?? "", { asOf: (times[11] ?? 0) - 1 }));
+    expect(early).toMatchObject({ code: "unknown_memory", path: "id" });
+  });
+
+  it("pages go on from one another as they were [MEM-15]", async () => {
+    const { clock, ada } = await team();
+    await ada.remember(Array.from({ length: 10 }, (_, n) => ({ content: `${n}` })));
+    const asOf = clock.now();
+    clock.advance(1);
+    await ada.remember({ content: "later" });
+    const first = await ada.memories.recent({ limit: 6, asOf });
+    const second = await ada.memories.recent({ limit: 6, asOf, before: first.at(-1)?.id });
+    expect([...first, ...second].map(({ content }) => content)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `${9 - n}`),
+    );
+  });
+
+  it("edges and pins are as they were [MEM-15]", async () => {
+    const { clock, ada } = await team();
+    const known = await say(ada, "known");
+    await ada.memories.pin(known.id);
+    const pinned = clock.now();
+    clock.advance(1_000);
+    await ada.memories.unpin(known.id);
+    await ada.remember({ content: "better", relations: [{ kind: "supersedes", to: known.id }] });
+    const inward = { direction: "in" as const, kinds: ["supersedes" as const] };
+    expect(await ada.memories.relations(known.id, { ...inward, asOf: pinned })).toEqual([]);
+    expect(await ada.memories.relations(known.id, inward)).toHaveLength(1);
+    expect((await ada.memories.pins({ asOf: pinned })).map(({ id }) => id)).toEqual([known.id]);
+    expect(await ada.memories.pins()).toEqual([]);
+    expect(await ada.memories.pins({ asOf: pinned - 1 })).toEqual([]);
+    expect((await ada.catchUp({ asOf: pinned })).text).toContain("Always holds");
+    expect((await ada.catchUp()).text).not.toContain("Always holds");
+  });
+
+  it("the moment a handoff was accepted is exact, also when time stands still [MEM-15]", async () => {
+    const { ada, ben } = await team();
+    await say(ada, "before");
+    const sent = await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    await say(ada, "sent");
+    const waits = await refusal(said(ben, { delivery: sent.id }));
+    expect(waits).toMatchObject({ code: "invalid_input", path: "asOf" });
+    const work = await take(ben);
+    await say(ada, "accepted");
+    await work.complete();
+    const known = ["before", "sent"];
+    expect(await said(ben, { delivery: sent.id })).toEqual(known);
+    expect(await said(ada, { envelope: sent.envelope.id })).toEqual(known);
+    expect(await said(ben)).toEqual([...known, "accepted"]);
+  });
+
+  it("of an envelope that several accepted, the first acceptance counts [MEM-15]", async () => {
+    const { clock, hub, ada, ben } = await team();
+    const cyd = await hub.agent("cyd", {});
+    await hub.channels.set("news");
+    for (const agent of [ben, cyd]) await agent.channels.subscribe("news");
+    const sent = await ada.channels.publish("news", { task: "t", intent: "Go" });
+    await say(ada, "sent");
+    for (const agent of [cyd, ben]) {
+      await take(agent);
+      await say(ada, `accepted by ${agent.id}`);
+      clock.advance(1_000);
+    }
+    expect(await said(ada, { envelope: sent.envelope.id })).toEqual(["sent"]);
+  });
+
+  it("branches are seen as they were: before they began, and before they were merged [MEM-15]", async () => {
+    const { clock, ada } = await team();
+    await say(ada, "main 1");
+    const start = clock.now();
+    clock.advance(1_000);
+    const branch = await ada.branches.create("try");
+    await say(branch, "branch 1");
+    const apart = clock.now();
+    clock.advance(1_000);
+    await say(branch, "branch 2");
+    await ada.branches.merge("try");
+    const merged = clock.now();
+    clock.advance(1_000);
+    await say(ada, "main 2");
+    expect(await said(ada, start)).toEqual(["main 1"]);
+    expect(await said(ada, apart), "not merged yet").toEqual(["main 1"]);
+    expect(await said(ada, merged)).toEqual(["main 1", "branch 1", "branch 2"]);
+    expect(await said(branch, start)).toEqual(["main 1"]);
+    expect(await said(branch, apart)).toEqual(["main 1", "branch 1"]);
+    expect(await said(branch)).toEqual(["main 1", "branch 1", "branch 2"]);
+  });
+
+  it("what is no moment is refused [MEM-15]", async () => {
+    const { ada } = await team();
+    for (const asOf of [-1, 1.5, "yesterday", {}, { delivery: "x" }, null]) {
+      const error = await refusal(ada.memories.recent({ asOf: asOf as never }));
+      expect(error, JSON.stringify(asOf)).toMatchObject({ code: "invalid_input" });
+      expect(error.path).toMatch(/^asOf/);
+    }
+    const none = "01900000-0000-7000-8000-000000000000";
+    expect(await refusal(ada.memories.recent({ asOf: { delivery: `dlv_${none}` } }))).toMatchObject(
+      {
+        code: "unknown_delivery",
+      },
+    );
+    expect(await refusal(ada.memories.recent({ asOf: { envelope: `env_${none}` } }))).toMatchObject(
+      {
+        code: "unknown_envelope",
+      },
+    );
+  });
+});

@@ -1,0 +1,585 @@
+/** Branches: writes that stay apart until they are merged, and vanish for everybody else when they are not. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type Agent, isBatonError, type Memory } from "../../../src/index.ts";
+import type { Merged } from "../../../src/memory/branches/merge.ts";
+import { twoHubs } from "../../support/hub/shared-store.ts";
+import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { until } from "../../support/until.ts";
+
+const said = async (agent: Agent): Promise<string[]> =>
+  (await agent.memories.recent({ type: "finding", limit: 1_000 }))
+    .map(({ content }) => content)
+    .reverse();
+
+const say = (agent: Agent, content: string, more: Partial<Memory> = {}): Promise<Memory> =>
+  agent.remember({ type: "finding", content, ...(more as object) });
+
+describe.each(STORES)("a branch on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    return { hub, planner, coder };
+  }
+
+  it("keeps its writes apart, over its base as it was when it began [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    await say(planner, "before");
+    const branch = await planner.branches.create("run-42/planner");
+    expect(branch.branch).toBe("run-42/planner");
+    expect(branch.instance).toBe(planner.instance);
+    await say(branch, "on the branch");
+    await say(coder, "after");
+    expect(await said(branch)).toEqual(["before", "on the branch"]);
+    expect(await said(coder)).toEqual(["before", "after"]);
+    expect(await said(await coder.branches.use("run-42/planner"))).toEqual([
+      "before",
+      "on the branch",
+    ]);
+    const third = await branch.branches.create("run-42/planner/try");
+    await say(third, "deeper");
+    await say(branch, "later");
+    expect(await said(third)).toEqual(["before", "on the branch", "deeper"]);
+  });
+
+  it("says on its chain where it began, and how it ended [MEM-10]", async () => {
+    const { hub, planner } = await team();
+    const { id } = await say(planner, "before");
+    const branch = await planner.branches.create("try");
+    const [first] = await branch.memories.recent({ type: "branch" });
+    expect(first).toMatchObject({ branch: "try", seq: 1, agent: "planner" });
+    expect(await branch.memories.relations(first?.id ?? "")).toMatchObject([
+      { kind: "branches-from", target: id },
+    ]);
+    await say(branch, "found");
+    const merged = await planner.branches.merge("try");
+    expect(merged).toMatchObject({
+      kind: "merged",
+      into: "main",
+      tip: 2,
+      memory: { type: "merge", branch: "main", data: { branch: "try", tip: 2 } },
+    });
+    const other = await planner.branches.create("other");
+    expect(await planner.branches.abandon("other", "A dead end.")).toMatchObject({
+      type: "abandon",
+      branch: "other",
+    });
+    expect(await hub.branches.list()).toMatchObject([
+      { name: "other", base: "main", state: "abandoned", by: "planner" },
+      { name: "try", base: "main", state: "merged", fork: { memory: id, seq: 1 } },
+    ]);
+    expect(await hub.branches.list({ state: "merged", prefix: "t" })).toHaveLength(1);
+    expect((await hub.branches.list({ limit: 1, after: "other" })).map(({ name }) => name)).toEqual(
+      ["try"],
+    );
+    expect(other.branch).toBe("other");
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is seen from its base once it is merged, record by record as it was written [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const branch = await planner.branches.create("try");
+    const record = await say(branch, "found", { tags: ["x"], task: "auth" });
+    expect(await coder.memories.recent({ tag: "x", task: "auth" })).toEqual([]);
+    await planner.branches.merge("try");
+    expect(await coder.memories.recent({ tag: "x", task: "auth" })).toEqual([record]);
+    expect((await coder.memories.read(record.id)).branch).toBe("try");
+    await say(coder, "newest");
+    expect(await said(coder)).toEqual(["found", "newest"]);
+    expect((await refusal(say(branch, "too late"))).code).toBe("branch_closed");
+    expect((await refusal(planner.branches.merge("try"))).code).toBe("branch_closed");
+    expect((await refusal(planner.branches.abandon("try", "No."))).code).toBe("branch_closed");
+    expect(await said(branch), "and can still be looked at").toEqual(["found"]);
+  });
+
+  it("given up leaves no trace on its base; by their ids its records are read [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const branch = await planner.branches.create("try");
+    const record = await say(branch, "wrong", {
+      relations: [{ kind: "supersedes", to: known.id }],
+      task: "auth",
+    });
+    await branch.memories.pin(record.id);
+    const before = await coder.memories.recent({ limit: 100 });
+    await planner.branches.abandon("try", "A dead end.");
+    expect(await coder.memories.recent({ limit: 100 })).toEqual(before);
+    expect(await coder.memories.relations(known.id, { direction: "in" })).toEqual([]);
+    expect(await coder.memories.pins()).toEqual([]);
+    expect((await coder.catchUp()).text).not.toContain("wrong");
+    expect(await coder.memories.read(record.id)).toEqual(record);
+    expect((await refusal(say(branch, "too late"))).code).toBe("branch_closed");
+  });
+
+  it("shows what it replaced, and what stands in the way of a merge [MEM-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const known = await say(planner, "Tokens live 10 minutes.");
+    const branch = await planner.branches.create("try");
+    const ours = await say(branch, "Tokens live 5 minutes.", {
+      relations: [{ kind: "supersedes", to: known.id }],
+    });
+    const theirs = await say(coder, "Tokens live 20 minutes.", {
+      relations: [{ kind: "corrects", to: known.id }],
+    });
+    const conflicts = [
+      { kind: "both_replaced", about: known.id, branch: ours.id, base: theirs.id },
+    ];
+    const diff = await planner.branches.diff("try");
+    expect(diff).toMatchObject({
+      name: "try",
+      into: "main",
+      tip: 2,
+      count: 2,
+      replacements: [{ kind: "supersedes", by: ours.id, of: known.id }],
+      conflicts,
+    });
+    expect(diff.records.map(({ content }) => content)).toEqual([
+      'planner began "try" from "main".',
+      "Tokens live 5 minutes.",
+    ]);
+    const before = await hub.verify();
+    const found = { kind: "conflicts", branch: "try", conflicts, hidden: 0 };
+    expect(await planner.branches.merge("try")).toEqual(found);
+    expect(await hub.verify()).toEqual(before);
+    expect(await said(coder)).not.toContain("Tokens live 5 minutes.");
+    const idle = await refusal(
+      planner.branches.merge("try", { resolve: [{ keep: known.id, over: ours.id }] }),
+    );
+    expect(idle).toMatchObject({ code: "invalid_input", path: "resolve[0]" });
+    const merged = await planner.branches.merge("try", {
+      resolve: [{ keep: ours.id, over: theirs.id }],
+    });
+    expect(merged).toMatchObject({ kind: "merged", memory: { refs: [ours.id] } });
+    expect(await coder.memories.relations(theirs.id, { direction: "in" })).toMatchObject([
+      { kind: "supersedes", source: merged.kind === "merged" ? merged.memory.id : "" },
+    ]);
+  });
+
+  it.each([
+    ["base_replaced", "the base replaced what the branch has built on"],
+    ["branch_replaced", "the branch replaced what the base has built on"],
+  ] as const)("is in conflict (%s) when %s [MEM-10]", async (kind, _when) => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const branch = await planner.branches.create("try");
+    const [builder, replacer] = kind === "base_replaced" ? [branch, coder] : [coder, branch];
+    const built = await say(builder, "built", {
+      relations: [{ kind: "derived-from", to: known.id }],
+    });
+    const replaced = await say(replacer, "replaced", {
+      relations: [{ kind: "supersedes", to: known.id }],
+    });
+    const [ours, theirs] = builder === branch ? [built, replaced] : [replaced, built];
+    const { conflicts } = await planner.branches.diff("try");
+    expect(conflicts).toEqual([{ kind, about: known.id, branch: ours.id, base: theirs.id }]);
+    // What its own side has replaced meanwhile stands in nobody's way.
+    await say(coder, "gone", { relations: [{ kind: "supersedes", to: theirs.id }] });
+    expect((await planner.branches.diff("try")).conflicts).toEqual([]);
+  });
+
+  it("is in conflict also over a private record, and is merged by who sees it [MEM-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const known = await say(planner, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const mine = await say(await planner.branches.create("try"), "mine", {
+      relations,
+      scope: "agent",
+    });
+    const theirs = await say(coder, "theirs", { relations });
+    expect(await coder.branches.diff("try")).toMatchObject({ count: 1, conflicts: [], hidden: 1 });
+    const before = await hub.verify();
+    const outcome = await coder.branches.merge("try");
+    expect(outcome).toMatchObject({ kind: "conflicts", conflicts: [], hidden: 1 });
+    expect(JSON.stringify(outcome)).not.toContain(mine.id);
+    expect(outcome).toHaveProperty("hint", expect.stringContaining("author"));
+    expect(await hub.verify()).toEqual(before);
+    const conflicts = [
+      { kind: "both_replaced", about: known.id, branch: mine.id, base: theirs.id },
+    ];
+    expect(await planner.branches.diff("try")).toMatchObject({ count: 2, conflicts, hidden: 0 });
+    const resolve = [{ keep: theirs.id, over: mine.id }];
+    expect(await planner.branches.merge("try", { resolve })).toMatchObject({ kind: "merged" });
+    const live = async (who: Agent) => {
+      const found = await who.memories.relations(known.id, {
+        direction: "in",
+        kinds: ["supersedes"],
+      });
+      const after = await Promise.all(
+        found.map(async ({ source }) => {
+          const by = await who.memories.relations(source, {
+            direction: "in",
+            kinds: ["supersedes"],
+          });
+          return by.length === 0 ? [source] : [];
+        }),
+      );
+      return after.flat();
+    };
+    expect(await live(planner)).toEqual([theirs.id]);
+    expect(await live(coder)).toEqual([theirs.id]);
+    expect(JSON.stringify(await coder.memories.recent({ limit: 100 }))).not.toContain(mine.id);
+  });
+
+  it("is in nobody's way over records that nobody sees both of, or that privately build on something [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const [one, two] = [await say(planner, "one"), await say(planner, "two")];
+    const branch = await planner.branches.create("try");
+    const on = (to: string, kind: "supersedes" | "derived-from" = "supersedes") => ({
+      relations: [{ kind, to }],
+    });
+    await say(branch, "mine", { ...on(one.id), scope: "agent" });
+    await say(coder, "theirs", { ...on(one.id), scope: "agent" });
+    await say(branch, "new", on(two.id));
+    await say(coder, "note", { ...on(two.id, "derived-from"), scope: "agent" });
+    expect(await planner.branches.merge("try")).toMatchObject({ kind: "merged" });
+  });
+
+  it("is in conflict also over a record that was quarantined, which cannot be kept [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const ours = await say(await planner.branches.create("try"), "ours", { relations });
+    const theirs = await say(coder, "theirs", { relations });
+    await planner.memories.quarantine(ours.id, "Doubtful.");
+    expect(await coder.branches.merge("try")).toMatchObject({
+      kind: "conflicts",
+      conflicts: [{ branch: ours.id, base: theirs.id }],
+    });
+    const wrong = coder.branches.merge("try", { resolve: [{ keep: ours.id, over: theirs.id }] });
+    expect(await refusal(wrong)).toMatchObject({ code: "quarantined", path: "resolve[0].keep" });
+    const resolve = [{ keep: theirs.id, over: ours.id }];
+    expect(await coder.branches.merge("try", { resolve })).toMatchObject({ kind: "merged" });
+  });
+
+  it("is in conflict still where only some see that one side has moved on [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const known = await say(planner, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const ours = await say(await planner.branches.create("try"), "ours", { relations });
+    const theirs = await say(coder, "theirs", { relations });
+    const after = [{ kind: "supersedes" as const, to: theirs.id }];
+    await say(coder, "privately", { relations: after, scope: "agent" });
+    const conflict = { about: known.id, branch: ours.id, base: theirs.id };
+    expect((await coder.branches.diff("try")).conflicts).toMatchObject([conflict]);
+    const wrong = await say(coder, "wrongly", { relations: after });
+    expect((await coder.branches.diff("try")).conflicts).toEqual([]);
+    await coder.memories.quarantine(wrong.id, "Doubtful.");
+    expect((await coder.branches.diff("try")).conflicts).toMatchObject([conflict]);
+  });
+
+  it("merged into a branch goes on with it, and nothing is seen that came later [MEM-10]", async () => {
+    const { planner, coder } = await team();
+    const outer = await planner.branches.create("outer");
+    const inner = await outer.branches.create("inner");
+    const late = await outer.branches.create("late");
+    await say(inner, "inner");
+    await planner.branches.merge("inner");
+    await say(outer, "outer");
+    expect(await said(outer)).toEqual(["inner", "outer"]);
+    expect(await said(late), "began before the merge").toEqual([]);
+    expect(await said(await outer.branches.create("after"))).toEqual(["inner", "outer"]);
+    expect(await said(coder)).toEqual([]);
+    await planner.branches.merge("outer");
+    expect(await said(coder)).toEqual(["inner", "outer"]);
+    // Its base has gone into main, so it goes there too.
+    await say(late, "late");
+    expect(await planner.branches.merge("late")).toMatchObject({ kind: "merged", into: "main" });
+    expect(await said(coder)).toEqual(["inner", "outer", "late"]);
+  });
+
+  it("takes a name that means nothing else, and is begun once [MEM-10]", async () => {
+    const { planner } = await team();
+    await planner.branches.create("run-42/planner");
+    for (const name of ["main", "trace/x", "", "two words", "/x", "x/", "x//y", "a".repeat(200)]) {
+      const error = await refusal(planner.branches.create(name));
+      expect(error, name).toMatchObject({ code: "invalid_input", path: "branch" });
+      expect(error.hint).not.toBe("");
+    }
+    expect(await refusal(planner.branches.create("run-42/planner"))).toMatchObject({
+      code: "id_conflict",
+    });
+    const unknown = await refusal(planner.branches.use("run-42/planer"));
+    expect(unknown).toMatchObject({ code: "unknown_branch" });
+    expect(unknown.hint).toContain('"run-42/planner"');
+    expect((await refusal(planner.branches.create("x", { from: "nowhere" }))).code).toBe(
+      "unknown_branch",
+    );
+    expect((await refusal(planner.branches.merge("main"))).code).toBe("invalid_input");
+    expect((await refusal(planner.branches.abandon("main", "No."))).code).toBe("invalid_input");
+    expect((await refusal(planner.branches.diff("main"))).code).toBe("invalid_input");
+    await planner.branches.abandon("run-42/planner", "Enough.");
+    expect((await refusal(planner.branches.create("x", { from: "run-42/planner" }))).code).toBe(
+      "branch_closed",
+    );
+  });
+
+  it("carries a handoff that was sent on it, to whoever receives it anywhere [MEM-10]", async () => {
+    const { hub, planner, coder } = await team();
+    const branch = await planner.branches.create("try");
+    const fact = await say(branch, "found");
+    await branch.handoff({ to: "coder", task: "auth", intent: "Go on", refs: [fact.id] });
+    const work = await take(coder);
+    expect(await work.read(fact.id)).toEqual(fact);
+    await work.complete({ summary: "done" });
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is begun, merged or given up once, whoever tries at the same moment [MEM-10]", async () => {
+    const [here, there] = await twoHubs(store);
+    const one = await here.agent("one", {});
+    const two = await there.agent("two", {});
+    const begun = await Promise.allSettled([
+      one.branches.create("try"),
+      two.branches.create("try"),
+    ]);
+    expect(begun.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await say(await one.branches.use("try"), "found");
+    const ended = await Promise.allSettled([
+      one.branches.merge("try"),
+      two.branches.merge("try"),
+      two.branches.abandon("try", "No."),
+    ]);
+    expect(ended.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const [{ state } = { state: "open" }] = await here.branches.list();
+    expect(await said(two)).toEqual(state === "merged" ? ["found"] : []);
+    expect(await here.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("loses nothing that was acknowledged while it was being merged [MEM-10]", async () => {
+    const [here, there] = await twoHubs(store);
+    const one = await here.agent("one", {});
+    const two = await there.agent("two", {});
+    const branch = await two.branches.create("try").then(() => two.branches.use("try"));
+    const kept: string[] = [];
+    const writing = (async () => {
+      for (let n = 0; ; n++) {
+        try {
+          kept.push((await say(branch, `${n}`)).content);
+          await sleep(n % 10);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "branch_closed" });
+          return;
+        }
+      }
+    })();
+    await say(branch, "first");
+    await until("a few writes", () => kept.length >= 3);
+    // A merge that writers overtake again and again is refused as retryable, and tried again.
+    const merge = (): Promise<Merged | undefined> =>
+      one.branches.merge("try").catch((error: unknown) => {
+        if (isBatonError(error) && error.code === "store_busy") return undefined;
+        throw error;
+      });
+    expect(await until("the merge", merge)).toMatchObject({ kind: "merged" });
+    await writing;
+    expect(new Set(await said(one))).toEqual(new Set(["first", ...kept]));
+    expect(await here.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("merged at the same moment as another that replaced the same record is compared anew [MEM-10]", async () => {
+    const [here, there] = await twoHubs(store);
+    const one = await here.agent("one", {});
+    const two = await there.agent("two", {});
+    const known = await say(one, "known");
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    await say(await one.branches.create("a"), "a", { relations });
+    await say(await two.branches.create("b"), "b", { relations });
+    const outcomes = await Promise.all([one.branches.merge("a"), two.branches.merge("b")]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["conflicts", "merged"]);
+  });
+});
+
+describe.each(STORES)("work on a branch on %s", (store) => {
+  async function team() {
+    const hub = await openFresh(store);
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    const cyd = await hub.agent("cyd", {});
+    await ada.branches.create("run-1");
+    const draft = { to: "ben", task: "t", intent: "Try it", branch: "run-1" } as const;
+    return { hub, ada, ben, cyd, draft };
+  }
+
+  it("has its notes and its result there, and completing it merges them [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    const work = await take(ben);
+    expect(work.envelope).toMatchObject({ branch: "run-1", mergeOnComplete: true });
+    const { memory } = await work.note({ type: "finding", content: "noted" });
+    expect(memory.branch).toBe("run-1");
+    expect(await said(ada)).toEqual([]);
+    const settled = await work.complete({ summary: "It works." });
+    expect(settled).toMatchObject({
+      kind: "settled",
+      delivery: { state: "completed" },
+      merge: { kind: "merged", branch: "run-1", into: "main" },
+    });
+    expect(await said(ada)).toEqual(["noted"]);
+    const result = (await ada.memories.recent({ type: "action" })).find(
+      (each) => each.branch === "run-1",
+    );
+    expect(result?.content).toBe("It works.");
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("leaves its branch open unless it is told to merge it [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    await ada.handoff(draft);
+    const settled = await (await take(ben)).complete({ summary: "It works." });
+    expect(settled).not.toHaveProperty("merge");
+    expect(await hub.branches.list({ state: "open" })).toHaveLength(1);
+  });
+
+  it("is completed also when its branch cannot be merged, and says why [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    const known = await say(ada, "known");
+    await ada.branches.create("run-2");
+    await ada.handoff({ ...draft, branch: "run-2", mergeOnComplete: true });
+    const relations = [{ kind: "supersedes" as const, to: known.id }];
+    const work = await take(ben);
+    await work.note({ content: "ours", relations });
+    await say(ada, "theirs", { relations });
+    const settled = await work.complete();
+    expect(settled).toMatchObject({
+      kind: "settled",
+      delivery: { state: "completed" },
+      merge: { kind: "conflicts", branch: "run-2", conflicts: [{ about: known.id }] },
+    });
+    expect(await hub.branches.list({ state: "open", prefix: "run-2" })).toHaveLength(1);
+  });
+
+  it("is merged also where it replaces what it was sent with, or what was pinned since [MEM-10]", async () => {
+    const { hub, ada, ben } = await team();
+    const plan = await say(ada, "plan");
+    await ada.branches.create("run-2");
+    const draft = { to: "ben", task: "t", intent: "Better it", branch: "run-2", refs: [plan.id] };
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    await ada.memories.pin(plan.id);
+    const work = await take(ben);
+    const relations = [{ kind: "supersedes" as const, to: plan.id }];
+    await work.note({ type: "finding", content: "better plan", relations });
+    expect(await work.complete()).toMatchObject({ merge: { kind: "merged", into: "main" } });
+    expect((await ada.memories.pins()).map(({ content }) => content)).toEqual(["better plan"]);
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is merged also where the base replaced what a handoff or a pin on the branch points to [MEM-10]", async () => {
+    const { ada, ben } = await team();
+    const plan = await say(ada, "plan");
+    const branch = await ada.branches.create("run-2");
+    await branch.handoff({ to: "ben", task: "t", intent: "Look", refs: [plan.id] });
+    await branch.memories.pin(plan.id);
+    await say(ben, "other plan", { relations: [{ kind: "supersedes", to: plan.id }] });
+    expect(await ada.branches.merge("run-2")).toMatchObject({ kind: "merged" });
+  });
+
+  it.each(["merged", "abandoned"] as const)(
+    "that was accepted on it is settled, noted and handed on after it was %s [MEM-10]",
+    async (how) => {
+      const { hub, ada, ben, cyd } = await team();
+      const there = await ben.branches.use("run-1");
+      const taken = async (task: string) => {
+        await ada.handoff({ to: "ben", task, intent: "Try it", branch: "run-1" });
+        return take(there, { task });
+      };
+      const works = {
+        complete: await taken("complete"),
+        decline: await taken("decline"),
+        fail: await taken("fail"),
+        clarify: await taken("clarify"),
+        handoff: await taken("handoff"),
+      };
+      if (how === "merged") await ada.branches.merge("run-1");
+      else await ada.branches.abandon("run-1", "No need any more.");
+      const { memory } = await works.complete.note({ type: "finding", content: "late" });
+      expect(memory.branch).toBe("main");
+      expect(await said(ada)).toEqual(["late"]);
+      expect(await works.complete.complete({ summary: "Done." })).toMatchObject({
+        kind: "settled",
+      });
+      expect(await works.decline.decline("No.")).toMatchObject({ kind: "settled" });
+      expect(await works.fail.fail({ message: "Broken.", class: "permanent" })).toMatchObject({
+        kind: "settled",
+      });
+      expect(await works.clarify.clarify("Which?")).toMatchObject({ kind: "settled" });
+      await works.handoff.handoff({ to: "cyd" });
+      const { envelope } = await take(cyd);
+      expect(envelope).not.toHaveProperty("branch");
+      expect(await hub.verify()).toMatchObject({ problems: [] });
+    },
+  );
+
+  it("goes on where its branch was merged into, and does not merge that [MEM-10]", async () => {
+    const { hub, ada, ben, cyd } = await team();
+    await (await ada.branches.use("run-1")).branches.create("run-1/try");
+    const draft = { to: "ben", task: "t", intent: "Try it", branch: "run-1/try" };
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    const work = await take(ben);
+    await ada.branches.merge("run-1/try");
+    expect((await work.note("late")).memory.branch).toBe("run-1");
+    await work.handoff({ to: "cyd" });
+    const next = await take(cyd);
+    expect(next.envelope.branch).toBe("run-1");
+    expect(await next.complete()).not.toHaveProperty("merge");
+    expect(await hub.branches.list({ state: "open" })).toMatchObject([{ name: "run-1" }]);
+  });
+
+  it("shared by two is merged by the first; what the second notes is kept [MEM-10]", async () => {
+    const { hub, ada, ben, cyd, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    await ada.handoff({ ...draft, to: "cyd", task: "u", mergeOnComplete: true });
+    const [first, second] = [await take(ben), await take(cyd)];
+    expect(await first.complete()).toMatchObject({ merge: { kind: "merged" } });
+    const { kind, memory } = await second.note({ type: "finding", content: "second" });
+    expect([kind, memory.branch]).toEqual(["noted", "main"]);
+    expect(await said(ada)).toEqual(["second"]);
+    expect(await second.complete()).toMatchObject({
+      kind: "settled",
+      merge: { kind: "refused", error: { code: "branch_closed" } },
+    });
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("is completed on the trunk when its own branch was given up meanwhile [MEM-10]", async () => {
+    const { hub, ada, ben, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    const work = await take(ben);
+    await ada.branches.abandon("run-1", "No need any more.");
+    const settled = await work.complete({ summary: "Done all the same." });
+    expect(settled).toMatchObject({
+      delivery: { state: "completed" },
+      merge: { kind: "refused", error: { code: "branch_closed" } },
+    });
+    expect((await ada.memories.recent({ type: "action" })).map(({ content }) => content)).toContain(
+      "Done all the same.",
+    );
+    expect(await hub.verify()).toMatchObject({ problems: [] });
+  });
+
+  it("stays on it when it is handed on, and is merged at the end of the line [MEM-10]", async () => {
+    const { hub, ada, ben, cyd, draft } = await team();
+    await ada.handoff({ ...draft, mergeOnComplete: true });
+    await (await take(ben)).handoff({ to: "cyd" });
+    expect(await hub.branches.list({ state: "open" })).toHaveLength(1);
+    const work = await take(cyd);
+    expect(work.envelope).toMatchObject({ branch: "run-1", mergeOnComplete: true });
+    expect(await work.complete()).toMatchObject({ merge: { kind: "merged" } });
+  });
+
+  it("is not sent on a branch that is not there, or is closed [MEM-10]", async () => {
+    const { ada, draft } = await team();
+    expect((await refusal(ada.handoff({ ...draft, branch: "run-9" }))).code).toBe("unknown_branch");
+    await ada.branches.abandon("run-1", "No.");
+    expect((await refusal(ada.handoff(draft))).code).toBe("branch_closed");
+    const { branch: _, ...lone } = draft;
+    for (const on of [lone, { ...lone, branch: "main" }]) {
+      expect(await refusal(ada.handoff({ ...on, mergeOnComplete: true }))).toMatchObject({
+        code: "invalid_envelope",
+        path: "mergeOnComplete",
+      });
+    }
+    expect(await ada.handoff({ ...lone, branch: "main" })).toMatchObject({ kind: "sent" });
+  });
+});

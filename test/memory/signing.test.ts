@@ -1,0 +1,159 @@
+/** Signed records: an agent with a key vouches for what it wrote, and verify checks that. */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { signerOf } from "../../src/base/keys.ts";
+import { generateKey } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/index.ts";
+import {
+  breakIn,
+  canonical,
+  freshAddress,
+  open,
+  openFresh,
+  refusal,
+  STORES,
+  sha256,
+  take,
+} from "../support/hub/support.ts";
+
+const NO_PROBLEMS = { problems: [] };
+
+describe.each(STORES)("a signature on %s", (store) => {
+  it("is on everything a keyed agent writes, and anybody can check it [MEM-5]", async () => {
+    const hub = await openFresh(store);
+    const key = generateKey();
+    const coder = await hub.agent("coder", { key });
+    const planner = await hub.agent("planner", {});
+    await planner.handoff({ to: "coder", intent: "Go" });
+    const work = await take(coder);
+    await work.note("A finding");
+    await work.complete({ summary: "Done" });
+    await coder.remember([{ content: "One" }, { content: "Two" }]);
+    await coder.handoff({ to: "planner", task: "back", intent: "Go" });
+    const written = await planner.memories.recent({ agent: "coder" });
+    expect(written.map(({ type }) => type).toSorted()).toEqual([
+      "action",
+      "checkpoint",
+      "fact",
+      "fact",
+      "handoff",
+      "step",
+    ]);
+    const publicKey = createPublicKey(createPrivateKey(key));
+    const spki = publicKey.export({ type: "spki", format: "der" }).toString("hex");
+    expect(coder.info.publicKey).toBe(spki);
+    for (const { digest, signature, key: named } of written) {
+      const [bytes, signed] = [Buffer.from(digest, "hex"), Buffer.from(signature, "hex")];
+      expect(verify(null, bytes, publicKey, signed)).toBe(true);
+      expect(named, "a signed record names its key").toBe(spki);
+    }
+    expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
+  });
+
+  it("is missing on what an agent wrote before it had a key, and that is fine [MEM-5]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openFresh(store, { clock });
+    const before = await hub.agent("coder", {});
+    const unsigned = await before.remember({ content: "Before" });
+    clock.advance(1);
+    const after = await hub.agent("coder", { key: generateKey() });
+    const signed = await after.remember({ content: "After" });
+    expect([unsigned.signature, signed.signature.length]).toEqual(["", 128]);
+    expect([unsigned.key, signed.key]).toEqual([undefined, after.info.publicKey]);
+    expect(await refusal(before.remember({ content: "Still without" }))).toMatchObject({
+      code: "identity_mismatch",
+    });
+    expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
+  });
+
+  it("is not demanded of a record from the millisecond in which the key came [MEM-5]", async () => {
+    const hub = await openFresh(store, { clock: new VirtualClock() });
+    await (await hub.agent("coder", {})).remember({ content: "Before" });
+    const coder = await hub.agent("coder", { key: generateKey() });
+    await coder.remember({ content: "After" });
+    expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
+  });
+
+  it("needs an Ed25519 private key, and the refusal does not repeat it [MEM-5]", async () => {
+    const hub = await openFresh(store);
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
+    const keys = [privateKey, publicKey, "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n", "secret"];
+    for (const key of keys) {
+      const error = await refusal(hub.agent("coder", { key }));
+      expect(error.code).toBe("invalid_input");
+      expect(JSON.stringify(error)).not.toMatch(/c2VjcmV0|"secret/);
+    }
+    expect(await hub.agents.list()).toEqual([]);
+  });
+});
+
+describe("verify", () => {
+  async function signed() {
+    const address = freshAddress();
+    const clock = new VirtualClock();
+    const hub = await open(address, { clock });
+    const coder = await hub.agent("coder", { key: generateKey() });
+    clock.advance(1);
+    const before = await coder.remember({ content: "First" });
+    const last = await coder.remember({ content: "The tests pass" });
+    const file = breakIn(address);
+    /** Changes the last record, and every hash so that it fits. */
+    const forge = (change: object, sign = (_digest: string) => last.signature) => {
+      const row = file.prepare("select text from memories where id = ?").get(last.id);
+      const text = canonical({ ...JSON.parse(String(row?.["text"])), ...change });
+      const link = sha256([before.link, last.seq, last.storedAt, sha256(text)].join("\n"));
+      file
+        .prepare("update memories set text = ?, link = ?, signature = ? where id = ?")
+        .run(text, link, sign(sha256(text)), last.id);
+      file.prepare("update chains set link = ?").run(link);
+    };
+    return { hub, coder, last, file, forge };
+  }
+
+  it("names a record whose signature was changed or taken away [MEM-5]", async () => {
+    const { hub, last, file } = await signed();
+    const write = file.prepare("update memories set signature = ? where id = ?");
+    const flipped = last.signature.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
+    for (const signature of [flipped, "", last.signature.toUpperCase()]) {
+      write.run(signature, last.id);
+      const { problems } = await hub.verify();
+      expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
+    }
+    write.run(last.signature, last.id);
+    expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
+  });
+
+  it("finds a forgery whose every hash was made to fit [MEM-5]", async () => {
+    const { hub, coder, last, forge } = await signed();
+    forge({ content: "Ship it" });
+    expect((await coder.memories.read(last.id)).content).toBe("Ship it");
+    const { problems } = await hub.verify();
+    expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
+  });
+
+  it("finds a forgery whose key was taken off, or is the forger's own [MEM-5]", async () => {
+    const { hub, last, forge } = await signed();
+    const { publicKey, sign } = signerOf(generateKey());
+    const forgeries = [
+      () => forge({ content: "Ship it", key: undefined }, () => ""),
+      () => forge({ content: "Ship it", key: publicKey }, sign),
+    ];
+    for (const attempt of forgeries) {
+      attempt();
+      const { problems } = await hub.verify();
+      expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
+    }
+  });
+
+  it("finds an agent whose key was exchanged or taken away [MEM-5]", async () => {
+    for (const publicKey of [
+      "",
+      createPublicKey(generateKey()).export({ type: "spki", format: "der" }).toString("hex"),
+    ]) {
+      const { hub, file } = await signed();
+      file.prepare("update agents set public_key = ?").run(publicKey);
+      const named = (await hub.verify()).problems.map(({ record }) => record);
+      expect(named).toContain("agent coder");
+    }
+  });
+});

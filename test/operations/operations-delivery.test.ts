@@ -1,0 +1,1269 @@
+/**
+ * The operations of handoffs, deliveries, receiving, working, channels, tasks, the shared context and
+ * failures: each is described, called on a real hub, and its answer held against its description.
+ */
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { Access } from "../../src/access/levels.ts";
+import type { CheckedContext } from "../../src/context/view/gaps.ts";
+import type { DeliveryRow, OfferForm, SentForm, WorkForm } from "../../src/hub/forms.ts";
+import { LocalHub } from "../../src/hub/hub.ts";
+import { type Agent, type Draft, isBatonError, type TaskInfo, type Work } from "../../src/index.ts";
+import { channelsOperations } from "../../src/operations/channels.ts";
+import { contextOperations } from "../../src/operations/context.ts";
+import { deliveriesOperations } from "../../src/operations/deliveries.ts";
+import { failuresOperations } from "../../src/operations/failures.ts";
+import { handoffsOperations } from "../../src/operations/handoffs.ts";
+import { inboxOperations } from "../../src/operations/inbox.ts";
+import { operationOf } from "../../src/operations/index.ts";
+import type { Acting } from "../../src/operations/operation.ts";
+import { runOperation } from "../../src/operations/run.ts";
+import { tasksOperations } from "../../src/operations/tasks.ts";
+import { workOperations } from "../../src/operations/work.ts";
+import type { WorkNews } from "../../src/operations/work-news.ts";
+import { type ActingAs, actingOn } from "../http/acting.ts";
+import { openFresh, openTwo, refusal } from "../support/hub/support.ts";
+import { MIGRATED } from "../support/version-two.ts";
+
+const DEFINED = {
+  ...handoffsOperations,
+  ...deliveriesOperations,
+  ...inboxOperations,
+  ...workOperations,
+  ...channelsOperations,
+  ...tasksOperations,
+  ...contextOperations,
+  ...failuresOperations,
+};
+
+type Name = keyof typeof DEFINED;
+const NAMES = Object.keys(DEFINED) as Name[];
+
+type Input = Readonly<Record<string, unknown>>;
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** Calls an operation with what JSON can say, and reads its answer as its description has it. */
+async function answerOf(acting: Acting, name: Name, input: unknown): Promise<unknown> {
+  const operation = operationOf(name);
+  return operation.output.parse(
+    asJson(await runOperation(operation, acting, asJson(input) as Input)),
+  );
+}
+
+/** An answer of which a test says what it is: it was held against its description. */
+async function call<Answer>(acting: Acting, name: Name, input: Input): Promise<Answer> {
+  return (await answerOf(acting, name, input)) as Answer;
+}
+
+interface Claim {
+  readonly offer: OfferForm | null;
+}
+
+interface Changed {
+  readonly delivery: DeliveryRow;
+  readonly digest: string;
+}
+
+interface AddedForm {
+  readonly task: TaskInfo;
+  readonly sent: SentForm;
+}
+
+/** A planner, an executor, somebody who keeps and coordinates, and somebody with no part in anything. */
+class World {
+  readonly hub: LocalHub;
+  readonly ada: Agent;
+  readonly bob: Agent;
+  readonly cleo: Agent;
+  readonly fact: string;
+
+  private constructor(parts: Pick<World, "hub" | "ada" | "bob" | "cleo" | "fact">) {
+    this.hub = parts.hub;
+    this.ada = parts.ada;
+    this.bob = parts.bob;
+    this.cleo = parts.cleo;
+    this.fact = parts.fact;
+  }
+
+  static async open(): Promise<World> {
+    const hub = await openFresh("memory");
+    if (!(hub instanceof LocalHub)) throw new Error("a hub in this process was opened");
+    const session = { instance: "s-1", lease: "session" } as const;
+    const ada = await hub.agent("ada", { role: "planner" }, session);
+    const bob = await hub.agent("bob", { role: "executor" }, session);
+    const cleo = await hub.agent("cleo", { role: "coordinator" }, session);
+    await hub.agent("dan", { role: "guest" });
+    const fact = await ada.remember({ content: "The API returns JSON.", task: "build" });
+    return new World({ hub, ada, bob, cleo, fact: fact.id });
+  }
+
+  as(named: string, as: Omit<ActingAs, "named"> = {}): Acting {
+    return actingOn(this.hub, { named, ...as });
+  }
+
+  draft(draft: Partial<Draft> = {}): Draft {
+    return {
+      to: "bob",
+      task: "build",
+      intent: "Build the client",
+      next: ["Read the API"],
+      constraints: [{ id: "no-xml", level: "must", rule: "No XML" }],
+      decisions: ["Which port?"],
+      refs: [this.fact],
+      artifacts: [{ kind: "file", path: "src/client.ts" }],
+      payload: { type: "plan", data: { steps: 2 } },
+      ...draft,
+    };
+  }
+
+  sent(draft: Partial<Draft> = {}) {
+    return this.ada.handoff(this.draft(draft));
+  }
+
+  /** Bob's offer, by its handle. */
+  async offered(draft: Partial<Draft> = {}): Promise<string> {
+    await this.sent(draft);
+    const offer = await (await this.as("bob").agent()).claim({}, { wait: false });
+    if (offer === undefined) throw new Error("it was sent, and is not offered");
+    return offer.handle;
+  }
+
+  /** Work that Bob has accepted. */
+  async working(draft: Partial<Draft> = {}): Promise<Work> {
+    await this.sent(draft);
+    const work = await this.bob.accept();
+    if (work === undefined) throw new Error("it was sent, and cannot be accepted");
+    return work;
+  }
+
+  async held(draft: Partial<Draft> = {}): Promise<{ handle: string }> {
+    return { handle: (await this.working(draft)).handle };
+  }
+
+  /** Given up after one try; Cleo was told. */
+  async dead(): Promise<string> {
+    const work = await this.working({ policy: { attempts: 1 } });
+    await work.fail({ message: "It does not build", class: "permanent", hints: ["Look at it"] });
+    return work.id;
+  }
+
+  async asked(): Promise<string> {
+    const work = await this.working();
+    await work.clarify("Which port?");
+    return work.id;
+  }
+
+  /** A change of the context that Cleo is to adopt, as her work. */
+  async proposed(): Promise<{ handle: string }> {
+    await this.ada.context.propose(
+      { section: "conventions", key: "tabs", rule: "Tabs, not spaces" },
+      { reason: "Everybody does" },
+    );
+    const work = await this.cleo.accept();
+    if (work === undefined) throw new Error("it was proposed, and cannot be accepted");
+    return { handle: work.handle };
+  }
+
+  async decided(): Promise<{ version: number }> {
+    return this.cleo.context.decide({
+      key: "database",
+      question: "Which database?",
+      choice: "SQLite",
+      reasons: ["It is there"],
+      rejected: [{ option: "MySQL", why: "Nobody runs one" }],
+    });
+  }
+}
+
+/** How each is called, by whom, and what it must answer. */
+interface Sample {
+  readonly as?: string;
+  readonly input?: (world: World) => Input | Promise<Input>;
+  readonly says: (answer: unknown, world: World) => unknown;
+}
+
+/** Claimed and put back: as many tries are left as before. */
+const NOT_TRIED = { state: "ready", attempt: 1, maxAttempts: 4 };
+
+const done = (answer: unknown): unknown => expect(answer).toEqual({ done: true });
+
+/** A list with one like this in it. */
+const having = (part: object): unknown => expect.arrayContaining([expect.objectContaining(part)]);
+const inState =
+  (state: string) =>
+  (answer: unknown): unknown =>
+    expect(answer).toMatchObject({ state });
+const settled = (answer: unknown, state: string): unknown =>
+  expect(answer).toMatchObject({ kind: "settled", delivery: { state } });
+
+const SAMPLES: Readonly<Record<Name, Sample>> = {
+  // Handing over.
+  handoff: {
+    input: (w) => ({ draft: w.draft() }),
+    says: async (answer, { hub }) => {
+      expect(answer).toMatchObject({ kind: "sent", joined: "new", secrets: [] });
+      const { deliveries, envelope } = answer as SentForm;
+      expect((await hub.deliveries.get(deliveries[0]?.id ?? "")).envelope.id).toBe(envelope.id);
+    },
+  },
+  "handoffs.join": {
+    input: async (w) => ({
+      of: [(await w.sent()).id],
+      need: "any",
+      draft: { to: "ada", intent: "Put it together" },
+    }),
+    says: (sent) => expect(sent).toMatchObject({ envelope: { joins: { need: 1 } } }),
+  },
+  "handoffs.lint": {
+    input: (w) => ({ draft: w.draft({ next: [] }) }),
+    says: (report) =>
+      expect(report).toMatchObject({ ok: true, findings: having({ rule: "no_next_step" }) }),
+  },
+  "handoffs.preview": {
+    input: (w) => ({ draft: w.draft(), tokens: 1_000 }),
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        to: "bob",
+        view: { budget: { tokens: 1_000, from: "call" }, receiver: "bob" },
+      }),
+  },
+  "handoffs.lintSent": {
+    input: async (w) => ({ id: (await w.sent()).envelope.id }),
+    says: (report) => expect(report).toMatchObject({ ok: true }),
+  },
+
+  // What became of it.
+  "deliveries.get": {
+    input: async (w) => {
+      const work = await w.working();
+      await work.complete({ summary: "Built", confidence: 0.9, outputs: { files: ["a.ts"] } });
+      return { id: work.id };
+    },
+    says: (shown) =>
+      expect(shown).toMatchObject({
+        delivery: { state: "completed" },
+        result: { summary: "Built", outputs: { files: ["a.ts"] } },
+      }),
+  },
+  "deliveries.list": {
+    input: async (w) => {
+      for (const task of ["one", "two", "three"]) await w.sent({ task });
+      return { states: ["ready"], from: "ada", to: "bob", sentAfter: "2020-01-01", limit: 2 };
+    },
+    says: (page) =>
+      expect(page).toEqual({
+        items: ["three", "two"].map((task) =>
+          expect.objectContaining({ envelope: expect.objectContaining({ task }) }),
+        ),
+        next: expect.stringMatching(/^dlv_/),
+      }),
+  },
+  "deliveries.watch": {
+    input: async (w) => ({ id: (await w.sent()).id, seen: "an older one" }),
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        delivery: { state: "ready" },
+        digest: expect.stringMatching(/^[0-9a-f]{16}$/),
+      }),
+  },
+  "deliveries.accepted": {
+    input: async (w) => ({ id: (await w.working()).id }),
+    says: (answer) => expect(answer).toMatchObject({ kind: "accepted" }),
+  },
+  "deliveries.completed": {
+    input: async (w) => ({ id: await w.dead(), line: true, waitMs: 10 }),
+    says: (answer) =>
+      expect(answer).toMatchObject({ kind: "dead", failure: { message: "It does not build" } }),
+  },
+  "deliveries.attempts": {
+    input: async (w) => ({ id: await w.dead() }),
+    says: (attempts) => expect(attempts).toMatchObject([{ outcome: "failed", holder: "bob" }]),
+  },
+  "deliveries.views": {
+    input: async (w) => {
+      const work = await w.working();
+      await work.view();
+      return { id: work.id };
+    },
+    says: (views) => expect(views).toMatchObject([{ matches: true, receiver: "bob" }]),
+  },
+  "deliveries.primer": {
+    input: async (w) => ({ id: (await w.sent()).id }),
+    says: (answer) =>
+      expect(answer).toMatchObject({ text: expect.stringContaining("Build the client") }),
+  },
+  "deliveries.warnings": {
+    input: async (w) => {
+      const { id } = await w.sent();
+      await w.ada.memories.quarantine(w.fact, "It returns XML");
+      return { id };
+    },
+    says: (warnings, { fact }) => expect(warnings).toMatchObject([{ memory: fact, by: "ada" }]),
+  },
+  "deliveries.cancel": {
+    input: async (w) => ({ id: (await w.sent()).id, reason: "Not needed" }),
+    says: (deliveries) => expect(deliveries).toMatchObject([{ state: "cancelled" }]),
+  },
+  "tasks.cancelHandoffs": {
+    input: async (w) => ({ task: (await w.sent()).task, reason: "Not needed" }),
+    says: (deliveries) => expect(deliveries).toMatchObject([{ state: "cancelled" }]),
+  },
+  "questions.list": {
+    input: async (w) => {
+      await w.asked();
+      return {};
+    },
+    says: (asked) => expect(asked).toMatchObject([{ question: "Which port?" }]),
+  },
+  "questions.answer": {
+    input: async (w) => ({ id: await w.asked(), text: "8080" }),
+    says: inState("ready"),
+  },
+  "deadLetters.list": {
+    input: async (w) => {
+      await w.dead();
+      return { task: "build", limit: 5 };
+    },
+    says: (letters) => expect(letters).toMatchObject([{ attempts: [expect.anything()] }]),
+  },
+  "deadLetters.redrive": {
+    input: async (w) => ({ id: await w.dead(), next: ["Look at it first"] }),
+    says: inState("ready"),
+  },
+  "deadLetters.discard": {
+    input: async (w) => ({ id: await w.dead(), reason: "Nobody needs it" }),
+    says: inState("cancelled"),
+  },
+  "approvals.approve": {
+    as: "bob",
+    input: async (w) => ({
+      id: (await w.sent({ expects: [{ name: "ok", type: "approval" }] })).id,
+      comment: "Fine",
+    }),
+    says: inState("completed"),
+  },
+  "approvals.reply": {
+    as: "bob",
+    input: async (w) => ({ id: (await w.sent()).id, text: "It is done" }),
+    says: inState("completed"),
+  },
+  "approvals.reject": {
+    as: "bob",
+    input: async (w) => ({ id: (await w.sent()).id, reason: "Not mine" }),
+    says: (answer) =>
+      expect(answer).toMatchObject({ state: expect.stringMatching(/^(declined|dead)$/) }),
+  },
+  "approvals.edit": {
+    as: "bob",
+    input: async (w) => ({ id: (await w.sent()).id, changes: { next: ["Read it twice"] } }),
+    says: (sent) =>
+      expect(sent).toMatchObject({
+        envelope: { next: ["Read it twice"], to: { agent: "ada" } },
+      }),
+  },
+
+  "deliveries.totals": {
+    input: async (w) => {
+      await w.sent();
+      return {};
+    },
+    says: (totals) => expect(totals).toMatchObject({ byState: { ready: 1 } }),
+  },
+  "deliveries.runDue": { says: done },
+
+  // Receiving.
+  "deliveries.waiting": {
+    as: "bob",
+    input: async (w) => {
+      await w.sent();
+      return { limit: 10 };
+    },
+    says: (waiting) =>
+      expect(waiting).toMatchObject([{ envelope: { intent: "Build the client" } }]),
+  },
+  inbox: {
+    as: "bob",
+    input: async (w) => {
+      await w.sent();
+      return {};
+    },
+    says: (answer) =>
+      expect(answer).toMatchObject({ offer: { delivery: { state: "claimed", holder: "bob" } } }),
+  },
+  accept: {
+    as: "bob",
+    input: async (w) => ({ delivery: (await w.sent({ touches: ["src/**"] })).id, waitMs: 10 }),
+    says: (answer) =>
+      expect(answer).toMatchObject({ work: { delivery: { state: "accepted", holder: "bob" } } }),
+  },
+  "offer.refresh": {
+    as: "bob",
+    input: async (w) => ({ handle: await w.offered() }),
+    says: (offer) => expect(offer).toMatchObject({ delivery: { state: "claimed" } }),
+  },
+  "offer.accept": {
+    as: "bob",
+    input: async (w) => ({
+      handle: await w.offered({ receipt: true }),
+      receipt: { goal: "Build it", firstStep: "Read the API", constraints: ["no-xml"] },
+    }),
+    says: (work) => expect(work).toMatchObject({ delivery: { state: "accepted" } }),
+  },
+  "offer.decline": {
+    as: "bob",
+    input: async (w) => ({ handle: await w.offered(), reason: "Not mine" }),
+    says: (answer) => expect(answer).toMatchObject({ kind: "settled" }),
+  },
+  "offer.release": {
+    as: "bob",
+    input: async (w) => ({ handle: await w.offered() }),
+    says: async (answer, { bob }) => {
+      done(answer);
+      expect((await bob.deliveries.waiting())[0]?.delivery).toMatchObject(NOT_TRIED);
+    },
+  },
+  "offer.conflicts": {
+    as: "cleo",
+    input: async (w) => {
+      await (await w.working()).reservations.set(["src/client.ts"]);
+      await w.sent({ to: "cleo", task: "other", touches: ["src/**"] });
+      const offer = await (await w.as("cleo").agent()).claim({}, { wait: false });
+      return { handle: offer?.handle ?? "" };
+    },
+    says: (conflicts) => expect(conflicts).toMatchObject([{ agent: "bob", with: ["src/**"] }]),
+  },
+
+  // Working.
+  resume: {
+    as: "bob",
+    input: (w) => w.held(),
+    says: (work) => expect(work).toMatchObject({ delivery: { holder: "bob" } }),
+  },
+  "work.renew": {
+    as: "bob",
+    input: (w) => w.held(),
+    says: async (answer, { hub }) => {
+      const [step] = await hub.tasks.line("build");
+      const leaseUntil = step?.deliveries[0]?.leaseUntil;
+      expect(leaseUntil).toBeGreaterThan(0);
+      expect(answer).toEqual({ envelope: step?.envelope.id, leaseUntil });
+    },
+  },
+  "work.on": {
+    as: "bob",
+    input: async (w) => {
+      const { handle, envelope } = await w.working();
+      await w.sent({ next: ["Read the API", "and write it down"] });
+      await w.ada.memories.quarantine(w.fact, "It returns XML");
+      return { handle, envelope: envelope.id, waitMs: 10 };
+    },
+    says: (news, { fact }) => {
+      expect(news).not.toHaveProperty("lost");
+      expect(news).toMatchObject({
+        extended: { next: ["Read the API", "and write it down"] },
+        warnings: [{ memory: fact }],
+      });
+    },
+  },
+  "deliveries.holder": {
+    input: (w) => w.held(),
+    says: (answer) => expect(answer).toEqual({ agent: "bob" }),
+  },
+  "deliveries.note": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), note: { content: "It returns 200" } }),
+    says: (noted) => expect(noted).toMatchObject({ kind: "noted", memory: { task: "build" } }),
+  },
+  "work.view": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), tokens: 2_000, strategy: "full" }),
+    says: (view, { fact }) =>
+      expect(view).toMatchObject({
+        text: expect.stringContaining("Build the client"),
+        shown: having({ id: fact, freshness: "fresh" }),
+      }),
+  },
+  "work.freshness": {
+    as: "bob",
+    input: (w) => w.held(),
+    says: (answer, { fact }) => {
+      const { references, artifacts } = answer as CheckedContext;
+      expect(references).toEqual([{ id: fact, freshness: "fresh" }]);
+      expect(artifacts).toEqual([{ path: "src/client.ts", freshness: "unchecked" }]);
+    },
+  },
+  "work.read": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), id: w.fact, level: "summary" }),
+    says: (memory) => expect(memory).toMatchObject({ level: "summary", agent: "ada" }),
+  },
+  "work.reservations.set": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), globs: "src/*.ts", mode: "shared", note: "All" }),
+    says: (answer) =>
+      expect(answer).toMatchObject({ reserved: { globs: ["src/*.ts"], agent: "bob" } }),
+  },
+  "work.reservations.clear": {
+    as: "bob",
+    input: async (w) => {
+      const work = await w.working();
+      await work.reservations.set("src/*.ts");
+      return { handle: work.handle };
+    },
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.tasks.reservations()).toEqual([]);
+    },
+  },
+  "work.complete": {
+    as: "bob",
+    input: async (w) => {
+      const branch = await w.ada.branches.create("run-1/bob");
+      expect(branch.branch).toBe("run-1/bob");
+      const held = await w.held({ branch: "run-1/bob", mergeOnComplete: true });
+      return { ...held, result: { summary: "Built", outcome: "good" } };
+    },
+    says: (answer) => {
+      settled(answer, "completed");
+      expect(answer).toMatchObject({ merge: { kind: "merged" } });
+    },
+  },
+  "work.fail": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), failure: { message: "No network" } }),
+    says: (answer) => settled(answer, "scheduled"),
+  },
+  "work.decline": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), reason: "Not mine" }),
+    says: (answer) => expect(answer).toMatchObject({ kind: "settled" }),
+  },
+  "work.clarify": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), question: "Which port?" }),
+    says: (answer) => settled(answer, "waiting"),
+  },
+  "work.release": {
+    as: "bob",
+    input: (w) => w.held(),
+    says: inState("ready"),
+  },
+  "work.handoff": {
+    as: "bob",
+    input: async (w) => ({
+      ...(await w.held()),
+      draft: { to: "cleo", action: "needs_review" },
+      completes: { summary: "Built" },
+    }),
+    says: async (sent, { hub }) => {
+      expect(sent).toMatchObject({ kind: "sent", envelope: { hop: 1, task: "build" } });
+      expect((await hub.tasks.line("build"))[0]?.deliveries[0]?.state).toBe("completed");
+    },
+  },
+  "effects.begin": {
+    as: "bob",
+    input: async (w) => ({ ...(await w.held()), key: "deploy" }),
+    says: async (answer, { hub, bob }) => {
+      expect(answer).toEqual({ kind: "begun" });
+      const [step] = await hub.tasks.line("build");
+      const own = await bob.effects.run(`${step?.deliveries[0]?.id}/deploy`, () => 1);
+      expect(own).toMatchObject({ kind: "uncertain", by: "bob" });
+    },
+  },
+  "effects.record": {
+    as: "bob",
+    input: async (w) => {
+      const { handle } = await w.working();
+      await (await w.as("bob").agent()).effects.begin("deploy", handle);
+      return { handle, key: "deploy", result: { url: "/" } };
+    },
+    says: async (answer, { hub, bob }) => {
+      done(answer);
+      const [step] = await hub.tasks.line("build");
+      const again = await bob.effects.run(`${step?.deliveries[0]?.id}/deploy`, () => 1);
+      expect(again).toEqual({ kind: "done", result: { url: "/" }, again: true });
+    },
+  },
+  "effects.resolve": {
+    input: async (w) => {
+      await (await w.as("bob").agent()).effects.begin("mail");
+      return { key: "mail", result: "sent" };
+    },
+    says: async (answer, { bob }) => {
+      done(answer);
+      expect(await bob.effects.run("mail", () => 1)).toMatchObject({
+        kind: "done",
+        result: "sent",
+      });
+    },
+  },
+
+  // Channels and routes.
+  "channels.list": {
+    input: async (w) => {
+      await w.hub.channels.set("news");
+      return {};
+    },
+    says: (channels) => expect(channels).toEqual([{ name: "news", state: "open" }]),
+  },
+  "channels.set": {
+    input: () => ({ name: "news", state: "paused" }),
+    says: async (channel, { hub }) => expect(await hub.channels.list()).toEqual([channel]),
+  },
+  "channels.subscribers": {
+    input: async (w) => {
+      await w.hub.channels.set("news");
+      await w.bob.channels.subscribe("news");
+      return { name: "news" };
+    },
+    says: (agents) => expect(agents).toEqual(["bob"]),
+  },
+  "channels.subscribe": {
+    as: "bob",
+    input: async (w) => {
+      await w.hub.channels.set("news");
+      await w.cleo.channels.subscribe("news");
+      await w.ada.channels.publish("news", { intent: "It is out" });
+      return { name: "news", from: "start" };
+    },
+    says: (answer) => expect(answer).toEqual({ replayed: 1 }),
+  },
+  "channels.unsubscribe": {
+    as: "bob",
+    input: async (w) => {
+      await w.hub.channels.set("news");
+      await w.bob.channels.subscribe("news");
+      return { name: "news" };
+    },
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.channels.subscribers("news")).toEqual([]);
+    },
+  },
+  "routes.list": {
+    input: async (w) => {
+      await w.hub.routes.set("review", { when: { action: "needs_review" }, to: "role:critic" });
+      return {};
+    },
+    says: (routes) => expect(routes).toMatchObject([{ name: "review", to: "role:critic" }]),
+  },
+  "routes.set": {
+    input: () => ({ name: "review", when: { action: "needs_review" }, to: "cleo" }),
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.routes.list()).toMatchObject([{ name: "review", to: "cleo" }]);
+    },
+  },
+  "routes.delete": {
+    input: async (w) => {
+      await w.hub.routes.set("review", { to: "cleo" });
+      return { name: "review" };
+    },
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.routes.list()).toEqual([]);
+    },
+  },
+
+  // Tasks.
+  "tasks.get": {
+    input: async (w) => ({ task: (await w.sent()).task }),
+    says: (task) => expect(task).toMatchObject({ state: "open", queued: false, to: "bob" }),
+  },
+  "tasks.board": {
+    input: async (w) => {
+      await w.ada.tasks.add({ ...w.draft(), task: "one" });
+      await w.ada.tasks.add({ ...w.draft(), task: "two", after: ["one"] });
+      return { states: ["open", "blocked"], limit: 10 };
+    },
+    says: (board) =>
+      expect(board).toMatchObject({
+        open: [{ task: "one" }],
+        blocked: [{ task: "two", waitsFor: ["one"] }],
+      }),
+  },
+  "tasks.closed": {
+    input: async (w) => {
+      await w.ada.tasks.add({ ...w.draft(), task: "one" });
+      await w.ada.tasks.cancel("one", "Not needed");
+      return { states: ["cancelled"] };
+    },
+    says: (answer) =>
+      expect(answer).toMatchObject({ tasks: [{ task: "one", closed: { by: "ada" } }] }),
+  },
+  "tasks.tree": {
+    input: async (w) => {
+      await w.ada.tasks.add({ ...w.draft(), task: "one", closing: "told" });
+      await w.ada.tasks.add({ ...w.draft(), task: "part", parent: "one" });
+      await w.ada.tasks.add({ ...w.draft(), task: "part of it", parent: "part" });
+      return { task: "one" };
+    },
+    says: (tree) => expect(tree).toMatchObject({ parts: [{ parts: [{ task: "part of it" }] }] }),
+  },
+  "tasks.line": {
+    input: async (w) => ({ task: (await w.sent()).task }),
+    says: (steps) => expect(steps).toHaveLength(1),
+  },
+  "tasks.timeline": {
+    input: async (w) => {
+      await w.dead();
+      return { task: "build", children: true, limit: 100 };
+    },
+    says: (timeline) => {
+      for (const kind of ["handed_over", "failed", "reported"]) {
+        expect(timeline).toMatchObject({ steps: having({ kind }) });
+      }
+    },
+  },
+  "tasks.add": {
+    input: (w) => ({ task: { ...w.draft(), task: "one", closing: "told", deadlineMs: 60_000 } }),
+    says: (answer) => {
+      const { task, sent } = answer as AddedForm;
+      expect(task).toMatchObject({ task: "one", queued: true, closing: "told" });
+      expect(sent.deliveries[0]?.deadline).toBe(task.deadline);
+    },
+  },
+  "tasks.close": {
+    input: async (w) => {
+      const work = await w.working();
+      await work.complete();
+      return { task: "build", as: "failed", reason: "It does not run" };
+    },
+    says: (task) => expect(task).toMatchObject({ state: "failed", closed: { by: "ada" } }),
+  },
+  "tasks.reopen": {
+    input: async (w) => {
+      await (await w.working()).complete();
+      await w.ada.tasks.close("build", { reason: "It runs" });
+      return { task: "build", reason: "It does not" };
+    },
+    says: inState("open"),
+  },
+  "tasks.cancel": {
+    input: async (w) => {
+      await w.ada.tasks.add({ ...w.draft(), task: "one" });
+      return { task: "one", reason: "Not needed" };
+    },
+    says: inState("cancelled"),
+  },
+  "tasks.ledger": {
+    input: async (w) => ({ task: (await w.sent()).task }),
+    says: (answer) => expect(answer).toMatchObject({ ledger: { constraints: [{ id: "no-xml" }] } }),
+  },
+  "tasks.releaseItem": {
+    input: async (w) => ({
+      task: (await w.sent()).task,
+      released: { id: "no-xml", reason: "It is XML after all" },
+    }),
+    says: (ledger) =>
+      expect(ledger).toMatchObject({
+        constraints: [],
+        released: [{ id: "no-xml", kind: "constraint" }],
+      }),
+  },
+  "tasks.reservations": {
+    input: async (w) => {
+      await (await w.working()).reservations.set(["src/client.ts"]);
+      return { touching: ["src/**"], agent: "bob" };
+    },
+    says: (reservations) => expect(reservations).toMatchObject([{ globs: ["src/client.ts"] }]),
+  },
+
+  // The shared context.
+  "context.text": {
+    input: async (w) => {
+      await w.decided();
+      return { tokens: 500, sections: ["decisions"] };
+    },
+    says: (context) =>
+      expect(context).toMatchObject({
+        text: expect.stringContaining("SQLite"),
+        items: [{ key: "database", by: "cleo" }],
+      }),
+  },
+  "context.item": {
+    input: async (w) => {
+      await w.decided();
+      return { section: "decisions", key: "database" };
+    },
+    says: (answer) => expect(answer).toMatchObject({ item: { choice: "SQLite" } }),
+  },
+  "context.changes": {
+    as: "cleo",
+    input: async (w) => {
+      await w.decided();
+      return {};
+    },
+    says: (changes) => expect(changes).toMatchObject({ since: 0, more: false, version: 1 }),
+  },
+  "context.history": {
+    input: async (w) => {
+      const { version } = await w.decided();
+      await w.cleo.context.retire("decisions", "database", { basedOn: version, reason: "Gone" });
+      return { section: "decisions", key: "database" };
+    },
+    says: (changes) => expect(changes).toMatchObject([{ kind: "retired" }, { kind: "set" }]),
+  },
+  "context.set": {
+    as: "cleo",
+    input: () => ({
+      item: { section: "constraints", key: "no-xml", rule: "No XML", why: "Nobody reads it" },
+    }),
+    says: (item) => expect(item).toMatchObject({ key: "no-xml", level: "must", version: 1 }),
+  },
+  "context.retire": {
+    as: "cleo",
+    input: async (w) => {
+      const { version } = await w.decided();
+      return { section: "decisions", key: "database", basedOn: version, reason: "Gone" };
+    },
+    says: (answer) => expect(answer).toMatchObject({ version: 2 }),
+  },
+  "context.project": {
+    as: "cleo",
+    input: () => ({ items: [{ section: "project", key: "branch", content: "main, at 1234567" }] }),
+    says: (items) => expect(items).toMatchObject([{ key: "branch", by: "cleo" }]),
+  },
+  "context.propose": {
+    input: async (w) => {
+      await w.decided();
+      const change = { section: "decisions", key: "store", question: "Which database?" } as const;
+      return { change: { ...change, choice: "MySQL" }, reason: "We know it" };
+    },
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        sent: { envelope: { to: { kind: "role", role: "coordinator" } } },
+        contradictions: [{ key: "database", choice: "SQLite" }],
+      }),
+  },
+  "context.adopt": {
+    as: "cleo",
+    input: (w) => w.proposed(),
+    says: (adopted) =>
+      expect(adopted).toMatchObject({ kind: "adopted", delivery: { state: "completed" } }),
+  },
+
+  // What failed.
+  "failures.list": {
+    input: async (w) => {
+      await w.dead();
+      return { undecided: true };
+    },
+    says: (failures) =>
+      expect(failures).toMatchObject([{ task: "build", with: "role:coordinator" }]),
+  },
+  "failures.get": {
+    input: async (w) => {
+      const id = await w.dead();
+      await w.cleo.failures.decide(id, { decision: "retry", reason: "Try again", delayMs: 5 });
+      const again = await w.bob.accept({ delivery: id, wait: true });
+      await again?.fail({ message: "Again", class: "permanent" });
+      return { id };
+    },
+    says: (failure) =>
+      expect(failure).toMatchObject({
+        before: [{ decision: "retry", by: "cleo" }],
+        advice: { source: "default" },
+      }),
+  },
+  "failures.decide": {
+    as: "cleo",
+    input: async (w) => {
+      const id = await w.dead();
+      const report = await w.cleo.accept();
+      const decision = { decision: "reroute", to: "ada", reason: "She knows" } as const;
+      return { id, decision, handle: report?.handle };
+    },
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        kind: "decided",
+        decision: "reroute",
+        delivery: { receiver: "ada", state: "ready" },
+      }),
+  },
+  "failures.rules": {
+    input: async (w) => {
+      await w.hub.failures.setRule("timeouts", { when: { type: "timeout" }, then: { retry: {} } });
+      return {};
+    },
+    says: (rules) => expect(rules).toMatchObject([{ name: "timeouts", then: { retry: {} } }]),
+  },
+  "failures.setRule": {
+    input: () => ({ name: "never", rule: { then: { abort: true }, reason: "Never again" } }),
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.failures.rules()).toMatchObject([{ name: "never", when: {} }]);
+    },
+  },
+  "failures.deleteRule": {
+    input: async (w) => {
+      await w.hub.failures.setRule("never", { then: { abort: true } });
+      return { name: "never" };
+    },
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.failures.rules()).toEqual([]);
+    },
+  },
+};
+
+async function called(name: Name) {
+  const world = await World.open();
+  const { as = "ada", input, says } = SAMPLES[name];
+  return { world, acting: world.as(as), input: (await input?.(world)) ?? {}, says };
+}
+
+describe("operations on handoffs and what comes of them", () => {
+  it.each(NAMES)("%s can be described in JSON Schema [OPS-7]", (name) => {
+    const { input, output, summary } = operationOf(name);
+    for (const schema of [input, output]) {
+      const described = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+      expect(described).toMatchObject({ $schema: expect.any(String) });
+    }
+    expect(summary).toMatch(/^[A-Z].+\.$/);
+  });
+
+  it.each(NAMES)(
+    "%s takes what it describes, and answers as it describes [OPS-7]",
+    async (name) => {
+      const { world, acting, input, says } = await called(name);
+      expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
+      await says(await answerOf(acting, name, input), world);
+    },
+  );
+
+  const ODD = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
+  const UNKNOWN = "nobody-knows-this";
+
+  it.each(NAMES)(
+    "%s refuses every odd value with an error of the table, and nothing is stored [OPS-7]",
+    async (name) => {
+      const { input, rest } = operationOf(name);
+      let at = await called(name);
+      for (const field of [...(rest ? [UNKNOWN] : []), ...Object.keys(input.shape)]) {
+        for (const value of ODD) {
+          const before = await stored(at.world);
+          const attempt = { ...at.input, [field]: value };
+          const outcome = await answerOf(at.acting, name, attempt).catch((error: unknown) => error);
+          const how = `${field}: ${JSON.stringify(value)} ${outcome instanceof Error ? outcome.stack : ""}`;
+          if (outcome instanceof Error) {
+            expect(isBatonError(outcome), how).toBe(true);
+            expect(await stored(at.world), how).toEqual(before);
+          } else at = await called(name); // It was carried out.
+          if (field === UNKNOWN && value !== undefined) {
+            expect(outcome, how).toMatchObject({ code: expect.stringMatching(/^invalid_/) });
+          }
+        }
+      }
+    },
+  );
+
+  /** What a call that was refused may not have changed. */
+  const stored = async ({ hub }: World) => [
+    await hub.index.state(),
+    await hub.deliveries.totals(),
+    (await hub.events.list()).length,
+  ];
+});
+
+describe("a caller that has gone", () => {
+  it("leaves the offer it would have got where it was, and no try is counted [OPS-7]", async () => {
+    const world = await World.open();
+    const gone = new AbortController();
+    const acting = world.as("bob", { signal: gone.signal });
+    const claiming = answerOf(acting, "inbox", { waitMs: 20_000 });
+    gone.abort();
+    expect(await claiming).toEqual({ offer: null });
+    await world.sent();
+    expect(await answerOf(acting, "inbox", {})).toEqual({ offer: null });
+    const [waiting] = await world.bob.deliveries.waiting();
+    expect(waiting?.delivery).toMatchObject(NOT_TRIED);
+  });
+
+  it("leaves the work it would have accepted for others [OPS-7]", async () => {
+    const world = await World.open();
+    await world.sent();
+    const acting = world.as("bob", { signal: AbortSignal.abort() });
+    expect(await answerOf(acting, "accept", {})).toEqual({ work: null });
+    expect((await world.bob.deliveries.waiting())[0]?.delivery.state).toBe("ready");
+  });
+});
+
+describe("an answer that is held back", () => {
+  it("comes when there is something to say [OPS-7]", async () => {
+    const world = await World.open();
+    const bob = world.as("bob");
+    const claiming = call<Claim>(bob, "inbox", { waitMs: 20_000 });
+    const { id } = await world.sent();
+    const { offer } = await claiming;
+    expect(offer?.delivery.id).toBe(id);
+
+    const ada = world.as("ada");
+    const accepted = answerOf(ada, "deliveries.accepted", { id, waitMs: 20_000 });
+    const seen = await call<Changed>(ada, "deliveries.watch", { id });
+    const changed = answerOf(ada, "deliveries.watch", { id, seen: seen.digest, waitMs: 20_000 });
+    const { handle } = await call<WorkForm>(bob, "offer.accept", { handle: offer?.handle ?? "" });
+    expect(await accepted).toMatchObject({ kind: "accepted" });
+    expect(await changed).toMatchObject({ delivery: { state: "accepted" } });
+
+    const completed = answerOf(ada, "deliveries.completed", { id, waitMs: 20_000 });
+    await answerOf(bob, "work.complete", { handle, result: { summary: "Built" } });
+    expect(await completed).toMatchObject({ kind: "completed", result: { summary: "Built" } });
+  });
+
+  it("says how things stand when the time is up [OPS-7]", async () => {
+    const world = await World.open();
+    const { id } = await world.sent();
+    const ada = world.as("ada");
+    const { digest } = await call<Changed>(ada, "deliveries.watch", { id });
+    const asBefore = { digest, delivery: { state: "ready" } };
+    expect(await answerOf(ada, "deliveries.watch", { id, seen: digest, waitMs: 5 })).toMatchObject(
+      asBefore,
+    );
+    const late = { kind: "timeout", delivery: { state: "ready" } };
+    expect(await answerOf(ada, "deliveries.accepted", { id, waitMs: 5 })).toMatchObject(late);
+    expect(await answerOf(ada, "deliveries.completed", { id, waitMs: 5 })).toMatchObject(late);
+    const nothing = { task: "another", waitMs: 5 };
+    expect(await answerOf(world.as("bob"), "inbox", nothing)).toEqual({ offer: null });
+    expect(await answerOf(world.as("bob"), "accept", nothing)).toEqual({ work: null });
+  });
+
+  it("is held back for 25 seconds at most [OPS-7]", async () => {
+    const world = await World.open();
+    const { id } = await world.sent();
+    for (const name of ["inbox", "accept", "deliveries.watch", "deliveries.accepted"] as const) {
+      const input = name.startsWith("deliveries.") ? { id, waitMs: 25_001 } : { waitMs: 25_001 };
+      const error = await refusal(answerOf(world.as("bob"), name, input));
+      expect(error).toMatchObject({ code: "limit_exceeded", path: "waitMs" });
+    }
+  });
+
+  it("does not take a renewed lease for a change [OPS-7]", async () => {
+    const world = await World.open();
+    const { id, handle } = await world.working();
+    const before = await call<Changed>(world.as("ada"), "deliveries.watch", { id });
+    await answerOf(world.as("bob"), "work.renew", { handle });
+    expect(await answerOf(world.as("ada"), "deliveries.watch", { id })).toMatchObject({
+      digest: before.digest,
+    });
+  });
+});
+
+describe("an offer of a version that cannot be read here", () => {
+  it("is put back untried, and holds up nothing that comes after it [OPS-7]", async () => {
+    const [older, newer] = await openTwo("memory", {}, { versions: MIGRATED });
+    if (!(older instanceof LocalHub)) throw new Error("a hub in this process was opened");
+    const ada = await newer.agent("ada", {});
+    await newer.agent("bob", {});
+    const unread = await ada.handoff({ to: "bob", task: "one", intent: "Say it in 2.0" });
+    const bob = actingOn(older, { named: "bob" });
+    const code = "unsupported_version";
+    expect((await refusal(answerOf(bob, "inbox", {}))).code).toBe(code);
+    expect((await refusal(answerOf(bob, "inbox", { delivery: unread.id }))).code).toBe(code);
+    expect(await unread.status()).toMatchObject({ state: "ready", attempt: 2, maxAttempts: 5 });
+    const cleo = await older.agent("cleo", {});
+    const { id } = await cleo.handoff({ to: "bob", task: "two", intent: "Say it in 1.x" });
+    expect(await answerOf(bob, "inbox", {})).toMatchObject({ offer: { delivery: { id } } });
+  });
+});
+
+describe("news of a piece of work", () => {
+  it("comes when the sender adds to it, once [OPS-7]", async () => {
+    const world = await World.open();
+    const { handle, envelope } = await world.working();
+    const bob = world.as("bob");
+    const waiting = call<WorkNews>(bob, "work.on", {
+      handle,
+      envelope: envelope.id,
+      waitMs: 20_000,
+    });
+    await world.sent({ next: ["Read the API", "and write it down"] });
+    const { extended } = await waiting;
+    expect(extended?.next).toHaveLength(2);
+    const known = { handle, envelope: extended?.id ?? "" };
+    expect(await answerOf(bob, "work.on", { ...known, waitMs: 5 })).not.toHaveProperty("extended");
+    // Who settles without having been told is told first.
+    const settling = { handle, envelope: envelope.id };
+    const error = await refusal(answerOf(bob, "work.complete", settling));
+    expect(error).toMatchObject({
+      code: "work_extended",
+      details: { envelope: extended?.id },
+    });
+    expect(await answerOf(bob, "work.complete", known)).toMatchObject({ kind: "settled" });
+  });
+
+  it("comes when something it carries is quarantined, and again when that is lifted [OPS-7]", async () => {
+    const world = await World.open();
+    const { handle } = await world.working();
+    const bob = world.as("bob");
+    const { warned } = await call<WorkNews>(bob, "work.on", { handle });
+    const waiting = call<WorkNews>(bob, "work.on", { handle, warned, waitMs: 20_000 });
+    await world.ada.memories.quarantine(world.fact, "It returns XML");
+    const told = await waiting;
+    expect(told.warnings).toMatchObject([{ memory: world.fact, by: "ada" }]);
+    const same = { handle, warned: told.warned, waitMs: 5 };
+    expect(await answerOf(bob, "work.on", same)).toEqual(told);
+    await world.ada.memories.lift(world.fact, "It does not");
+    expect(await answerOf(bob, "work.on", { ...same, waitMs: 20_000 })).toEqual({
+      warnings: [],
+      warned,
+    });
+  });
+
+  it("comes when it is taken back, with the error any other call would be refused with [OPS-7]", async () => {
+    const world = await World.open();
+    const { handle, id } = await world.working();
+    const bob = world.as("bob");
+    const waiting = call<WorkNews>(bob, "work.on", { handle, waitMs: 20_000 });
+    await world.ada.deliveries.cancel(id, "Not needed");
+    const { lost } = await waiting;
+    const error = await refusal(answerOf(bob, "work.complete", { handle }));
+    expect(lost).toEqual(asJson(error));
+    expect((await call<WorkNews>(bob, "work.on", { handle })).lost).toEqual(lost);
+  });
+});
+
+describe("work that is not the caller's any more", () => {
+  it("can be settled by nobody else, and notes on it are kept [OPS-7]", async () => {
+    const world = await World.open();
+    const { handle, id } = await world.working();
+    expect((await refusal(answerOf(world.as("dan"), "work.complete", { handle }))).code).toBe(
+      "lease_lost",
+    );
+    await world.ada.deliveries.cancel(id, "Not needed");
+    const note = { handle, note: { content: "It returned 200" } };
+    const kept = await answerOf(world.as("bob"), "deliveries.note", note);
+    expect(kept).toMatchObject({ kind: "kept", delivery: { state: "cancelled" } });
+  });
+
+  it("lets no effect begin, and one that has happened be told [OPS-7]", async () => {
+    const world = await World.open();
+    const { handle, id } = await world.working();
+    const bob = world.as("bob");
+    expect(await answerOf(bob, "effects.begin", { key: "deploy", handle })).toEqual({
+      kind: "begun",
+    });
+    await world.ada.deliveries.cancel(id, "Not needed");
+    await answerOf(bob, "effects.record", { key: "deploy", handle, result: 1 });
+    expect(await world.bob.effects.run(`${id}/deploy`, () => 2)).toMatchObject({ result: 1 });
+    const begun = answerOf(bob, "effects.begin", { key: "another", handle });
+    expect((await refusal(begun)).code).toBe("cancelled");
+  });
+});
+
+describe("a person's mistake", () => {
+  it("leaves the handoff where it was [OPS-7]", async () => {
+    const world = await World.open();
+    const { id } = await world.sent();
+    const wrong = [
+      { constraints: 5 },
+      { next: ["\0"] },
+      { state: "Fine", to: "a b" },
+      { ghost: 1 },
+    ];
+    for (const changes of wrong) {
+      const error = await refusal(answerOf(world.as("bob"), "approvals.edit", { id, changes }));
+      expect(error.code).toBe("invalid_envelope");
+    }
+    expect((await world.hub.deliveries.get(id)).delivery).toMatchObject({
+      state: "ready",
+      attempt: 0,
+    });
+  });
+});
+
+describe("the key of a call", () => {
+  it("hands over once, whatever the hub remembers of the call [OPS-7]", async () => {
+    const world = await World.open();
+    const acting = world.as("ada", { key: "3f0c1d5e-one" });
+    const first = await call<SentForm>(acting, "handoff", { draft: world.draft() });
+    const again = await answerOf(acting, "handoff", { draft: world.draft() });
+    expect(again).toMatchObject({ joined: "repeated", envelope: { id: first.envelope.id } });
+    const added = { task: { ...world.draft(), task: "one" } };
+    const other = world.as("ada", { key: "no name: $%&=" });
+    const task = await call<AddedForm>(other, "tasks.add", added);
+    expect(await answerOf(other, "tasks.add", added)).toMatchObject({
+      sent: { envelope: { id: task.sent.envelope.id } },
+    });
+  });
+
+  it("leaves the sender's own key as it is [OPS-7]", async () => {
+    const world = await World.open();
+    const draft = world.draft({ key: "mine" });
+    const first = await call<SentForm>(world.as("ada", { key: "a" }), "handoff", { draft });
+    const again = await call<SentForm>(world.as("ada", { key: "b" }), "handoff", { draft });
+    expect(again.envelope.id).toBe(first.envelope.id);
+  });
+});
+
+describe("with the access of an agent", () => {
+  /** What is done to a handoff of Ada's. */
+  const OWN: Readonly<Partial<Record<Name, (world: World) => Promise<Input>>>> = {
+    "deliveries.cancel": async (w) => ({ id: (await w.sent()).id, reason: "Not needed" }),
+    "tasks.cancelHandoffs": async (w) => ({ task: (await w.sent()).task, reason: "Not needed" }),
+    "questions.answer": async (w) => ({ id: await w.asked(), text: "8080" }),
+    "deadLetters.redrive": async (w) => ({ id: await w.dead() }),
+    "deadLetters.discard": async (w) => ({ id: await w.dead(), reason: "Not needed" }),
+  };
+  const attempt = async (name: Name, who: string, access: Access): Promise<unknown> => {
+    const world = await World.open();
+    const input = await OWN[name]?.(world);
+    return answerOf(world.as(who, { access }), name, input);
+  };
+
+  it.each(Object.keys(OWN) as Name[])(
+    "%s is for who sent it, and for coordinators [OPS-5]",
+    async (name) => {
+      expect(await attempt(name, "ada", "agent")).toBeDefined();
+      expect(await attempt(name, "dan", "coordinator")).toBeDefined();
+      const error = await refusal(attempt(name, "dan", "agent"));
+      expect(error).toMatchObject({ code: "forbidden", details: { needs: "coordinator" } });
+    },
+  );
+
+  it("who was asked decides about a failure, and nobody else [OPS-5]", async () => {
+    const world = await World.open();
+    const id = await world.dead();
+    const decision = { decision: "abort", reason: "Nobody needs it" } as const;
+    const cleo = world.as("cleo", { access: "agent" });
+    expect((await refusal(answerOf(cleo, "failures.decide", { id, decision }))).code).toBe(
+      "forbidden",
+    );
+    const report = await world.cleo.accept();
+    expect(report?.envelope.failure?.delivery).toBe(id);
+    expect(await answerOf(cleo, "failures.decide", { id, decision })).toMatchObject({
+      kind: "decided",
+    });
+  });
+});
+
+describe("a secret in what is said", () => {
+  const SECRET = `ghp_${"a1B2c3D4e5F6g7H8i9J0".repeat(2).slice(0, 36)}`;
+
+  it("is taken out, and told by kind and place wherever it was said [OPS-6 OPS-7]", async () => {
+    const world = await World.open();
+    const ada = world.as("ada");
+    const bob = world.as("bob");
+    const sent = await call<SentForm>(ada, "handoff", {
+      draft: world.draft({ state: `Use ${SECRET}` }),
+    });
+    const { work } = await call<{ readonly work: WorkForm | null }>(bob, "accept", {});
+    const handle = work?.handle ?? "";
+    const noted = await answerOf(bob, "deliveries.note", {
+      handle,
+      note: { content: `It is ${SECRET}` },
+    });
+    const asked = await answerOf(bob, "work.clarify", { handle, question: `Is it ${SECRET}?` });
+    const answered = await answerOf(ada, "questions.answer", {
+      id: sent.deliveries[0]?.id ?? "",
+      text: `Yes: ${SECRET}`,
+    });
+    const item = { section: "conventions", key: "key", rule: `Use ${SECRET}` } as const;
+    const written = await answerOf(world.as("cleo"), "context.set", { item });
+    for (const answer of [sent, noted, asked, answered, written]) {
+      expect(answer).toMatchObject({ secrets: [{ kind: expect.any(String) }] });
+      expect(JSON.stringify(answer)).not.toContain(SECRET);
+    }
+  });
+});

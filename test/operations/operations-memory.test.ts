@@ -1,0 +1,682 @@
+/**
+ * The operations of agents, memories, traces, branches, settings and keeping: each is described, called on
+ * a real hub, and its answer held against its description.
+ */
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+import type { DocumentReport } from "../../src/archive/markdown/take.ts";
+import { DEFAULT_LINT_RULES } from "../../src/context/lint/lint-rules.ts";
+import { httpHub } from "../../src/http/app.ts";
+import { LocalHub } from "../../src/hub/hub.ts";
+import {
+  generateKey,
+  type IssuedToken,
+  isBatonError,
+  type Recalled,
+  type RedactReport,
+  type VerifyReport,
+} from "../../src/index.ts";
+import type { BranchDiff } from "../../src/memory/branches/compare.ts";
+import type { Known } from "../../src/memory/recall/known.ts";
+import type { SqlAnswer } from "../../src/memory/sql.ts";
+import { agentsOperations } from "../../src/operations/agents.ts";
+import { branchesOperations } from "../../src/operations/branches.ts";
+import { hubOperations } from "../../src/operations/hub.ts";
+import { operationOf } from "../../src/operations/index.ts";
+import { memoriesOperations } from "../../src/operations/memories.ts";
+import type { Acting } from "../../src/operations/operation.ts";
+import { runOperation } from "../../src/operations/run.ts";
+import { settingsOperations } from "../../src/operations/settings.ts";
+import { tracesOperations } from "../../src/operations/traces.ts";
+import { layOut } from "../../src/operations/wire/address.ts";
+import { HEADERS } from "../../src/operations/wire/headers.ts";
+import type { IndexState } from "../../src/store/search.ts";
+import type { EmbedProgress } from "../../src/workspace/workspace.ts";
+import { actingOn } from "../http/acting.ts";
+import { openFresh, refusal, type StoreName } from "../support/hub/support.ts";
+
+const DEFINED = {
+  ...agentsOperations,
+  ...memoriesOperations,
+  ...tracesOperations,
+  ...branchesOperations,
+  ...settingsOperations,
+  ...hubOperations,
+};
+
+type Name = keyof typeof DEFINED;
+const NAMES = Object.keys(DEFINED) as Name[];
+
+type Input = Readonly<Record<string, unknown>>;
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** Calls an operation with what JSON can say, and reads its answer as its description has it. */
+async function answerOf(acting: Acting, name: Name, input: unknown): Promise<unknown> {
+  const operation = operationOf(name);
+  const answer = asJson(await runOperation(operation, acting, asJson(input) as Input));
+  expect(operation.output.parse(answer)).toEqual(answer); // Nothing had to be filled in.
+  return answer;
+}
+
+interface World {
+  readonly hub: LocalHub;
+  readonly acting: Acting;
+  /** Memories: one that was replaced, one that stands, a private one, one out of sight. */
+  readonly old: string;
+  readonly fact: string;
+  readonly secret: string;
+  readonly wrong: string;
+  readonly token: string;
+}
+
+/** A hub with something of everything: agents, memories, a handoff, a branch, a trace, a token. */
+async function world(store: StoreName = "memory"): Promise<World> {
+  const hub = await openFresh(store);
+  if (!(hub instanceof LocalHub)) throw new Error("a hub in this process was opened");
+  await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"], window: 8_000 });
+  const ada = await hub.agent("ada", { role: "planner" }, { instance: "s-1", lease: "session" });
+  const old = await ada.remember({ content: "The API returns XML.", task: "api" });
+  const fact = await ada.remember({
+    content: "The API returns JSON, not XML.",
+    data: { port: 8080 },
+    task: "api",
+    tags: ["format"],
+    relations: [{ kind: "supersedes", to: old.id }],
+    importance: 0.8,
+  });
+  const secret = await ada.remember({ content: "Ask Kim before Friday.", scope: "agent" });
+  const wrong = await ada.remember({ content: "The API runs on port 9." });
+  await ada.memories.quarantine(wrong.id, "It never did.");
+  await ada.memories.pin(fact.id);
+  await ada.trace({ kind: "tool", name: "curl", input: "/", output: { status: 200 }, task: "api" });
+  await ada.handoff({ to: "bob", task: "api", intent: "Read the API.", refs: [fact.id] });
+  await hub.payloadTypes.set("patch", { type: "object" });
+  const branch = await ada.branches.create("run-1/ada");
+  await branch.remember({ content: "On the branch it is YAML.", task: "api" });
+  const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
+  return {
+    ...{ hub, acting: actingOn(hub, { named: "ada" }) },
+    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id },
+  };
+}
+
+/** How each is called, and what it must answer. */
+interface Sample {
+  readonly input?: (world: World) => Input;
+  readonly says: (answer: unknown, world: World) => unknown;
+}
+
+const done = (answer: unknown): unknown => expect(answer).toEqual({ done: true });
+
+/** A list with one like this in it. */
+const having = (part: object): unknown => expect.arrayContaining([expect.objectContaining(part)]);
+
+/** What a team sets, a part at a time: and how it reads then. */
+const SETTINGS: Readonly<Record<string, { readonly set: unknown; readonly reads: unknown }>> = {
+  releasers: { set: ["lead"], reads: ["lead"] },
+  keepers: { set: ["lead"], reads: ["lead"] },
+  lint: { set: { secret: "refuse" }, reads: { ...DEFAULT_LINT_RULES, secret: "refuse" } },
+  retention: {
+    set: { traces: { sessions: 10 } },
+    reads: { traces: { sessions: 10 } },
+  },
+  secrets: { set: "refuse", reads: "refuse" },
+  handoffs: {
+    set: { actions: ["delegated"], unregistered: "refuse" },
+    reads: { actions: ["delegated"], unregistered: "refuse" },
+  },
+  profiles: {
+    set: { scout: { types: { finding: 3 } } },
+    reads: expect.objectContaining({
+      planner: expect.objectContaining({ changed: false }),
+      scout: expect.objectContaining({
+        changed: true,
+        types: expect.objectContaining({ finding: 3 }),
+      }),
+    }),
+  },
+};
+
+const settings = (which: "set" | "reads"): Input =>
+  Object.fromEntries(Object.entries(SETTINGS).map(([part, each]) => [part, each[which]]));
+
+const SAMPLES: Readonly<Record<Name, Sample>> = {
+  "agents.me": {
+    says: (answer) =>
+      expect(answer).toMatchObject({ agent: "ada", access: "admin", workspace: "default" }),
+  },
+  agent: {
+    input: () => ({ name: "cy", profile: { role: "critic", name: "Cy", policy: "direct" } }),
+    says: async (answer, { hub }) => {
+      expect(answer).toMatchObject({ id: "cy", name: "Cy", policy: "direct", role: "critic" });
+      expect((await hub.agent("cy")).info).toEqual(answer);
+    },
+  },
+  "agents.get": {
+    input: () => ({ name: "robert" }),
+    says: (answer) => expect(answer).toMatchObject({ id: "bob", owner: "Kim", window: 8_000 }),
+  },
+  "agents.list": { says: (agents) => expect(agents).toMatchObject([{ id: "ada" }, { id: "bob" }]) },
+  "agents.pause": {
+    input: () => ({ name: "bob" }),
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect((await hub.agent("bob")).info.status).toBe("paused");
+    },
+  },
+  "agents.unpause": { input: () => ({ name: "bob" }), says: done },
+  "tokens.add": {
+    input: () => ({ agent: "bob", access: "reader", expiresInMs: 60_000 }),
+    says: async (answer, { hub }) => {
+      expect(answer).toMatchObject({ info: { agent: "bob", issuedBy: "ada", state: "good" } });
+      const { token } = answer as IssuedToken;
+      expect(await hub.authenticate(token)).toMatchObject({ kind: "bearer", access: "reader" });
+    },
+  },
+  "tokens.list": {
+    says: (tokens, { token }) =>
+      expect(tokens).toMatchObject([{ id: token, label: "laptop", state: "good" }]),
+  },
+  "tokens.revoke": {
+    input: ({ token: id }) => ({ id, reason: "It was lost." }),
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        state: "revoked",
+        revokedBy: "ada",
+        reason: "It was lost.",
+      }),
+  },
+
+  remember: {
+    input: () => ({
+      known: "report",
+      memories: [
+        { content: "The API returns JSON, not XML.", task: "api" },
+        { content: "Log in with ghp_0123456789abcdefghijABCDEFGHIJ012345." },
+      ],
+    }),
+    says: (remembered, { fact }) =>
+      expect(remembered).toMatchObject([
+        { known: [{ memory: { id: fact }, verdict: "same" }] },
+        { secrets: [{ path: "content" }] },
+      ]),
+  },
+  "memories.similar": {
+    input: () => ({ memory: { content: "The API returns JSON, not XML.", task: "api" } }),
+    says: (known, { fact }) => expect((known as Known[])[0]?.memory.id).toBe(fact),
+  },
+  "memories.read": {
+    input: ({ old: id }) => ({ id, freshest: true, level: "summary" }),
+    says: (memory, { old, fact }) =>
+      expect(memory).toMatchObject({ id: fact, insteadOf: old, level: "summary" }),
+  },
+  "memories.recent": {
+    input: () => ({ task: "api", type: "fact", limit: 5 }),
+    says: (memories, { old, fact }) => expect(memories).toMatchObject([{ id: fact }, { id: old }]),
+  },
+  recall: {
+    input: () => ({ question: "What does the API return?", superseded: "marked", traces: true }),
+    says: (answer, { fact, old }) => {
+      const { hits } = answer as Recalled;
+      expect(hits[0]?.memory.id).toBe(fact);
+      expect(hits.find(({ memory }) => memory.id === old)?.supersededBy).toEqual([fact]);
+    },
+  },
+  "memories.relations": {
+    input: ({ old: id }) => ({ id, direction: "in" }),
+    says: (edges, { fact, old }) =>
+      expect(edges).toMatchObject([{ kind: "supersedes", source: fact, target: old }]),
+  },
+  "memories.impact": {
+    input: ({ fact: id }) => ({ id }),
+    says: (answer, { fact }) =>
+      expect(answer).toMatchObject({
+        memory: { id: fact },
+        downstream: having({ type: "handoff" }),
+        deliveries: [{ receiver: "bob", open: true }],
+      }),
+  },
+  "memories.pin": {
+    input: ({ secret: id }) => ({ id }),
+    says: async (answer, { acting, secret }) => {
+      done(answer);
+      expect(await answerOf(acting, "memories.pins", {})).toEqual(having({ id: secret }));
+    },
+  },
+  "memories.unpin": {
+    input: ({ fact: id }) => ({ id }),
+    says: async (answer, { acting }) => {
+      done(answer);
+      expect(await answerOf(acting, "memories.pins", {})).toEqual([]);
+    },
+  },
+  "memories.pins": { says: (pins, { fact }) => expect(pins).toMatchObject([{ id: fact }]) },
+  "memories.quarantine": {
+    input: ({ fact }) => ({ what: [fact], reason: "It is wrong.", downstream: true }),
+    says: (answer, { fact }) =>
+      expect(answer).toMatchObject({
+        memories: expect.arrayContaining([fact]),
+        deliveries: [expect.anything()],
+      }),
+  },
+  "memories.lift": {
+    input: ({ wrong }) => ({ what: wrong, reason: "It does after all." }),
+    says: (answer, { wrong }) => expect(answer).toMatchObject({ memories: [wrong] }),
+  },
+  "memories.quarantined": {
+    says: (marks, { wrong }) =>
+      expect(marks).toMatchObject([{ memory: wrong, by: "ada", reason: "It never did." }]),
+  },
+  "memories.redact": {
+    input: ({ fact }) => ({ target: { ids: [fact] }, reason: "It names a customer." }),
+    says: async (answer, { acting, fact }) => {
+      const { erased, records } = answer as RedactReport;
+      expect(erased).toContainEqual({ kind: "memory", id: fact });
+      const left = await answerOf(acting, "memories.read", { id: fact });
+      expect(left).toMatchObject({ content: "", redacted: { reason: "It names a customer." } });
+      const record = await answerOf(acting, "memories.read", { id: records[0] });
+      expect(record).toMatchObject({ redacts: having({ id: fact }) });
+    },
+  },
+  "memories.sql": {
+    input: () => ({
+      query: "SELECT id, ? AS told, ? AS bytes FROM memories WHERE task = ? ORDER BY seq",
+      params: [1, { base64: "AP8=" }, "api"],
+    }),
+    says: (answer, { old }) => {
+      const { columns, rows } = answer as SqlAnswer;
+      expect(columns).toEqual(["id", "told", "bytes"]);
+      expect(rows[0]).toEqual({ id: old, told: 1, bytes: { base64: "AP8=" } });
+    },
+  },
+  "memories.exportMarkdown": {
+    input: () => ({ task: "api" }),
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        text: expect.stringContaining("The API returns JSON, not XML."),
+      }),
+  },
+  "memories.importMarkdown": {
+    input: () => ({ text: "## Facts\n\n- The sky is blue.\n", task: "api" }),
+    says: async (answer, { acting }) => {
+      const { taken } = answer as DocumentReport;
+      const read = await answerOf(acting, "memories.read", { id: taken[0]?.memory });
+      expect(read).toMatchObject({ content: "The sky is blue." });
+    },
+  },
+  catchUp: {
+    input: () => ({ tokens: 4_000 }),
+    says: (answer) =>
+      expect(answer).toMatchObject({
+        text: expect.stringContaining("The API returns JSON, not XML."),
+      }),
+  },
+
+  trace: {
+    input: () => ({
+      steps: [
+        { kind: "prompt", content: "Go." },
+        { kind: "result", ok: true },
+      ],
+    }),
+    says: (steps) => expect(steps).toMatchObject([{ type: "trace" }, { type: "trace" }]),
+  },
+  "traces.list": {
+    input: () => ({ session: "s-1" }),
+    says: (steps) => expect(steps).toMatchObject([{ data: { kind: "tool", name: "curl" } }]),
+  },
+  "traces.sessions": {
+    says: (sessions) =>
+      expect(sessions).toMatchObject([{ session: "s-1", agent: "ada", steps: 1 }]),
+  },
+  "traces.counts": {
+    says: (counts) => expect(counts).toEqual({ stored: 1, failed: 0, waiting: 0 }),
+  },
+
+  "branches.list": {
+    input: () => ({ prefix: "run-1/" }),
+    says: (branches) => expect(branches).toMatchObject([{ name: "run-1/ada", state: "open" }]),
+  },
+  "branches.create": {
+    input: () => ({ name: "run-2", from: "run-1/ada" }),
+    says: async (answer, { hub }) => {
+      expect(answer).toEqual({ name: "run-2" });
+      expect((await hub.branches.diff("run-2")).base).toBe("run-1/ada");
+    },
+  },
+  "branches.use": {
+    input: () => ({ name: "run-1/ada" }),
+    says: (answer) => expect(answer).toEqual({ name: "run-1/ada" }),
+  },
+  "branches.diff": {
+    input: () => ({ name: "run-1/ada" }),
+    says: (answer) => {
+      const { into, records } = answer as BranchDiff;
+      expect(into).toBe("main");
+      expect(records.at(-1)?.content).toBe("On the branch it is YAML.");
+    },
+  },
+  "branches.merge": {
+    input: () => ({ name: "run-1/ada" }),
+    says: (answer) => expect(answer).toMatchObject({ kind: "merged", into: "main" }),
+  },
+  "branches.abandon": {
+    input: () => ({ name: "run-1/ada", reason: "It led nowhere." }),
+    says: (record) => expect(record).toMatchObject({ type: "abandon", branch: "run-1/ada" }),
+  },
+
+  "settings.get": {
+    says: (answer) => {
+      expect(answer).toEqual({
+        retention: {},
+        secrets: "redact",
+        lint: DEFAULT_LINT_RULES,
+        handoffs: { actions: [], unregistered: "accept" },
+        releasers: expect.arrayContaining(["planner"]),
+        keepers: expect.arrayContaining(["memory-keeper"]),
+        profiles: expect.objectContaining({ planner: expect.objectContaining({ changed: false }) }),
+      });
+      expect(DEFAULT_LINT_RULES.secret).toBe("warn");
+    },
+  },
+  "settings.update": {
+    input: () => settings("set"),
+    says: async (answer, { hub }) => {
+      expect(answer).toEqual(settings("reads"));
+      expect(asJson(await hub.settings.get())).toEqual(answer);
+    },
+  },
+  "payloadTypes.list": {
+    says: (types) => expect(types).toMatchObject([{ name: "patch", version: 1 }]),
+  },
+  "payloadTypes.versions": {
+    input: () => ({ name: "patch" }),
+    says: (versions) =>
+      expect(versions).toMatchObject([{ version: 1, schema: { type: "object" } }]),
+  },
+  "payloadTypes.set": {
+    input: () => ({ name: "patch", schema: { type: "object", required: ["files"] } }),
+    says: async (info, { hub }) => {
+      expect(info).toMatchObject({ name: "patch", version: 2, by: "ada" });
+      expect(await hub.payloadTypes.list()).toEqual([info]);
+    },
+  },
+  "payloadTypes.delete": {
+    input: () => ({ name: "patch" }),
+    says: async (answer, { hub }) => {
+      done(answer);
+      expect(await hub.payloadTypes.list()).toEqual([]);
+    },
+  },
+  "memories.prune": {
+    input: () => ({ dryRun: true }),
+    says: (report) => expect(report).toMatchObject({ dryRun: true, steps: 0, events: 0 }),
+  },
+  verify: {
+    says: (answer) => {
+      const { memories, problems } = answer as VerifyReport;
+      expect(memories).toBeGreaterThan(5);
+      expect(problems).toEqual([]);
+    },
+  },
+  "memories.secretsFound": {
+    input: () => ({ limit: 10 }),
+    says: (found) => expect(found).toEqual({ total: 0, byKind: {}, found: [] }),
+  },
+  "index.state": { says: (state) => expect((state as IndexState).records).toBeGreaterThan(5) },
+  "index.models": { says: (models) => expect(Array.isArray(models)).toBe(true) },
+  "index.deleteModel": { input: () => ({ model: "nobody-has-it" }), says: done },
+  "index.embed": {
+    says: (answer) => {
+      const { progress } = answer as { readonly progress: EmbedProgress | null };
+      expect(progress?.done).toBe(progress?.total);
+    },
+  },
+  "events.list": {
+    input: () => ({ after: 0, limit: 1 }),
+    says: (events) => expect(events).toMatchObject([{ kind: "sent", agent: "ada", task: "api" }]),
+  },
+  "agents.breakers": { says: (breakers) => expect(breakers).toEqual([]) },
+  "agents.resetBreaker": { input: () => ({ receiver: "bob" }), says: done },
+};
+
+const inputOf = (name: Name, at: World): Input => SAMPLES[name].input?.(at) ?? {};
+
+describe("operations on what is known and how it is kept", () => {
+  it.each(NAMES)("%s can be described in JSON Schema [OPS-7]", (name) => {
+    const { input, output, summary } = operationOf(name);
+    for (const schema of [input, output]) {
+      const described = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+      expect(described).toMatchObject({ $schema: expect.any(String) });
+    }
+    expect(summary).toMatch(/^[A-Z].+\.$/);
+  });
+
+  it.each(NAMES)(
+    "%s takes what it describes, and answers as it describes [OPS-7]",
+    async (name) => {
+      const at = await world();
+      const input = inputOf(name, at);
+      expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
+      const answer = await answerOf(at.acting, name, input);
+      await SAMPLES[name].says(answer, at);
+    },
+  );
+
+  it.each(NAMES)("%s is the same call over HTTP [OPS-7]", async (name) => {
+    const at = await world();
+    const { method, path, body } = layOut(operationOf(name), inputOf(name, at));
+    const headers = {
+      "content-type": "application/json",
+      [HEADERS.agent]: "ada",
+      [HEADERS.session]: "s-1",
+    };
+    const sent =
+      body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+    const http = httpHub(at.hub, { open: "admin" });
+    onTestFinished(() => http.close());
+    const response = await http.fetch(new Request(`http://127.0.0.1${path}`, sent));
+    const answer = await response.json();
+    expect(response.status, JSON.stringify(answer)).toBe(200);
+    expect(operationOf(name).output.parse(answer)).toEqual(answer);
+    await SAMPLES[name].says(answer, at);
+  });
+
+  it.each(NAMES)("%s refuses every odd value with an error of the table [OPS-7]", async (name) => {
+    const at = await world();
+    const { input, rest, output } = operationOf(name);
+    const good = inputOf(name, at);
+    const odd = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
+    const fields = [...Object.keys(input.shape), ...(rest ? ["nobody-knows-this"] : [])];
+    for (const field of fields) {
+      for (const value of odd) {
+        const attempt = { ...good, [field]: value };
+        const outcome = await answerOf(at.acting, name, attempt).catch((error: unknown) => error);
+        const how = `${field}: ${JSON.stringify(value)}`;
+        if (outcome instanceof Error)
+          expect(isBatonError(outcome), `${how} ${outcome.stack}`).toBe(true);
+        else expect(output.safeParse(outcome).error, how).toBeUndefined();
+        if (field === "nobody-knows-this" && value !== undefined) {
+          expect(outcome, how).toMatchObject({ code: "invalid_input" });
+        }
+      }
+    }
+  });
+});
+
+describe("who looks", () => {
+  const LOOKS = {
+    "memories.recent": {},
+    recall: { question: "Kim Friday API JSON" },
+    "memories.sql": { query: "SELECT content FROM memories" },
+    "memories.exportMarkdown": {},
+  } as const;
+
+  it.each(Object.keys(LOOKS) as (keyof typeof LOOKS)[])(
+    "%s shows an agent what is its own, and whoever names nobody what everybody sees [OPS-7]",
+    async (name) => {
+      const { hub, acting } = await world();
+      const told = async (who: Acting) => JSON.stringify(await answerOf(who, name, LOOKS[name]));
+      expect(await told(acting)).toContain("Ask Kim before Friday.");
+      expect(await told(actingOn(hub, { named: "bob" }))).not.toContain("Ask Kim");
+      const everybody = await told(actingOn(hub));
+      expect(everybody).not.toContain("Ask Kim");
+      expect(everybody).toContain("The API returns JSON");
+    },
+  );
+
+  it("works on the branch the call names [OPS-7]", async () => {
+    const { hub, acting } = await world();
+    const there = actingOn(hub, { named: "ada", branch: "run-1/ada" });
+    const recent = (who: Acting) => answerOf(who, "memories.recent", {});
+    const written = having({ content: "On the branch it is YAML." });
+    expect(await recent(there)).toEqual(written);
+    expect(await recent(acting)).not.toEqual(written);
+  });
+
+  it("names no agent where the caller named none [OPS-7]", async () => {
+    const { hub } = await world();
+    expect(await answerOf(actingOn(hub), "agents.me", {})).not.toHaveProperty("agent");
+  });
+});
+
+describe("what must not be left out", () => {
+  const SET = {
+    "payloadTypes.set": ["schema", { name: "patch" }],
+    remember: ["memories", {}],
+    trace: ["steps", {}],
+  } as const;
+
+  it.each(Object.keys(SET) as (keyof typeof SET)[])(
+    "%s without what it sets is refused, and is not taken for a look [OPS-7]",
+    async (name) => {
+      const { acting } = await world();
+      const [path, rest] = SET[name];
+      const error = await refusal(answerOf(acting, name, rest));
+      expect(error).toMatchObject({ code: "invalid_input", path });
+    },
+  );
+});
+
+describe("the settings of a workspace", () => {
+  const PARTS = Object.keys(SETTINGS);
+
+  it.each(PARTS)("%s is set without a change of the others [OPS-7]", async (part) => {
+    const { hub, acting } = await world();
+    const before = await answerOf(acting, "settings.get", {});
+    const { set, reads } = SETTINGS[part] ?? {};
+    const answer = await answerOf(acting, "settings.update", { [part]: set });
+    expect(answer).toEqual({ ...(before as object), [part]: reads });
+    expect(await answerOf(acting, "settings.get", {})).toEqual(answer);
+    expect(asJson(await hub.settings.get())).toEqual(answer);
+  });
+
+  it.each(PARTS)("%s is refused where it is null, and nothing is changed [OPS-7]", async (part) => {
+    const { acting } = await world();
+    const before = await answerOf(acting, "settings.get", {});
+    for (const others of [{}, settings("set")]) {
+      const error = await refusal(answerOf(acting, "settings.update", { ...others, [part]: null }));
+      expect(error).toMatchObject({ code: "invalid_input", path: part });
+    }
+    expect(await answerOf(acting, "settings.get", {})).toEqual(before);
+  });
+
+  it("stay as they are where none is given [OPS-7]", async () => {
+    const { acting } = await world();
+    await answerOf(acting, "settings.update", settings("set"));
+    const before = await answerOf(acting, "settings.get", {});
+    expect(await answerOf(acting, "settings.update", {})).toEqual(before);
+  });
+
+  it("take a role's profile back where it is null, and no other's [OPS-7]", async () => {
+    const { acting } = await world();
+    const profiles = { planner: { tokens: 900 }, scout: { tokens: 800 } };
+    const said = await answerOf(acting, "settings.update", { profiles });
+    expect(said).toMatchObject({ profiles: { planner: { tokens: 900, changed: true } } });
+    const answer = await answerOf(acting, "settings.update", { profiles: { planner: null } });
+    expect(answer).toMatchObject({
+      profiles: { planner: { changed: false }, scout: { tokens: 800, changed: true } },
+    });
+    expect(answer).not.toHaveProperty("profiles.planner.tokens");
+  });
+
+  it("stay as they are where one of several profiles leaves no room [OPS-7]", async () => {
+    const { acting } = await world();
+    const before = await answerOf(acting, "settings.get", {});
+    const profiles = { scout: { tokens: 800 }, writer: { reserve: { system: 0.6, work: 0.6 } } };
+    const error = await refusal(answerOf(acting, "settings.update", { profiles }));
+    expect(error.code).toBe("invalid_input");
+    expect(await answerOf(acting, "settings.get", {})).toEqual(before);
+  });
+
+  it.each([
+    ["retention", { traces: { days: 1 } }],
+    ["secrets", "off"],
+  ])("%s is for admins only, by itself and beside others [OPS-5]", async (part, value) => {
+    const { hub } = await world();
+    const before = asJson(await hub.settings.get());
+    const coordinator = actingOn(hub, { named: "ada", access: "coordinator" });
+    for (const others of [{}, { releasers: ["lead"] }]) {
+      const change = { ...others, [part]: value };
+      const error = await refusal(answerOf(coordinator, "settings.update", change));
+      expect(error).toMatchObject({ code: "forbidden", details: { needs: "admin" } });
+    }
+    expect(asJson(await hub.settings.get())).toEqual(before);
+    const changed = await answerOf(coordinator, "settings.update", { releasers: ["lead"] });
+    expect(changed).toMatchObject({ releasers: ["lead"] });
+  });
+});
+
+describe("what an operation says of itself on the way", () => {
+  const toTell = {
+    verify: {},
+    "memories.redact": { target: { text: "The API" }, reason: "It is wrong." },
+    "memories.prune": {},
+    "index.embed": {},
+  } as const;
+
+  it.each(Object.keys(toTell) as (keyof typeof toTell)[])(
+    "%s tells how far it has come [OPS-7]",
+    async (name) => {
+      const { hub } = await world("sqlite");
+      await hub.settings.update({ retention: { traces: { sessions: 0 } } });
+      const told: object[] = [];
+      const acting = actingOn(hub, { named: "ada", tell: (progress) => told.push(progress) });
+      if (name === "verify") await rememberMany(acting);
+      await answerOf(acting, name, toTell[name]);
+      expect(told.at(-1)).toMatchObject({ total: expect.any(Number) });
+    },
+  );
+
+  /** So many that verifying has something to tell. */
+  async function rememberMany(acting: Acting): Promise<void> {
+    for (let batch = 0; batch < 5; batch++) {
+      const memories = Array.from({ length: 1_000 }, (_, i) => ({ content: `Fact ${batch}.${i}` }));
+      await (await acting.agent()).remember(memories);
+    }
+  }
+});
+
+describe("an agent's private key", () => {
+  it("is refused, and repeated nowhere [OPS-7]", async () => {
+    const { hub, acting } = await world();
+    const key = generateKey();
+    const error = await refusal(answerOf(acting, "agent", { name: "dan", profile: { key } }));
+    expect(error).toMatchObject({ code: "invalid_input", path: "profile.key" });
+    expect(JSON.stringify(error)).not.toContain("PRIVATE KEY");
+    expect(await refusal(hub.agent("dan"))).toMatchObject({ code: "unknown_agent" });
+  });
+
+  it("cannot be done without where an agent has one [OPS-7]", async () => {
+    const { hub, acting } = await world();
+    await hub.agent("dan", { key: generateKey() });
+    const change = { name: "dan", profile: { role: "admin" } };
+    const error = await refusal(answerOf(acting, "agent", change));
+    expect(error.code).toBe("identity_mismatch");
+    const dan = actingOn(hub, { named: "dan" });
+    const written = await refusal(answerOf(dan, "remember", { memories: [{ content: "Hi." }] }));
+    expect(written.code).toBe("identity_mismatch");
+  });
+});

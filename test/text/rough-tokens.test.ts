@@ -1,0 +1,51 @@
+/** An estimate of tokens that loads nothing, held against the tokenizers it stands in for. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { seededIds, VirtualClock } from "../../src/testing/index.ts";
+import { roughTokenizer } from "../../src/text/rough-tokens.ts";
+import { ENCODINGS, exactly } from "../../src/text/tokens.ts";
+
+const read = (path: string): string =>
+  readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+const ids = seededIds(1, new VirtualClock());
+
+/** What hooks show: prose, code, paths and ids. */
+const TEXTS: Readonly<Record<string, string>> = {
+  prose: read("docs/COORDINATION.md"),
+  code: read("src/delivery/settle/settle.ts"),
+  ids: Array.from({ length: 100 }, () => ids.mint("delivery")).join("\n"),
+  paths:
+    "src/delivery/settle/settle.ts, test/delivery/settle/retries-and-dead-letters.test.ts\n".repeat(
+      30,
+    ),
+  names: "validateTokenAndRefreshSession getUserByIdOrThrow PAYLOAD_TOO_LARGE\n".repeat(30),
+  german: "Die Übergabe enthält alles, was der Empfänger wissen muss: Absicht, Regeln. ".repeat(20),
+  chinese: "交接包含接收者需要知道的一切：意图、约束、下一步和对记录的引用。".repeat(20),
+  russian: "Передача содержит всё, что должен знать получатель: намерение, правила. ".repeat(20),
+};
+
+describe("a rough count", () => {
+  it.each(Object.entries(TEXTS))(
+    "never takes %s for so little that the margin of an estimate would not hold it",
+    async (_, text) => {
+      for (const encoding of ENCODINGS.slice(0, 2)) {
+        const { count } = await exactly(encoding);
+        const { margin } = roughTokenizer;
+        expect(roughTokenizer.count(text)).toBeGreaterThanOrEqual(count(text) * (1 - margin));
+      }
+    },
+  );
+
+  it("is near to the truth for what is mostly shown", async () => {
+    const { count } = await exactly("o200k_base");
+    for (const name of ["prose", "code", "ids"]) {
+      const text = TEXTS[name] ?? "";
+      expect(roughTokenizer.count(text) / count(text), name).toBeLessThan(1.35);
+    }
+  });
+
+  it("takes nothing for nothing", () => {
+    expect(["", " ", "a", "\n"].map(roughTokenizer.count)).toEqual([0, 0, 1, 1]);
+  });
+});
