@@ -17,6 +17,8 @@ import { extending } from "./suite/deliveries/extending.ts";
 import { holding } from "./suite/deliveries/holding.ts";
 import { marking } from "./suite/deliveries/marking.ts";
 import { moving } from "./suite/deliveries/moving.ts";
+import { movingLines } from "./suite/deliveries/moving-lines.ts";
+import { refusingMoves } from "./suite/deliveries/moving-refusals.ts";
 import { order } from "./suite/deliveries/order.ts";
 import { parked } from "./suite/deliveries/parked.ts";
 import { priorities } from "./suite/deliveries/priorities.ts";
@@ -62,6 +64,8 @@ export function storeContract(name: string, open: OpenStore): void {
     settling(it);
     due(it);
     moving(it);
+    movingLines(it);
+    refusingMoves(it);
     marking(it);
     expiring(it);
     processes(it);

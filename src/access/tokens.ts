@@ -14,7 +14,7 @@ import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issu
 import { type KeptToken, keptIn, TOKEN, type TokenInfo, tokenInfo } from "./kept-token.ts";
 
 export type { IssuedToken, TokenInput } from "./issue.ts";
-export type { TokenInfo, TokenState } from "./kept-token.ts";
+export type { TokenInfo } from "./kept-token.ts";
 
 const TokenId = z.string().regex(idPattern("token"), { error: "must be a token's id (tok_…)" });
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength).optional();

@@ -459,6 +459,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   #tellWarnings(warnings: readonly Warning[]): void {
     const { warned } = this.#listeners;
     if (this.#settled || warned.size === 0) return;
+    this.#forgetLifted(warnings);
     const news = warnings.filter(
       ({ memory, record }) => this.#warned.get(memory)?.record !== record,
     );

@@ -2,13 +2,7 @@
 
 import { memoryOf } from "../memory/record.ts";
 import type { ViewGap } from "../memory/view-gap.ts";
-import {
-  type AttemptRow,
-  type DeliveryRow,
-  type DeliveryState,
-  isOpen,
-  parseText,
-} from "../store/rows.ts";
+import { type AttemptRow, type DeliveryRow, type DeliveryState, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Attempt, attemptOf } from "./attempt.ts";
 import { failureOf, type TriedFailure } from "./failure.ts";

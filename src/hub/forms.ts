@@ -11,7 +11,6 @@ import type { DeliveryRow } from "../store/rows.ts";
 
 export {
   ATTEMPT_OUTCOMES,
-  type AttemptRow,
   DELIVERY_STATES,
   type DeliveryRow,
 } from "../store/rows.ts";

@@ -7,10 +7,7 @@ import { expect, it } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Signer } from "../../src/base/keys.ts";
-import { resolveLimits } from "../../src/base/limits.ts";
-import { type Draft, DraftSchema, type Envelope, receiverOf } from "../../src/envelope/schema.ts";
-import { seal } from "../../src/envelope/seal.ts";
-import { SHIPPED } from "../../src/envelope/versions.ts";
+import { type Envelope, receiverOf } from "../../src/envelope/schema.ts";
 import {
   type Author,
   type Hallmark,
@@ -47,7 +44,6 @@ import {
   type MoveDeliveries,
   type MoveOutcome,
   type Place,
-  type PutEntry,
   type RegisterAgent,
   type SendHandoff,
   type SendOutcome,
@@ -58,6 +54,21 @@ import {
 } from "../../src/store/store.ts";
 import { seededIds } from "../../src/testing/seeded-ids.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { only, outcomeOf } from "./expectations.ts";
+import {
+  type EnvelopeInput,
+  type Handover,
+  HERE,
+  HOLD_MS,
+  LEASE_MS,
+  LIMITS,
+  newDelivery,
+  type Sealed,
+  sealEnvelope,
+  trailOf,
+  VERBS,
+  type Where,
+} from "./handovers.ts";
 import { authorOf, verifyByReading } from "./verify-by-reading.ts";
 
 /** A store to put to the test. */
@@ -71,67 +82,16 @@ export interface OpenedStore {
 
 export type OpenStore = (options: { readonly clock: Clock }) => Promise<OpenedStore>;
 
-export const LEASE_MS = 60_000;
-/** Longer than any test that is not about it holds anything. */
-export const HOLD_MS = 100 * LEASE_MS;
-export const ATTEMPTS = 3;
-const LIMITS = resolveLimits();
-
-export interface Where {
-  readonly workspace: string;
-  readonly branch: string;
-}
-
-/** The workspace and branch a test means when it does not say. */
-const HERE: Where = { workspace: "here", branch: "main" };
-
-/** Put back: the try counts. */
-export const RELEASED = { kind: "released", becomes: "ready", lapseMs: 0, counts: true } as const;
-/** Put back unseen: the try does not count. */
-export const RETURNED = { ...RELEASED, counts: false } as const;
-
-/** Failed, and ready again after a while. */
-export const failedFor = (delayMs: number) =>
-  ({ kind: "failed", becomes: "scheduled", delayMs, lapseMs: 0 }) as const;
-export const FAILED = failedFor(0);
-
-/** What a test says of a handoff; the rest is filled in. */
-export interface Handover extends Partial<Omit<NewDelivery, "id" | "receiver" | "maxAttempts">> {
-  readonly from?: string;
-  /** An agent, or the inbox of a role. */
-  readonly to?: string;
-  readonly task?: string;
-  readonly refs?: readonly string[];
-  readonly attempts?: number;
-  readonly breaker?: number;
-  readonly entries?: readonly PutEntry[];
-  readonly extend?: SendHandoff["extend"];
-  /** The work that is handed on: its envelope becomes the parent, its lease is settled. */
-  readonly settles?: Claimed;
-  /** Envelopes this one continues from; the first is the one that tells pieces of work apart. */
-  readonly parents?: readonly string[];
-  /** Fields of its envelope. */
-  readonly says?: Partial<Draft>;
-  /** Who may see its record. */
-  readonly scope?: MemoryInput["scope"];
-  readonly where?: Partial<Where>;
-}
-
 type Published = Extract<SendOutcome, { kind: "sent" }>;
+
 /** With the one delivery of a handoff to one receiver. */
 type Sent = Published & { readonly delivery: DeliveryRow };
-type Moved = Extract<MoveOutcome, { kind: "moved" }>;
-type Taken = Extract<ClaimOutcome, { kind: "claimed" }>;
-type Settled = Extract<SettleOutcome, { kind: "settled" }>;
 
-/** The outcome a test expects, or a failure that shows the one it got. */
-export function outcomeOf<Outcome extends { kind: string }, Kind extends Outcome["kind"]>(
-  outcome: Outcome,
-  kind: Kind,
-): Extract<Outcome, { kind: Kind }> {
-  expect(outcome).toMatchObject({ kind });
-  return outcome as Extract<Outcome, { kind: Kind }>;
-}
+type Moved = Extract<MoveOutcome, { kind: "moved" }>;
+
+type Taken = Extract<ClaimOutcome, { kind: "claimed" }>;
+
+type Settled = Extract<SettleOutcome, { kind: "settled" }>;
 
 /** `it`, with a scene for each test; when the test is over, all that it stored must verify. */
 export function sceneTest(open: OpenStore) {
@@ -144,40 +104,6 @@ export function sceneTest(open: OpenStore) {
 }
 
 export type SceneTest = ReturnType<typeof sceneTest>;
-
-/** The first of a list that must have one. */
-export function only<Item>(items: readonly Item[]): Item {
-  expect(items).toHaveLength(1);
-  return items[0] as Item;
-}
-
-/** How a settlement is told in the record it leaves; a release leaves none. */
-const VERBS = {
-  completed: "complete",
-  declined: "decline",
-  failed: "fail",
-  asked: "ask",
-} as const;
-
-function trailOf(
-  delivery: string,
-  extend: SendHandoff["extend"],
-  settles: Claimed | undefined,
-): TrailStep[] {
-  const instead = extend && { instead: extend.delivery };
-  const begins: TrailStep = extend?.held
-    ? { attempt: 1, delivery: extend.delivery, verb: "extend" }
-    : { attempt: 0, delivery, verb: "send", ...instead };
-  if (settles === undefined) return [begins];
-  const { id, attempt } = settles.delivery;
-  return [begins, { attempt, delivery: id, verb: "complete" }];
-}
-
-/** An envelope, and what the record that vouches for it says of it. */
-interface Sealed {
-  readonly envelope: NewEnvelope;
-  readonly hallmark: NonNullable<Hallmark["envelope"]>;
-}
 
 export class Scene {
   readonly clock: VirtualClock;
@@ -337,7 +263,7 @@ export class Scene {
       ...where,
       memory: this.#handoffRecord(sealed, handover, trailOf(id, extend, settles)),
       envelope: sealed.envelope,
-      deliveries: [this.#newDelivery(to, handover, id)],
+      deliveries: [newDelivery(to, handover, id)],
       parent: origins[0] ?? "",
       breaker: handover.breaker ?? 0,
       ...(extend && { extend }),
@@ -359,7 +285,7 @@ export class Scene {
     const deliveries = receivers.map((each) => {
       const [receiver, change] = typeof each === "string" ? [each, {}] : each;
       const id = this.ids.mint("delivery");
-      return { ...this.#newDelivery(receiver, handover, id), ...change };
+      return { ...newDelivery(receiver, handover, id), ...change };
     });
     const published: TrailStep = {
       deliveries: deliveries.map(({ id, receiver }) => [id, receiver] as const),
@@ -378,50 +304,9 @@ export class Scene {
     };
   }
 
-  #newDelivery(receiver: string, handover: Handover, id: string): NewDelivery {
-    return {
-      id,
-      receiver,
-      maxAttempts: handover.attempts ?? ATTEMPTS,
-      ahead: handover.ahead ?? 0,
-      state: handover.state ?? "ready",
-      delayMs: handover.delayMs ?? 0,
-      reason: handover.reason ?? "",
-      deadline: handover.deadline ?? 0,
-      lapseMs: handover.lapseMs ?? 0,
-    };
-  }
-
-  #seal(about: {
-    readonly from: string;
-    readonly to: Envelope["to"];
-    readonly task: string;
-    readonly parents: readonly string[];
-    readonly deadline?: number;
-    readonly says?: Partial<Draft>;
-    readonly where: Where;
-  }): Sealed {
-    const { from, task, parents, deadline = 0, where } = about;
-    this.#branches.add(where.branch);
-    const draft = DraftSchema.parse({ to: about.to, task, intent: `do ${task}`, ...about.says });
-    const { envelope, text, digest } = seal(draft, {
-      id: this.ids.mint("envelope"),
-      workspace: where.workspace,
-      task,
-      from: { agent: from, instance: `${from}-1` },
-      to: about.to,
-      parents,
-      refs: [],
-      hop: 0,
-      createdAt: this.now,
-      limits: LIMITS,
-      versions: SHIPPED,
-      policy: deadline === 0 ? undefined : { deadline },
-    });
-    return {
-      envelope: { id: envelope.id, task, sender: from, text, parents },
-      hallmark: { digest, id: envelope.id },
-    };
+  #seal(about: EnvelopeInput): Sealed {
+    this.#branches.add(about.where.branch);
+    return sealEnvelope(about, { id: this.ids.mint("envelope"), now: this.now });
   }
 
   #handoffRecord(sealed: Sealed, handover: Handover, trail: TrailStep[]): NewMemory {

@@ -7,7 +7,7 @@ import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
 import type { EventRow, Hub, LineStep, Memory, TaskInfo } from "../../src/index.ts";
 import { type DeliveryRow, isOpen } from "../../src/store/rows.ts";
-import type { Played } from "./play-team.ts";
+import type { Played } from "./team-run.ts";
 
 interface Line {
   readonly task: TaskInfo;

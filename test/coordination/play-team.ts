@@ -17,9 +17,9 @@ import {
   type Work,
 } from "../../src/index.ts";
 import { isOpen, OPEN_STATES } from "../../src/store/rows.ts";
-import { seededIds, seededRandom, type VirtualClock } from "../../src/testing/index.ts";
+import { seededIds, seededRandom } from "../../src/testing/index.ts";
 import { type Random, randomFrom } from "../support/random.ts";
-import { type MortalStore, mortalStore } from "./mortal-store.ts";
+import { mortalStore } from "./mortal-store.ts";
 import {
   HOUR,
   MINUTE,
@@ -30,64 +30,22 @@ import {
   SECOND,
   type TeamPlan,
 } from "./random-team.ts";
-
-/** A lease is long enough that no heartbeat, which goes by real time, beats while a test runs. */
-const LIMITS = { leaseMs: 10 * MINUTE, coordinatorMs: 20 * MINUTE, personMs: 12 * HOUR } as const;
-
-/** Rounds in which everything must have ended once it is let run. */
-const ROUNDS = 500;
-
-/** How time goes on then. */
-const LEAPS = {
-  diligent: [SECOND, 11 * MINUTE, 25 * MINUTE, HOUR, 13 * HOUR],
-  deserted: [25 * MINUTE, HOUR, 13 * HOUR, 13 * HOUR],
-} as const;
-
-/** Where it is played: one store, opened once for each process and once for whoever looks. */
-export interface Stage {
-  readonly workspace: string;
-  readonly clock: VirtualClock;
-  readonly stores: readonly [Store, Store, Store, Store];
-}
-
-interface Process {
-  readonly mortal: MortalStore;
-  readonly hub: Hub;
-  readonly agents: ReadonlyMap<string, Agent>;
-}
-
-/** Work that somebody accepted, in a process that lives or has died. */
-interface Held {
-  readonly by: PlannedAgent;
-  readonly work: Work;
-  readonly in: Process;
-  readonly at: number;
-  isSettled: boolean;
-}
-
-interface Told {
-  readonly answer: Extract<DecisionAnswer, { kind: "decided" }>;
-  readonly by: string;
-}
-
-/** What a run leaves besides what is in the store. */
-export interface Played {
-  readonly plan: TeamPlan;
-  readonly hub: Hub;
-  /** Tasks that were added, in order. */
-  readonly tasks: readonly PlannedTask[];
-  readonly held: readonly Held[];
-  /** Everybody who was told that a decision is theirs. */
-  readonly told: readonly Told[];
-  /** Tasks whose deliveries were taken back one by one: nobody but a person can close them. */
-  readonly takenBack: ReadonlySet<string>;
-  /** What happened, each as often as it did. */
-  readonly happened: readonly string[];
-}
-
-/** Codes that say no more than that somebody else was quicker, or has died. */
-const LOST: readonly ErrorCode[] = ["already_settled", "cancelled", "lease_lost"];
-const UNREACHABLE: readonly ErrorCode[] = ["circuit_open"];
+import {
+  type Held,
+  LEAPS,
+  LIMITS,
+  LOST,
+  lastEvent,
+  type Played,
+  type Process,
+  ROUNDS,
+  repeated,
+  SETTLING,
+  type Settling,
+  type Stage,
+  type Told,
+  UNREACHABLE,
+} from "./team-run.ts";
 
 export class TeamPlay implements Played {
   readonly plan: TeamPlan;
@@ -632,24 +590,5 @@ export class TeamPlay implements Played {
       undefined,
       1,
     );
-  }
-}
-
-/** What becomes of work, as often as it stands here. */
-const SETTLING = [
-  ...(["complete", "complete", "complete", "complete", "complete"] as const),
-  ...(["note", "note", "handoff", "release", "ask", "decline"] as const),
-  ...(["retryable", "retryable", "permanent"] as const),
-] as const;
-type Settling = (typeof SETTLING)[number];
-
-const repeated = <T>(times: number, item: T): T[] => Array.from({ length: times }, () => item);
-
-async function lastEvent(hub: Hub): Promise<number> {
-  let last = 0;
-  for (;;) {
-    const page = await hub.events.list({ after: last, limit: 1_000 });
-    last = page.at(-1)?.number ?? last;
-    if (page.length < 1_000) return last;
   }
 }

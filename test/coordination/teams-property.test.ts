@@ -13,7 +13,8 @@ import type { StoreName } from "../support/hub/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { auditTeam } from "./audit-team.ts";
-import { type Stage, TeamPlay } from "./play-team.ts";
+import { TeamPlay } from "./play-team.ts";
+import type { Stage } from "./team-run.ts";
 
 const TEAMS = { memory: runs(100), sqlite: runs(6), postgres: runs(2) } as const;
 /** More are played until all that must happen has; so many times more at most. */

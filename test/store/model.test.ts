@@ -13,7 +13,7 @@ import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Dump, dumpOf } from "./model/dump.ts";
-import { decideDue } from "./model/past-the-hub.ts";
+import { decideDue } from "./model/move-step.ts";
 import { NAMES, type Opening, postgres, reference, Side, sessionOf, sqlite } from "./model/side.ts";
 import type { Step } from "./model/step.ts";
 import { anyStep } from "./model/steps.ts";

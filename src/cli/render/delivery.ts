@@ -2,7 +2,7 @@
 
 import type { Shown } from "../../delivery/watch/show.ts";
 import type { Attempt } from "../../history/attempt.ts";
-import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
 import { bold, dim, localTime, oneLine, say } from "../terminal.ts";
 import { sayField } from "./envelope.ts";
 

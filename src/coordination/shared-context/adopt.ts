@@ -11,7 +11,7 @@ import { BatonError, isBatonError } from "../../base/errors.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import type { Result } from "../../delivery/send/result.ts";
 import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
-import type { Envelope, EnvelopeOf } from "../../envelope/schema.ts";
+import type { EnvelopeOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { ContextKey, nameOf } from "../../shared-context/items.ts";
 import { requireKeeper } from "../../shared-context/keepers.ts";

@@ -2,6 +2,7 @@
 import {
   checkFields,
   isAbortSignal,
+  isAtLeast,
   isBoolean,
   isId,
   isName,
@@ -15,6 +16,8 @@ export interface InboxOptions {
   readonly signal?: AbortSignal | undefined;
   /** Only handoffs of this task. */
   readonly task?: string | undefined;
+  /** Ends the inbox after so many milliseconds. Default: no limit. */
+  readonly timeoutMs?: number | undefined;
   /** False: end when nothing is ready, instead of waiting for more. Default: true. */
   readonly wait?: boolean | undefined;
 }
@@ -22,12 +25,28 @@ export interface InboxOptions {
 const INBOX = {
   signal: optional(isAbortSignal),
   task: optional(isName),
+  timeoutMs: optional(isAtLeast(0)),
   wait: optional(isBoolean),
 };
 
-export function checkedInbox(options: InboxOptions): InboxOptions & { readonly wait: boolean } {
+type Limited<Options> = Omit<Options, "timeoutMs" | "wait"> & { readonly wait: boolean };
+
+export function checkedInbox(options: InboxOptions): Limited<InboxOptions> {
   checkFields(options, INBOX, "The inbox's options");
-  return { ...options, wait: options.wait ?? true };
+  return limited(options, true);
+}
+
+/** With the time limit as a signal; 0 waits for nothing. */
+function limited<Options extends InboxOptions>(
+  { timeoutMs, wait, ...options }: Options,
+  waits: boolean,
+): Limited<Options> {
+  if (timeoutMs === undefined) return { ...options, wait: wait ?? waits };
+  if (timeoutMs === 0) return { ...options, wait: false };
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal =
+    options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  return { ...options, signal, wait: wait ?? true };
 }
 
 export interface AcceptOptions {
@@ -39,6 +58,8 @@ export interface AcceptOptions {
   readonly signal?: AbortSignal | undefined;
   /** Only a handoff of this task. */
   readonly task?: string | undefined;
+  /** Waits for so many milliseconds at most when nothing is ready. Implies `wait`. */
+  readonly timeoutMs?: number | undefined;
   /** True: when nothing is ready, wait until something is. Default: false. */
   readonly wait?: boolean | undefined;
 }
@@ -46,9 +67,9 @@ export interface AcceptOptions {
 const RECEIPT = { receipt: optional(isObjectOrFunction) };
 const ACCEPT = { ...INBOX, ...RECEIPT, delivery: optional(isId("delivery")) };
 
-export function checkedAccept(options: AcceptOptions): AcceptOptions & { readonly wait: boolean } {
+export function checkedAccept(options: AcceptOptions): Limited<AcceptOptions> {
   checkFields(options, ACCEPT, "The choice");
-  return { ...options, wait: options.wait ?? false };
+  return limited(options, false);
 }
 
 /** Returns the receipt of options that have nothing else: those of accepting an offer. */

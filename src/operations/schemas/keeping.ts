@@ -1,6 +1,5 @@
 /** How a workspace is kept, as it is described and answered. */
 import * as z from "zod";
-import { LintRulesSchema } from "../../context/lint/lint-rules.ts";
 import { BINDINGS, RULE_NAMES } from "../../context/lint/rule.ts";
 import type { BreakerInfo } from "../../delivery/settings/breaker.ts";
 import type { HandoffRules } from "../../delivery/settings/handoff-rules.ts";
@@ -11,7 +10,6 @@ import type { Settings } from "../../hub/groups/settings.ts";
 import type { FoundSecrets, SecretFound } from "../../memory/redaction/secrets-found.ts";
 import type { PrunedSession, PruneReport } from "../../memory/traces/prune.ts";
 import { RetentionSchema } from "../../memory/traces/retention.ts";
-import { ProfileSchema } from "../../profiles/role-profiles.ts";
 import type { RoleProfileInfo } from "../../profiles/workspace-profiles.ts";
 import { DELIVERY_STATES, EVENT_KINDS, type EventRow } from "../../store/rows.ts";
 import type { ModelState } from "../../store/search.ts";
@@ -27,19 +25,9 @@ export const RetentionForm = RetentionSchema.meta({
   description: "How long traces and events are kept; what is not named, for ever.",
 });
 
-export const LintRulesForm = LintRulesSchema.meta({
-  id: "LintRules",
-  description: "How rules of the lint count; what is not named stays as it is.",
-});
-
 export const AllLintRulesForm = z
   .record(z.enum(RULE_NAMES), z.enum(BINDINGS))
   .meta({ id: "AllLintRules", description: "How every rule of the lint counts." });
-
-export const RoleProfileForm = ProfileSchema.meta({
-  id: "RoleProfile",
-  description: "What a role looks for; 1 is neutral, 0 keeps something out.",
-});
 
 const Weights = z.record(z.string(), z.number());
 

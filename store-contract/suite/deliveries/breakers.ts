@@ -2,7 +2,8 @@
 import { describe, expect } from "vitest";
 import { BREAKER } from "../../../src/store/rows.ts";
 import { type Claimed, NOT_MINDED, type Settlement } from "../../../src/store/store.ts";
-import { FAILED, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+import { FAILED, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 /** What does not close a breaker. */
 const OTHERS: readonly Settlement[] = [

@@ -2,7 +2,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { SendHandoff } from "../../../src/store/store.ts";
-import { failedFor, only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { failedFor } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 /** As many as a channel may have. */
 const MANY = 1_000;

@@ -2,7 +2,9 @@
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
 import type { BrowseDeliveries, DeliveryPage } from "../../../src/store/store.ts";
-import { failedFor, only, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import { failedFor } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 

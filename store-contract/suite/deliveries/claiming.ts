@@ -2,7 +2,9 @@
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/keys.ts";
 import { everybodyOn } from "../../../src/store/sight.ts";
-import { failedFor, HOLD_MS, LEASE_MS, only, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import { failedFor, HOLD_MS, LEASE_MS } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 

@@ -1,15 +1,9 @@
 /** What has to be decided about: past its time, past its lease, or held by a process that has ended. */
 import { describe, expect } from "vitest";
 import type { Claimed, ListDue } from "../../../src/store/store.ts";
-import {
-  failedFor,
-  HOLD_MS,
-  LEASE_MS,
-  only,
-  RELEASED,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import { only } from "../expectations.ts";
+import { failedFor, HOLD_MS, LEASE_MS, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 /** More than a store may look at in one go. */

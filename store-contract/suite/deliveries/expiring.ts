@@ -4,16 +4,9 @@
  */
 import { describe, expect } from "vitest";
 import type { Claimed } from "../../../src/store/store.ts";
-import {
-  FAILED,
-  failedFor,
-  LEASE_MS,
-  only,
-  outcomeOf,
-  RELEASED,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { FAILED, failedFor, LEASE_MS, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 /** More than a store may look at in one go. */
 const MANY = 150;

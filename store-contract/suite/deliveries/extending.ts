@@ -1,15 +1,9 @@
 /** Handing the same work over again: it is extended, never doubled. */
 import { describe, expect } from "vitest";
 import type { Claimed } from "../../../src/store/store.ts";
-import {
-  failedFor,
-  type Handover,
-  only,
-  outcomeOf,
-  RELEASED,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { failedFor, type Handover, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 /** Two ways to hold work: offered by the inbox, or accepted. */
 const HELD: readonly [string, (scene: Scene) => Promise<Claimed>][] = [

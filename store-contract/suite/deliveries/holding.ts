@@ -2,7 +2,9 @@
 import { describe, expect } from "vitest";
 import { everybodyOn } from "../../../src/store/sight.ts";
 import type { Claimed, Lease } from "../../../src/store/store.ts";
-import { LEASE_MS, only, outcomeOf, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { LEASE_MS, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 

@@ -3,16 +3,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
 import type { Claimed, Settlement } from "../../../src/store/store.ts";
-import {
-  FAILED,
-  failedFor,
-  LEASE_MS,
-  only,
-  outcomeOf,
-  RELEASED,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { FAILED, failedFor, LEASE_MS, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 

@@ -1,7 +1,9 @@
 /** What stands still until somebody does something, and how much is open. */
 import { describe, expect } from "vitest";
 import type { Claimed, InboxCursor, ListParked } from "../../../src/store/store.ts";
-import { failedFor, only, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import { failedFor, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 const DEAD = { kind: "failed", becomes: "dead" } as const;

@@ -1,6 +1,7 @@
 /** Priorities and delays: what comes sooner or later than it was sent, and what is parked at once. */
 import { describe, expect } from "vitest";
-import { only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 /** Further ahead than any test sends. */
 const URGENT = 1_000_000;

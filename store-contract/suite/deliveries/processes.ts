@@ -1,7 +1,9 @@
 /** Leases bound to a process: when it has ended, its work is due at once. */
 import { describe, expect } from "vitest";
 import type { Claimed } from "../../../src/store/store.ts";
-import { LEASE_MS, only, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import { LEASE_MS, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 const ENDED = '{"reason":"process ended"}';

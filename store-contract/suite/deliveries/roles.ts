@@ -2,7 +2,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { Claimed, InboxCursor } from "../../../src/store/store.ts";
-import { LEASE_MS, only, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import { LEASE_MS, RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const CODER = "role:coder";
 

@@ -3,15 +3,9 @@ import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/keys.ts";
 import { everybodyOn } from "../../../src/store/sight.ts";
 import type { SendHandoff } from "../../../src/store/store.ts";
-import {
-  ATTEMPTS,
-  FAILED,
-  type Handover,
-  only,
-  outcomeOf,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { ATTEMPTS, FAILED, type Handover } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = { workspace: "elsewhere" };
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";

@@ -1,7 +1,8 @@
 /** Leases of a session: whatever its agent does, it says that the session is alive. */
 import { describe, expect } from "vitest";
 import type { Claimed } from "../../../src/store/store.ts";
-import { LEASE_MS, type Scene, type SceneTest } from "../scene.ts";
+import { LEASE_MS } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 

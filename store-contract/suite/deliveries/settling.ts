@@ -3,18 +3,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { type DeliveryState, isOpen } from "../../../src/store/rows.ts";
 import type { Claimed, SettleDelivery, Settlement } from "../../../src/store/store.ts";
-import {
-  ATTEMPTS,
-  FAILED,
-  failedFor,
-  HOLD_MS,
-  only,
-  outcomeOf,
-  RELEASED,
-  RETURNED,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import { ATTEMPTS, FAILED, failedFor, HOLD_MS, RELEASED, RETURNED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 const REASON = '{"message":"no luck"}';

@@ -3,7 +3,9 @@ import { describe, expect } from "vitest";
 import type { Archive, ArchivedRow, ArchiveSummary, Exported } from "../../../src/store/archive.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { openReferenceStore } from "../../reference/open.ts";
-import { HOLD_MS, LEASE_MS, outcomeOf, Scene, type SceneTest } from "../scene.ts";
+import { outcomeOf } from "../expectations.ts";
+import { HOLD_MS, LEASE_MS } from "../handovers.ts";
+import { Scene, type SceneTest } from "../scene.ts";
 
 /** Not where the scene's own agents are. */
 const ELSEWHERE = "elsewhere";

@@ -4,16 +4,10 @@ import { describe, expect } from "vitest";
 import { DELIVERY_STATES, OPEN_STATES } from "../../../src/store/rows.ts";
 import { everybodyOn } from "../../../src/store/sight.ts";
 import type { InboxCursor, Store } from "../../../src/store/store.ts";
+import { only } from "../expectations.ts";
+import { FAILED, failedFor, LEASE_MS, RELEASED } from "../handovers.ts";
 import { searchOf } from "../records/search.ts";
-import {
-  FAILED,
-  failedFor,
-  LEASE_MS,
-  only,
-  RELEASED,
-  type Scene,
-  type SceneTest,
-} from "../scene.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 

@@ -10,7 +10,9 @@ import type { Redacted } from "../../../src/store/redaction.ts";
 import type { EnvelopeRow, MemoryRow, NewMemory } from "../../../src/store/rows.ts";
 import { everybodyOn } from "../../../src/store/sight.ts";
 import type { Erasure, Sighting } from "../../../src/store/store.ts";
-import { outcomeOf, RELEASED, type Scene, type SceneTest } from "../scene.ts";
+import { outcomeOf } from "../expectations.ts";
+import { RELEASED } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const SECRET = "hunter2-hunter2";
 

@@ -2,7 +2,8 @@
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/keys.ts";
 import { agentDigest } from "../../../src/store/rows.ts";
-import { outcomeOf, type SceneTest } from "../scene.ts";
+import { outcomeOf } from "../expectations.ts";
+import type { SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 

@@ -9,8 +9,9 @@ import { envelopeStub } from "../../../src/memory/redaction/stub.ts";
 import type { SearchMemories } from "../../../src/store/search.ts";
 import { everybodyOn, NOBODY } from "../../../src/store/sight.ts";
 import type { Claimed } from "../../../src/store/store.ts";
+import type { Handover } from "../handovers.ts";
 import { redact } from "../maintenance/redacting.ts";
-import type { Handover, Scene, SceneTest } from "../scene.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 import { hits, saying } from "./search.ts";
 
 const MODEL = "test-model";

@@ -2,7 +2,8 @@
 import { describe, expect } from "vitest";
 import { entryDigest } from "../../../src/store/rows.ts";
 import type { PutEntry } from "../../../src/store/store.ts";
-import { outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+import { outcomeOf } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 

@@ -9,7 +9,8 @@ import type { MemoryFilter } from "../../../src/store/filter.ts";
 import type { NewMemory } from "../../../src/store/rows.ts";
 import { everybodyOn } from "../../../src/store/sight.ts";
 import type { FindRelations } from "../../../src/store/store.ts";
-import { only, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 import { indexed, saying } from "./search.ts";
 
 type Facets = MemoryFilter;

@@ -1,7 +1,8 @@
 /** Who points at records, many at once: what following the consequences of a record stands on. */
 import { describe, expect } from "vitest";
 import type { FindInbound } from "../../../src/store/store.ts";
-import { only, type Scene, type SceneTest } from "../scene.ts";
+import { only } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 const ELSEWHERE = "elsewhere";

@@ -13,7 +13,8 @@ import {
   traceBranch,
 } from "../../../src/store/sight.ts";
 import { CLOSED, type PutEntry } from "../../../src/store/store.ts";
-import { only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 export function lines(it: SceneTest): void {
   describe("finding on several lines", () => {

@@ -3,7 +3,8 @@ import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/keys.ts";
 import { genesis, nextLink } from "../../../src/store/chain.ts";
 import type { NewMemory } from "../../../src/store/rows.ts";
-import { only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = { workspace: "elsewhere" };
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";

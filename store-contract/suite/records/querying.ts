@@ -3,7 +3,8 @@ import { describe, expect } from "vitest";
 import type { QueryOutcome, RunQuery } from "../../../src/store/query.ts";
 import { everybodyOn, NOBODY } from "../../../src/store/sight.ts";
 import { columnsOf, VIEW_NAMES } from "../../../src/store/sql/views.ts";
-import { only, outcomeOf, type Scene, type SceneTest } from "../scene.ts";
+import { only, outcomeOf } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const BOUNDS = { rows: 1_000, bytes: 1_000_000, ms: 5_000 };
 const NOBODY_SEES = everybodyOn("main");

@@ -60,6 +60,18 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect((await take(coder)).delivery.attempt).toBe(1);
   });
 
+  it("ends after its time, as an inbox does, and takes what comes before", async () => {
+    const { coder, send } = await team();
+    expect(await coder.accept({ timeoutMs: 0 })).toBeUndefined();
+    expect(await coder.accept({ timeoutMs: 20 })).toBeUndefined();
+    for await (const offer of coder.inbox({ timeoutMs: 20 })) expect(offer).toBeUndefined();
+    const waiting = coder.accept({ timeoutMs: 600_000 });
+    const sent = await send("one");
+    expect((await waiting)?.id).toBe(sent.id);
+    const refused = await refusal(coder.accept({ timeoutMs: -1 }));
+    expect(refused).toMatchObject({ code: "invalid_input", path: "timeoutMs" });
+  });
+
   it("ends when the hub closes, and is refused by a closed one", async () => {
     const { hub, coder } = await team();
     const { asleep, resume } = stopTimers();

@@ -15,6 +15,7 @@ import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 
 export const WORKSPACE = "default";
 export const BRANCH = "main";
+export const HERE = { workspace: WORKSPACE, branch: BRANCH };
 /** Long enough that no heartbeat, which goes by real time, beats while a test runs. */
 export const LIMITS = resolveLimits({ leaseMs: 1_000_000, attempts: 2 });
 export const NAMES = ["ada", "ben", "cyd"] as const;

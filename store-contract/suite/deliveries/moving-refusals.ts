@@ -1,0 +1,185 @@
+/** Moves that are refused: the delivery is not as it was seen, or what comes with the move is invalid. */
+import { describe, expect } from "vitest";
+import { generateKey, signerOf } from "../../../src/base/keys.ts";
+import type { DeliveryRow } from "../../../src/store/rows.ts";
+import type { Move, MoveDeliveries } from "../../../src/store/store.ts";
+import { only } from "../expectations.ts";
+import { LEASE_MS } from "../handovers.ts";
+import type { Scene, SceneTest } from "../scene.ts";
+import { ends, NO_ENVELOPE, refused } from "./deliveries-to-move.ts";
+
+const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+
+/** What makes a delivery differ from what was seen. */
+const STALE: readonly [string, Partial<Move["seen"]>][] = [
+  ["another state", { state: "ready" }],
+  ["an older fence", { fence: 0 }],
+  ["a later fence", { fence: 2 }],
+  ["another envelope", { envelope: NO_ENVELOPE }],
+  ["another end of its lease", { leaseUntil: 1 }],
+];
+
+export function refusingMoves(it: SceneTest): void {
+  describe("moving what is not as it was seen", () => {
+    it.for(STALE)(
+      "%s is told, with what there is, and changes nothing [DLV-6]",
+      async ([_case, change], { scene }) => {
+        const { delivery } = await scene.underWay();
+        const move = scene.moveOf(delivery, { to: "ready", event: "expired", ...ends("accepted") });
+        const stale = { ...move, seen: { ...move.seen, ...change } };
+        expect(await refused(scene, scene.moving([stale]))).toEqual({ kind: "changed", delivery });
+      },
+    );
+
+    it("who was silent may have spoken up, where that is minded [DLV-6]", async ({ scene }) => {
+      const held = await scene.underWay();
+      scene.clock.advance(5);
+      await scene.append(scene.record("ben"), { lease: scene.lease(held) });
+      const move = scene.moveOf(held.delivery, {
+        to: "ready",
+        event: "expired",
+        ...ends("accepted"),
+      });
+      const { leaseUntil } = held.delivery;
+      const minded = { ...move, seen: { ...move.seen, leaseUntil } };
+      const outcome = await refused(scene, scene.moving([minded]));
+      expect(outcome).toEqual({
+        kind: "changed",
+        delivery: { ...held.delivery, leaseUntil: scene.now + LEASE_MS },
+      });
+      const right = { ...move, seen: { ...move.seen, leaseUntil: scene.now + LEASE_MS } };
+      await scene.move([right]);
+    });
+
+    it("who does not mind moves it all the same [DLV-18]", async ({ scene }) => {
+      const held = await scene.underWay();
+      scene.clock.advance(5);
+      await scene.store.renewLease(scene.workspace, scene.lease(held));
+      const memory = scene.decision("cancel", [held.delivery]);
+      const change = { to: "cancelled", event: "cancelled", ...ends("accepted") } as const;
+      await scene.move([scene.moveOf(held.delivery, change)], { memory });
+    });
+
+    it("what does not exist, or not here, is told as that [DLV-6]", async ({ scene }) => {
+      for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
+      const there = await scene.send({ where: { workspace: "elsewhere" } });
+      const move = scene.moveOf(there.delivery, { to: "ready", event: "reminded" });
+      for (const delivery of [there.delivery.id, "dlv_unknown"]) {
+        expect(await refused(scene, scene.moving([{ ...move, delivery }]))).toEqual({
+          kind: "changed",
+          delivery: undefined,
+        });
+      }
+    });
+
+    it.for<[string, object, (scene: Scene, row: DeliveryRow) => Promise<Partial<MoveDeliveries>>]>([
+      [
+        "a receiver nobody knows",
+        { kind: "unknown_receiver", receiver: "nobody" },
+        async (scene, row) => to(scene, row, "nobody"),
+      ],
+      [
+        "a receiver that is disabled",
+        { kind: "receiver_disabled", receiver: "cyd" },
+        async (scene, row) => {
+          await scene.register("cyd", { status: "disabled" });
+          return to(scene, row, "cyd");
+        },
+      ],
+      [
+        "a role nobody has",
+        { kind: "unknown_receiver", receiver: "role:coder" },
+        async (scene, row) => to(scene, row, "role:coder"),
+      ],
+      [
+        "an envelope whose parent does not exist",
+        { kind: "missing_parent", envelope: NO_ENVELOPE },
+        async (scene, row) =>
+          scene.rewriting("answer", row, { parents: [row.envelope, NO_ENVELOPE] }),
+      ],
+      [
+        "an envelope whose id is taken",
+        { kind: "id_taken" },
+        async (scene, row) => {
+          const { memory, envelope } = scene.rewriting("answer", row);
+          return { memory, envelope: { ...envelope, id: row.envelope } };
+        },
+      ],
+      [
+        "a record of somebody unknown",
+        { kind: "unknown_agent", agent: "nobody" },
+        async (scene, row) => ({ memory: scene.decision("answer", [row], { by: "nobody" }) }),
+      ],
+      [
+        "a record of somebody disabled",
+        { kind: "agent_disabled", agent: "ada" },
+        async (scene, row) => {
+          await scene.register("ada", { status: "disabled" });
+          return { memory: scene.decision("answer", [row]) };
+        },
+      ],
+      [
+        "a record that should have been signed",
+        { kind: "key_changed", agent: "ada" },
+        async (scene, row) => {
+          await scene.register("ada", { publicKey: signerOf(generateKey()).publicKey });
+          return { memory: scene.decision("answer", [row]) };
+        },
+      ],
+      [
+        "a record that refers to nothing",
+        { kind: "missing_reference", reference: NOWHERE },
+        async (scene) => ({ memory: scene.record("ada", { content: "see", refs: [NOWHERE] }) }),
+      ],
+      [
+        "a record whose id is taken",
+        { kind: "id_taken" },
+        async (scene) => {
+          const { id } = only(await scene.remember([scene.record("ada")]));
+          return { memory: scene.record("ada", { content: "again", id }) };
+        },
+      ],
+    ])(
+      "%s is refused, and nothing is moved [DLV-1]",
+      async ([_case, refusal, given], { scene }) => {
+        const { delivery } = await scene.send();
+        const move = scene.moveOf(delivery, { to: "scheduled", event: "reminded", delayMs: 5 });
+        const change = await given(scene, delivery);
+        expect(await refused(scene, scene.moving([move], change))).toMatchObject(refusal);
+      },
+    );
+
+    it("it is told first what was not as seen, then the receiver, the parent, the record, the envelope [DLV-1]", async ({
+      scene,
+    }) => {
+      const { delivery } = await scene.send();
+      const taken = only(await scene.remember([scene.record("ada")])).id;
+      const good = scene.rewriting("reroute", delivery, { to: "cyd" });
+      const change = { to: "ready", event: "rerouted", receiver: "nobody" } as const;
+      const move = scene.moveOf(delivery, change);
+      const parents = [NO_ENVELOPE];
+      const kind = async (moves: Move, change: Partial<MoveDeliveries>) =>
+        (await refused(scene, scene.moving([moves], change))).kind;
+      const memory = scene.record("ada", { content: "again", id: taken });
+      const envelope = { ...good.envelope, id: delivery.envelope };
+      const stale = { ...move, seen: { ...move.seen, fence: 9 } };
+      const allWrong = { memory, envelope: { ...envelope, parents } };
+      expect(await kind(stale, allWrong)).toBe("changed");
+      expect(await kind(move, allWrong)).toBe("unknown_receiver");
+      const known = { ...move, receiver: "cyd" };
+      expect(await kind(known, allWrong)).toBe("missing_parent");
+      expect(await refused(scene, scene.moving([known], { memory, envelope }))).toEqual({
+        kind: "id_taken",
+        id: taken,
+      });
+      const outcome = await refused(scene, scene.moving([known], { ...good, envelope }));
+      expect(outcome).toEqual({ kind: "id_taken", id: delivery.envelope });
+    });
+  });
+}
+
+/** To somebody else, as a change of the whole operation. */
+function to(scene: Scene, row: DeliveryRow, receiver: string): Partial<MoveDeliveries> {
+  const move = scene.moveOf(row, { to: "ready", event: "rerouted", receiver });
+  return { moves: [move], memory: scene.decision("reroute", [row], { to: receiver }) };
+}

@@ -1,0 +1,38 @@
+/** A team and shorthand for tasks that the tests of the task queue share. */
+import type { Agent, Hub, HubOptions, NewTask, TaskInfo } from "../../../src/index.ts";
+import { openFresh, type StoreName, take } from "../../support/hub/support.ts";
+
+export async function team(store: StoreName, options: HubOptions = {}) {
+  const hub = await openFresh(store, options);
+  return { hub, ...(await register(hub)) };
+}
+
+export async function register(hub: Hub) {
+  return {
+    lead: await hub.agent("lead", { role: "lead" }),
+    coder: await hub.agent("coder", { role: "coder" }),
+    tester: await hub.agent("tester", { role: "tester" }),
+  };
+}
+
+export const task = (name: string, rest: Partial<NewTask> = {}): NewTask => ({
+  task: name,
+  to: "role:coder",
+  intent: `Do ${name}`,
+  ...rest,
+});
+
+export const finish = async (agent: Agent, name: string, summary = `${name} is finished`) =>
+  (await take(agent, { task: name })).complete({ summary });
+
+export const names = (tasks: readonly TaskInfo[]): string[] => tasks.map((each) => each.task);
+
+/** Every task of a board, by state. */
+export async function onBoard(hub: Hub, query: Parameters<Hub["tasks"]["board"]>[0] = {}) {
+  const { open, blocked, in_progress } = await hub.tasks.board(query);
+  return { open: names(open), blocked: names(blocked), in_progress: names(in_progress) };
+}
+
+/** The records that closed a task: never more than one that stands. */
+export const closings = async (hub: Hub, name: string) =>
+  (await hub.memories.recent({ task: name, tag: "task-closed" })).map(({ content }) => content);

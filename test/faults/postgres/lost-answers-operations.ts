@@ -1,0 +1,413 @@
+/** The operations whose connection breaks in lost-answers.test.ts, each with the state it starts from. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { sha256 } from "../../../src/base/canonical.ts";
+import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
+import { type Agent, type Hub, isBatonError, type Sent, type Work } from "../../../src/index.ts";
+import type { Move, Store } from "../../../src/store/store.ts";
+import type { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+
+export const WRITE = "baton_write\0";
+
+/** Committed by then, and not acknowledged. */
+const SYNC = "baton_sync\0";
+
+export const LEASE_MS = DEFAULT_LIMITS.leaseMs;
+
+export interface Scene {
+  readonly hub: Hub;
+  readonly store: Store;
+  readonly workspace: string;
+  readonly clock: VirtualClock;
+  readonly ann: Agent;
+  readonly ben: Agent;
+  send(task: string, more?: object): Promise<Sent>;
+}
+
+export interface Operation {
+  readonly name: string;
+  /** Brings about the state it starts from, and returns the operation itself. */
+  readonly prepare: (scene: Scene) => Promise<() => Promise<unknown>>;
+  /** The message to break at, and which of them. */
+  readonly at?: readonly [text: string, nth: number];
+  /** Makes records of its own, anew each time it is tried: they have other ids then. */
+  readonly makesRecords?: boolean;
+  /** How many stand in line when the hub asks again while nobody can write; 0: it does not get there. */
+  readonly inLine?: number;
+}
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    name: "append",
+    prepare: async ({ ann }) => {
+      const { id } = await ann.remember({ content: "before" });
+      return () => ann.remember({ content: "after", refs: [id] });
+    },
+  },
+  {
+    name: "append, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare:
+      async ({ ann }) =>
+      () =>
+        ann.remember({ content: "x" }),
+  },
+  {
+    name: "append of many",
+    prepare: async ({ ann }) => {
+      const inputs = Array.from({ length: 20 }, (_, n) => ({ content: `step ${n}` }));
+      return () => ann.remember(inputs);
+    },
+  },
+  {
+    name: "appends of one group",
+    prepare:
+      async ({ ann, ben }) =>
+      () =>
+        Promise.all([
+          ann.remember({ content: "one" }),
+          ben.remember({ content: "two" }),
+          ann.remember({ content: "three" }),
+        ]),
+  },
+  {
+    name: "note under a lease",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      return () => work.note("half way");
+    },
+  },
+  {
+    name: "send",
+    prepare:
+      async ({ send }) =>
+      () =>
+        told(send("first")),
+  },
+  {
+    name: "send behind another of the task",
+    prepare: async ({ hub, send }) => {
+      await send("first");
+      const cyd = await hub.agent("cyd", { role: "worker" });
+      return () => told(cyd.handoff({ to: "ben", task: "first", intent: "Go on" }));
+    },
+  },
+  {
+    name: "send that takes a waiting one's place",
+    prepare: async ({ send }) => {
+      await send("first");
+      return () => told(send("first", { next: ["More"] }));
+    },
+  },
+  {
+    name: "send that adds to held work",
+    prepare: async (scene) => {
+      await taken(scene);
+      return () => told(scene.send("first", { next: ["More"] }));
+    },
+  },
+  {
+    name: "claim",
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => firstOffer(scene.ben).then((offer) => offer?.envelope);
+    },
+  },
+  {
+    name: "claim, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => firstOffer(scene.ben).then((offer) => offer?.envelope);
+    },
+  },
+  {
+    name: "claim of what a silent holder had",
+    prepare: async (scene) => {
+      await taken(scene);
+      scene.clock.advance(LEASE_MS);
+      return () => firstOffer(scene.ben).then((offer) => offer?.envelope);
+    },
+  },
+  {
+    name: "accept",
+    prepare: async (scene) => {
+      await scene.send("first");
+      const offer = await firstOffer(scene.ben);
+      return () => working(offer?.accept());
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept",
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept, cut before the commit",
+    at: ["commit\0", 1],
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept, cut at the look",
+    at: ["baton_pick\0", 1],
+    inLine: 1,
+    prepare: async (scene) => {
+      await scene.send("first");
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept by several at once",
+    prepare: async (scene) => {
+      for (const task of ["first", "second", "third"]) await scene.send(task);
+      return () => Promise.all([1, 2, 3].map(() => working(acceptSoon(scene.ben))));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept of what a silent holder had, cut where it is taken back",
+    prepare: async (scene) => {
+      await taken(scene);
+      scene.clock.advance(LEASE_MS);
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    makesRecords: true,
+    name: "claim and accept of what a silent holder had, cut at the write",
+    at: [WRITE, 2],
+    inLine: 0,
+    prepare: async (scene) => {
+      await taken(scene);
+      scene.clock.advance(LEASE_MS);
+      return () => working(acceptSoon(scene.ben));
+    },
+  },
+  {
+    name: "renew",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      scene.clock.advance(LEASE_MS / 2);
+      return () => work.renew();
+    },
+  },
+  {
+    name: "renew of a session",
+    prepare: async ({ hub, send, clock }) => {
+      await send("first");
+      const ben = await hub.agent("ben", undefined, { lease: "session" });
+      await ben.accept();
+      clock.advance(LEASE_MS / 2);
+      return () => ben.memories.pins();
+    },
+  },
+  {
+    name: "complete",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      await scene.hub.agent("cyd", { role: "worker" });
+      return () => work.complete({ summary: "done", outputs: { answer: 42 } });
+    },
+  },
+  {
+    name: "complete, with the next one waiting for its turn",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      const cyd = await scene.hub.agent("cyd", { role: "worker" });
+      await cyd.handoff({ to: "ben", task: "first", intent: "Go on" });
+      return () => work.complete();
+    },
+  },
+  {
+    name: "complete, cut before it is on the disk",
+    at: [SYNC, 1],
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      return () => work.complete();
+    },
+  },
+  {
+    name: "fail, to be tried again",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      return () => work.fail({ message: "no luck", class: "retryable" });
+    },
+  },
+  {
+    name: "decline",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      return () => work.decline("not mine");
+    },
+  },
+  {
+    name: "release",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      return () => work.release();
+    },
+  },
+  {
+    name: "settlement that comes too late",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      scene.clock.advance(LEASE_MS);
+      return () => work.complete().catch(codeOf);
+    },
+  },
+  {
+    name: "hand on",
+    prepare: async (scene) => {
+      const work = await taken(scene);
+      await scene.hub.agent("cyd", { role: "worker" });
+      return () => told(work.handoff({ to: "cyd", action: "needs_review" }) as Promise<Sent>);
+    },
+  },
+  {
+    name: "publication",
+    prepare: async ({ store, workspace, hub, send }) => {
+      const { id } = await send("first");
+      const found = await store.findDelivery(workspace, id);
+      const [memory] = await store.readMemories(workspace, [found?.envelope.memory ?? ""]);
+      const record = { ...(memory as NonNullable<typeof memory>), id: "mem-published" };
+      await hub.agent("cyd", { role: "worker" });
+      const delivery = {
+        maxAttempts: 3,
+        ahead: 0,
+        delayMs: 0,
+        reason: "",
+        deadline: 0,
+        lapseMs: 0,
+      };
+      return () =>
+        store.sendHandoff({
+          ...{ workspace, branch: record.branch, parent: "", breaker: 0 },
+          memory: {
+            ...{ ...record, agent: "ann", digest: sha256(record.text), publicKey: "" },
+            ...{ mentions: [], relations: [] },
+          },
+          envelope: { id: "env-published", task: "news", sender: "ann", text: "{}", parents: [] },
+          deliveries: [
+            { ...delivery, id: "dlv-1", receiver: "ben", state: "ready" },
+            { ...delivery, id: "dlv-2", receiver: "cyd", state: "dead", reason: "{}" },
+            { ...delivery, id: "dlv-3", receiver: "role:worker", state: "scheduled" },
+          ],
+          entries: [{ kind: "key", name: "published", value: "{}", basedOn: 0 }],
+        });
+    },
+  },
+  {
+    name: "entry",
+    prepare: async ({ store, workspace, clock }) => {
+      const entry = { kind: "breaker", name: "ben", value: '{"n":1}' };
+      await store.putEntry(workspace, { ...entry, basedOn: 0 });
+      clock.advance(5);
+      const event = { kind: "breaker_opened", agent: "ann" } as const;
+      return () => store.putEntry(workspace, { ...entry, basedOn: 1 }, event);
+    },
+  },
+  {
+    name: "entry that is taken away",
+    prepare: async ({ store, workspace }) => {
+      const entry = { kind: "route", name: "ben" };
+      await store.putEntry(workspace, { ...entry, value: "{}", basedOn: 0 });
+      return async () => [
+        await store.putEntry(workspace, { ...entry, value: undefined, basedOn: 1 }),
+        await store.findEntry(workspace, entry.kind, entry.name),
+      ];
+    },
+  },
+  {
+    name: "move of what is held, and of what is behind it",
+    prepare: async (scene) => {
+      const { store, workspace } = scene;
+      const work = await taken(scene);
+      const cyd = await scene.hub.agent("cyd", { role: "worker" });
+      const behind = await cyd.handoff({ to: "ben", task: "first", intent: "Go on" });
+      const moves: Move[] = [];
+      for (const [id, change] of [
+        [work.id, { to: "dead", event: "dead", ends: { outcome: "expired", reason: "" } }],
+        [behind.id, { to: "ready", event: "lapsed", lapseMs: 7 }],
+      ] as const) {
+        const found = await store.findDelivery(workspace, id);
+        const seen = (found as NonNullable<typeof found>).delivery;
+        moves.push({ delivery: id, seen, ...change });
+      }
+      return () => store.moveDeliveries({ workspace, branch: "main", agent: "ann", moves });
+    },
+  },
+  {
+    name: "registration",
+    at: ["baton_register\0", 1],
+    prepare:
+      async ({ hub }) =>
+      () =>
+        hub.agent("cyd", { role: "worker", aliases: ["c"] }).then(({ info }) => info),
+  },
+  {
+    name: "change of a registration",
+    at: ["baton_register\0", 1],
+    prepare:
+      async ({ hub }) =>
+      () =>
+        hub.agent("ben", { role: "reviewer" }).then(({ info }) => info),
+  },
+];
+
+async function taken(scene: Scene): Promise<Work> {
+  await scene.send("first");
+  const work = await scene.ben.accept();
+  if (work === undefined) throw new Error("nothing to accept");
+  return work;
+}
+
+/** What a connection that broke had reserved is free again when the server has noticed. */
+async function acceptSoon(agent: Agent): Promise<Work> {
+  for (;;) {
+    const work = await agent.accept();
+    if (work !== undefined) return work;
+    await sleep(5);
+  }
+}
+
+export async function firstOffer(agent: Agent) {
+  for await (const offer of agent.inbox({ wait: false })) return offer;
+  return undefined;
+}
+
+/** What a sender is told. */
+async function told(sending: Promise<Sent>): Promise<object> {
+  const sent = await sending;
+  const { id, envelope, digest, memory } = sent;
+  return { id, envelope, digest, memory, status: await sent.status() };
+}
+
+/** What a holder is told. */
+async function working(accepting: Promise<Work | undefined> | undefined): Promise<object> {
+  const work = await accepting;
+  if (work === undefined) return { nothing: true };
+  const { id, handle, envelope } = work;
+  const { attempt, acceptedBy } = work.delivery;
+  return { id, handle, envelope, attempt, acceptedBy };
+}
+
+export function codeOf(error: unknown): string {
+  return isBatonError(error) ? error.code : String(error);
+}
