@@ -1,14 +1,18 @@
 /**
  * `npm run build`: a fresh dist/ with the types of the exported entries, the sources in a few files
- * (bundle.ts), the JSON Schemas, the word vectors, and the example that `baton demo team` plays.
+ * (bundle.ts), the JSON Schemas, the data files, and the example that `baton demo team` plays.
  */
 
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ROOT, runSteps, type Step, script, tool } from "./tools.ts";
 
-const PLACE = join("search", "embedding");
-export const WORD_VECTORS = ["words.bin", "PROVENANCE.md"] as const;
+/** Files that the sources read at run time, by their path in src/ and in dist/; and where the vectors are from. */
+export const DATA_FILES = [
+  "operations/examples.json",
+  "search/embedding/words.bin",
+  "search/embedding/PROVENANCE.md",
+] as const;
 
 export const BUILD: Readonly<Record<string, Step>> = {
   clean: async () => {
@@ -19,16 +23,20 @@ export const BUILD: Readonly<Record<string, Step>> = {
   "exported types": script("scripts/prune-types.ts"),
   bundle: script("scripts/bundle.ts"),
   schemas: script("scripts/write-schemas.ts"),
-  // The vectors, and whose they are.
-  "word vectors": async () => {
-    mkdirSync(join(ROOT, "dist", PLACE), { recursive: true });
-    for (const file of WORD_VECTORS) {
-      copyFileSync(join(ROOT, "src", PLACE, file), join(ROOT, "dist", PLACE, file));
-    }
+  data: async () => {
+    copyData(join(ROOT, "dist"));
     return 0;
   },
   // After the sources: it is compiled against the package as it was built.
   examples: tool("tsc", "-p", "tsconfig.examples.json"),
 };
+
+/** Copies the data files into a folder that has the bundle. */
+export function copyData(dist: string): void {
+  for (const file of DATA_FILES) {
+    mkdirSync(dirname(join(dist, file)), { recursive: true });
+    copyFileSync(join(ROOT, "src", file), join(dist, file));
+  }
+}
 
 if (import.meta.main) process.exitCode = await runSteps(BUILD);

@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startPostgres } from "../test/support/postgres/server.ts";
-import { BUILD, WORD_VECTORS } from "./build.ts";
+import { BUILD, DATA_FILES } from "./build.ts";
 import { quietTool, ROOT, runSteps, type Step } from "./tools.ts";
 
 type Targets = string | { readonly [condition: string]: Targets };
@@ -44,9 +44,7 @@ try {
       filesOf([manifest.bin, manifest.exports]),
     ),
     "every file that is started by its path is in the package": has(startedFiles),
-    "the word vectors are in the package": has(() =>
-      WORD_VECTORS.map((file) => `dist/search/embedding/${file}`),
-    ),
+    "the data files are in the package": has(() => DATA_FILES.map((file) => `dist/${file}`)),
     unpack: async () => {
       unpack();
       return 0;

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderApiReport } from "./api-report.ts";
 import { renderErrorReference } from "./error-reference.ts";
+import { writeOperationExamples } from "./operation-examples.ts";
 import { writeOperationTable } from "./operation-table.ts";
 import { withTables } from "./reference-tables.ts";
 import { renderTeamPage } from "./team-page.ts";
@@ -39,6 +40,7 @@ function read(path: string): string {
 
 if (import.meta.main) {
   writeOperationTable();
+  await writeOperationExamples();
   for (const [path, render] of Object.entries(PAGES)) {
     writeFileSync(join(ROOT, path), await render());
   }

@@ -112,14 +112,25 @@ async function pairOf(
 
 async function started(root: string): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, "child.ts"), [root]);
-  await once(child, "message");
+  await answerOf(child);
   return child;
 }
 
 async function ask(child: ChildProcess, name: Name): Promise<Measured> {
   child.send(name);
-  const [answer] = await once(child, "message");
-  return answer as Measured;
+  return (await answerOf(child)) as Measured;
+}
+
+/** Throws when the process ends instead: it has said why. */
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const over = new AbortController();
+  const [answer] = await Promise.race([
+    once(child, "message", { signal: over.signal }),
+    once(child, "exit", { signal: over.signal }).then(() => {
+      throw new Error("a measuring process ended without an answer");
+    }),
+  ]).finally(() => over.abort());
+  return answer;
 }
 
 function report(names: readonly Name[], rounds: readonly Round[]): string {

@@ -2,10 +2,11 @@
 import * as z from "zod";
 import { ERROR_CODES } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
+import { type OperationExample, operationExamples } from "../operations/examples.ts";
 import { CHAPTERS, chapterOf, OPERATIONS, routeOf } from "../operations/index.ts";
 import type { Method, Operation } from "../operations/operation.ts";
 import { STREAMS, type Stream } from "../operations/streams.ts";
-import { hasBody } from "../operations/wire/address.ts";
+import { hasBody, layOut } from "../operations/wire/address.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
 
 type Json = Record<string, unknown>;
@@ -147,6 +148,8 @@ function describeOperation(
     Object.entries(properties).filter(([field]) => !inPath.includes(field)),
   );
   const isInBody = hasBody(method);
+  const { input: exampleInput, output: exampleOutput } = exampleOf(operation.name);
+  const { body: exampleBody } = layOut(operation, exampleInput);
   return {
     operationId: operation.name,
     summary: operation.summary,
@@ -158,10 +161,13 @@ function describeOperation(
         in: "path",
         required: true,
         schema: properties[field] ?? { type: "string" },
+        ...exampleIn(exampleInput, field),
       })),
       ...(isInBody
         ? []
-        : Object.entries(rest).map(([field, schema]) => queryParameter(field, schema, required))),
+        : Object.entries(rest).map(([field, schema]) =>
+            queryParameter(field, schema, { required, example: exampleInput }),
+          )),
       { $ref: "#/components/parameters/Agent" },
       { $ref: "#/components/parameters/Session" },
       { $ref: "#/components/parameters/Branch" },
@@ -178,6 +184,7 @@ function describeOperation(
                   properties: rest,
                   required: required.filter((field) => !inPath.includes(field)),
                 },
+                example: exampleBody,
               },
             },
           },
@@ -186,7 +193,12 @@ function describeOperation(
     responses: {
       "200": {
         description: "Done.",
-        content: { "application/json": { schema: components.take(operation.output, "output") } },
+        content: {
+          "application/json": {
+            schema: components.take(operation.output, "output"),
+            example: exampleOutput,
+          },
+        },
       },
       ...REFUSALS,
     },
@@ -198,11 +210,33 @@ const REFUSALS: Json = {
   "5XX": { $ref: "#/components/responses/Problem" },
 };
 
+function exampleOf(name: string): OperationExample {
+  const example = operationExamples()[name];
+  if (example === undefined) throw new Error(`no example of "${name}": run npm run docs`);
+  return example;
+}
+
+/** The example of one field, if the example call sets it. */
+const exampleIn = (input: Json, field: string): Json =>
+  field in input ? { example: input[field] } : {};
+
+interface QueryFields {
+  /** Names of the required fields. */
+  readonly required?: readonly string[];
+  /** The input of the example call. */
+  readonly example?: Json;
+}
+
 /** A text as it is; anything else as JSON. */
-function queryParameter(name: string, schema: Json, required: readonly string[]): Json {
+function queryParameter(
+  name: string,
+  schema: Json,
+  { required = [], example = {} }: QueryFields = {},
+): Json {
   const about = { name, in: "query", required: required.includes(name) };
+  const described = { schema, ...exampleIn(example, name) };
   const isText = schema["type"] === "string";
-  return isText ? { ...about, schema } : { ...about, content: { "application/json": { schema } } };
+  return { ...about, ...(isText ? described : { content: { "application/json": described } }) };
 }
 
 const tagsOf = (): Json[] =>
@@ -225,7 +259,7 @@ function streamParameters(name: string, stream: Stream, components: Components):
   const { properties = {} } = components.take(stream.query, "input") as {
     properties?: Record<string, Json>;
   };
-  return Object.entries(properties).map(([field, schema]) => queryParameter(field, schema, []));
+  return Object.entries(properties).map(([field, schema]) => queryParameter(field, schema));
 }
 
 function describeStream(name: string, stream: Stream, components: Components): Json {

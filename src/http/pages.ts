@@ -55,7 +55,7 @@ export function pagesOf(app: App): void {
     return Response.json({ status: "ready" });
   });
   page("/openapi.json", async () => Response.json(openApi()));
-  page("/reference", async () => html(referencePage()));
+  page("/reference", async (request) => html(referencePage(new URL(request.url).origin)));
   page("/schemas", async () => Response.json({ schemas: SCHEMA_NAMES }));
   page("/schemas/:name", async (_, name) => Response.json(schemaNamed(name)));
   page("/metrics", async () => new Response(app.metrics.text(), { headers: PLAIN }));

@@ -1,5 +1,8 @@
-/** The reference for people: every call with what goes in, and every error, on one page without scripts. */
+/** The reference for people: every call with its fields and an example, and every error, on one page without scripts. */
 import { ERROR_CODES } from "../base/errors.ts";
+import { operationExamples } from "../operations/examples.ts";
+import { OPERATION_TABLE } from "../operations/table.ts";
+import { type Laid, layOut } from "../operations/wire/address.ts";
 import { escaped, page } from "./html.ts";
 import { openApi } from "./openapi.ts";
 
@@ -7,9 +10,13 @@ type Json = Record<string, unknown>;
 
 let made: string | undefined;
 
-export function referencePage(): string {
+/** Stands for the hub's address in the page as it is cached. */
+const ORIGIN = "%ORIGIN%";
+
+/** Returns the page. `origin`: the hub's address, for the examples. */
+export function referencePage(origin: string): string {
   made ??= render(openApi());
-  return made;
+  return made.replaceAll(ORIGIN, () => escaped(origin));
 }
 
 function render(description: Json): string {
@@ -50,8 +57,30 @@ function section({ method, path, operation }: Shown): string {
   const name = String(operation["operationId"]);
   const fields = fieldsOf(operation);
   const table = fields.length === 0 ? "" : `<table>${fields.map(row).join("")}</table>`;
-  return `<h3 id="${name}"><span class="access">${escaped(String(operation["description"]))}</span><span class="method">${method}</span> <code>${escaped(path)}</code></h3><p>${escaped(String(operation["summary"]))} <code>${name}</code></p>${table}`;
+  return `<h3 id="${name}"><span class="access">${escaped(String(operation["description"]))}</span><span class="method">${method}</span> <code>${escaped(path)}</code></h3><p>${escaped(String(operation["summary"]))} <code>${name}</code></p>${table}${example(name)}`;
 }
+
+/** The example of a call: a curl line and the response. Empty for streams, which have none. */
+function example(name: string): string {
+  const shown = operationExamples()[name];
+  const operation = OPERATION_TABLE[name];
+  if (shown === undefined || operation === undefined) return "";
+  const response = JSON.stringify(shown.output, null, 2);
+  return `<details><summary>Example</summary><pre>${escaped(curlLine(layOut(operation, shown.input)))}</pre><pre>${escaped(response)}</pre></details>`;
+}
+
+function curlLine({ method, path, body }: Laid): string {
+  return [
+    `curl${method === "GET" ? "" : ` -X ${method}`} '${quotable(`${ORIGIN}${path}`)}'`,
+    `-H "authorization: Bearer $BATON_TOKEN"`,
+    ...(body === undefined
+      ? []
+      : [`-H 'content-type: application/json' -d '${quotable(JSON.stringify(body))}'`]),
+  ].join(" \\\n  ");
+}
+
+/** Text for between single quotes in a shell. */
+const quotable = (text: string): string => text.replaceAll("'", String.raw`'\''`);
 
 interface Field {
   readonly name: string;

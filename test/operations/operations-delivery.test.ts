@@ -8,38 +8,24 @@ import type { Access } from "../../src/access/levels.ts";
 import type { CheckedContext } from "../../src/context/view/gaps.ts";
 import type { DeliveryRow, OfferForm, SentForm, WorkForm } from "../../src/hub/forms.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
-import { type Agent, type Draft, isBatonError, type TaskInfo, type Work } from "../../src/index.ts";
-import { channelsOperations } from "../../src/operations/channels.ts";
-import { contextOperations } from "../../src/operations/context.ts";
-import { deliveriesOperations } from "../../src/operations/deliveries.ts";
-import { failuresOperations } from "../../src/operations/failures.ts";
-import { handoffsOperations } from "../../src/operations/handoffs.ts";
-import { inboxOperations } from "../../src/operations/inbox.ts";
+import { isBatonError, type TaskInfo } from "../../src/index.ts";
 import { operationOf } from "../../src/operations/index.ts";
 import type { Acting } from "../../src/operations/operation.ts";
 import { runOperation } from "../../src/operations/run.ts";
-import { tasksOperations } from "../../src/operations/tasks.ts";
-import { workOperations } from "../../src/operations/work.ts";
 import type { WorkNews } from "../../src/operations/work-news.ts";
-import { type ActingAs, actingOn } from "../http/acting.ts";
+import { actingOn } from "../http/acting.ts";
 import { openFresh, openTwo, refusal } from "../support/hub/support.ts";
 import { MIGRATED } from "../support/version-two.ts";
+import {
+  DELIVERY_OPERATIONS,
+  DELIVERY_SAMPLES,
+  type DeliveryOperation,
+  DeliveryWorld,
+} from "./samples/delivery.ts";
+import type { Input } from "./samples/input.ts";
 
-const DEFINED = {
-  ...handoffsOperations,
-  ...deliveriesOperations,
-  ...inboxOperations,
-  ...workOperations,
-  ...channelsOperations,
-  ...tasksOperations,
-  ...contextOperations,
-  ...failuresOperations,
-};
-
-type Name = keyof typeof DEFINED;
-const NAMES = Object.keys(DEFINED) as Name[];
-
-type Input = Readonly<Record<string, unknown>>;
+type Name = DeliveryOperation;
+const NAMES = DELIVERY_OPERATIONS;
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -70,118 +56,15 @@ interface AddedForm {
   readonly sent: SentForm;
 }
 
-/** A planner, an executor, somebody who keeps and coordinates, and somebody with no part in anything. */
-class World {
-  readonly hub: LocalHub;
-  readonly ada: Agent;
-  readonly bob: Agent;
-  readonly cleo: Agent;
-  readonly fact: string;
-
-  private constructor(parts: Pick<World, "hub" | "ada" | "bob" | "cleo" | "fact">) {
-    this.hub = parts.hub;
-    this.ada = parts.ada;
-    this.bob = parts.bob;
-    this.cleo = parts.cleo;
-    this.fact = parts.fact;
-  }
-
-  static async open(): Promise<World> {
-    const hub = await openFresh("memory");
-    if (!(hub instanceof LocalHub)) throw new Error("a hub in this process was opened");
-    const session = { instance: "s-1", lease: "session" } as const;
-    const ada = await hub.agent("ada", { role: "planner" }, session);
-    const bob = await hub.agent("bob", { role: "executor" }, session);
-    const cleo = await hub.agent("cleo", { role: "coordinator" }, session);
-    await hub.agent("dan", { role: "guest" });
-    const fact = await ada.remember({ content: "The API returns JSON.", task: "build" });
-    return new World({ hub, ada, bob, cleo, fact: fact.id });
-  }
-
-  as(named: string, as: Omit<ActingAs, "named"> = {}): Acting {
-    return actingOn(this.hub, { named, ...as });
-  }
-
-  draft(draft: Partial<Draft> = {}): Draft {
-    return {
-      to: "bob",
-      task: "build",
-      intent: "Build the client",
-      next: ["Read the API"],
-      constraints: [{ id: "no-xml", level: "must", rule: "No XML" }],
-      decisions: ["Which port?"],
-      refs: [this.fact],
-      artifacts: [{ kind: "file", path: "src/client.ts" }],
-      payload: { type: "plan", data: { steps: 2 } },
-      ...draft,
-    };
-  }
-
-  sent(draft: Partial<Draft> = {}) {
-    return this.ada.handoff(this.draft(draft));
-  }
-
-  /** Bob's offer, by its handle. */
-  async offered(draft: Partial<Draft> = {}): Promise<string> {
-    await this.sent(draft);
-    const offer = await (await this.as("bob").agent()).claim({}, { wait: false });
-    if (offer === undefined) throw new Error("it was sent, and is not offered");
-    return offer.handle;
-  }
-
-  /** Work that Bob has accepted. */
-  async working(draft: Partial<Draft> = {}): Promise<Work> {
-    await this.sent(draft);
-    const work = await this.bob.accept();
-    if (work === undefined) throw new Error("it was sent, and cannot be accepted");
-    return work;
-  }
-
-  async held(draft: Partial<Draft> = {}): Promise<{ handle: string }> {
-    return { handle: (await this.working(draft)).handle };
-  }
-
-  /** Given up after one try; Cleo was told. */
-  async dead(): Promise<string> {
-    const work = await this.working({ policy: { attempts: 1 } });
-    await work.fail({ message: "It does not build", class: "permanent", hints: ["Look at it"] });
-    return work.id;
-  }
-
-  async asked(): Promise<string> {
-    const work = await this.working();
-    await work.clarify("Which port?");
-    return work.id;
-  }
-
-  /** A change of the context that Cleo is to adopt, as her work. */
-  async proposed(): Promise<{ handle: string }> {
-    await this.ada.context.propose(
-      { section: "conventions", key: "tabs", rule: "Tabs, not spaces" },
-      { reason: "Everybody does" },
-    );
-    const work = await this.cleo.accept();
-    if (work === undefined) throw new Error("it was proposed, and cannot be accepted");
-    return { handle: work.handle };
-  }
-
-  async decided(): Promise<{ version: number }> {
-    return this.cleo.context.decide({
-      key: "database",
-      question: "Which database?",
-      choice: "SQLite",
-      reasons: ["It is there"],
-      rejected: [{ option: "MySQL", why: "Nobody runs one" }],
-    });
-  }
+/** Opens a hub with the agents that the samples are about. */
+async function openWorld(): Promise<DeliveryWorld> {
+  const hub = await openFresh("memory");
+  if (!(hub instanceof LocalHub)) throw new Error("expected a hub in this process");
+  return DeliveryWorld.on(hub);
 }
 
-/** How each is called, by whom, and what it must answer. */
-interface Sample {
-  readonly as?: string;
-  readonly input?: (world: World) => Input | Promise<Input>;
-  readonly says: (answer: unknown, world: World) => unknown;
-}
+/** Checks the answer of a sample call. */
+type Check = (answer: unknown, world: DeliveryWorld) => unknown;
 
 /** Claimed and put back: as many tries are left as before. */
 const NOT_TRIED = { state: "ready", attempt: 1, maxAttempts: 4 };
@@ -197,721 +80,261 @@ const inState =
 const settled = (answer: unknown, state: string): unknown =>
   expect(answer).toMatchObject({ kind: "settled", delivery: { state } });
 
-const SAMPLES: Readonly<Record<Name, Sample>> = {
+const CHECKS: Readonly<Record<Name, Check>> = {
   // Handing over.
-  handoff: {
-    input: (w) => ({ draft: w.draft() }),
-    says: async (answer, { hub }) => {
-      expect(answer).toMatchObject({ kind: "sent", joined: "new", secrets: [] });
-      const { deliveries, envelope } = answer as SentForm;
-      expect((await hub.deliveries.get(deliveries[0]?.id ?? "")).envelope.id).toBe(envelope.id);
-    },
+  handoff: async (answer, { hub }) => {
+    expect(answer).toMatchObject({ kind: "sent", joined: "new", secrets: [] });
+    const { deliveries, envelope } = answer as SentForm;
+    expect((await hub.deliveries.get(deliveries[0]?.id ?? "")).envelope.id).toBe(envelope.id);
   },
-  "handoffs.join": {
-    input: async (w) => ({
-      of: [(await w.sent()).id],
-      need: "any",
-      draft: { to: "ada", intent: "Put it together" },
+  "handoffs.join": (sent) => expect(sent).toMatchObject({ envelope: { joins: { need: 1 } } }),
+  "handoffs.lint": (report) =>
+    expect(report).toMatchObject({ ok: true, findings: having({ rule: "no_next_step" }) }),
+  "handoffs.preview": (answer) =>
+    expect(answer).toMatchObject({
+      to: "bob",
+      view: { budget: { tokens: 1_000, from: "call" }, receiver: "bob" },
     }),
-    says: (sent) => expect(sent).toMatchObject({ envelope: { joins: { need: 1 } } }),
-  },
-  "handoffs.lint": {
-    input: (w) => ({ draft: w.draft({ next: [] }) }),
-    says: (report) =>
-      expect(report).toMatchObject({ ok: true, findings: having({ rule: "no_next_step" }) }),
-  },
-  "handoffs.preview": {
-    input: (w) => ({ draft: w.draft(), tokens: 1_000 }),
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        to: "bob",
-        view: { budget: { tokens: 1_000, from: "call" }, receiver: "bob" },
-      }),
-  },
-  "handoffs.lintSent": {
-    input: async (w) => ({ id: (await w.sent()).envelope.id }),
-    says: (report) => expect(report).toMatchObject({ ok: true }),
-  },
+  "handoffs.lintSent": (report) => expect(report).toMatchObject({ ok: true }),
 
   // What became of it.
-  "deliveries.get": {
-    input: async (w) => {
-      const work = await w.working();
-      await work.complete({ summary: "Built", confidence: 0.9, outputs: { files: ["a.ts"] } });
-      return { id: work.id };
-    },
-    says: (shown) =>
-      expect(shown).toMatchObject({
-        delivery: { state: "completed" },
-        result: { summary: "Built", outputs: { files: ["a.ts"] } },
-      }),
-  },
-  "deliveries.list": {
-    input: async (w) => {
-      for (const task of ["one", "two", "three"]) await w.sent({ task });
-      return { states: ["ready"], from: "ada", to: "bob", sentAfter: "2020-01-01", limit: 2 };
-    },
-    says: (page) =>
-      expect(page).toEqual({
-        items: ["three", "two"].map((task) =>
-          expect.objectContaining({ envelope: expect.objectContaining({ task }) }),
-        ),
-        next: expect.stringMatching(/^dlv_/),
-      }),
-  },
-  "deliveries.watch": {
-    input: async (w) => ({ id: (await w.sent()).id, seen: "an older one" }),
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        delivery: { state: "ready" },
-        digest: expect.stringMatching(/^[0-9a-f]{16}$/),
-      }),
-  },
-  "deliveries.accepted": {
-    input: async (w) => ({ id: (await w.working()).id }),
-    says: (answer) => expect(answer).toMatchObject({ kind: "accepted" }),
-  },
-  "deliveries.completed": {
-    input: async (w) => ({ id: await w.dead(), line: true, waitMs: 10 }),
-    says: (answer) =>
-      expect(answer).toMatchObject({ kind: "dead", failure: { message: "It does not build" } }),
-  },
-  "deliveries.attempts": {
-    input: async (w) => ({ id: await w.dead() }),
-    says: (attempts) => expect(attempts).toMatchObject([{ outcome: "failed", holder: "bob" }]),
-  },
-  "deliveries.views": {
-    input: async (w) => {
-      const work = await w.working();
-      await work.view();
-      return { id: work.id };
-    },
-    says: (views) => expect(views).toMatchObject([{ matches: true, receiver: "bob" }]),
-  },
-  "deliveries.primer": {
-    input: async (w) => ({ id: (await w.sent()).id }),
-    says: (answer) =>
-      expect(answer).toMatchObject({ text: expect.stringContaining("Build the client") }),
-  },
-  "deliveries.warnings": {
-    input: async (w) => {
-      const { id } = await w.sent();
-      await w.ada.memories.quarantine(w.fact, "It returns XML");
-      return { id };
-    },
-    says: (warnings, { fact }) => expect(warnings).toMatchObject([{ memory: fact, by: "ada" }]),
-  },
-  "deliveries.cancel": {
-    input: async (w) => ({ id: (await w.sent()).id, reason: "Not needed" }),
-    says: (deliveries) => expect(deliveries).toMatchObject([{ state: "cancelled" }]),
-  },
-  "tasks.cancelHandoffs": {
-    input: async (w) => ({ task: (await w.sent()).task, reason: "Not needed" }),
-    says: (deliveries) => expect(deliveries).toMatchObject([{ state: "cancelled" }]),
-  },
-  "questions.list": {
-    input: async (w) => {
-      await w.asked();
-      return {};
-    },
-    says: (asked) => expect(asked).toMatchObject([{ question: "Which port?" }]),
-  },
-  "questions.answer": {
-    input: async (w) => ({ id: await w.asked(), text: "8080" }),
-    says: inState("ready"),
-  },
-  "deadLetters.list": {
-    input: async (w) => {
-      await w.dead();
-      return { task: "build", limit: 5 };
-    },
-    says: (letters) => expect(letters).toMatchObject([{ attempts: [expect.anything()] }]),
-  },
-  "deadLetters.redrive": {
-    input: async (w) => ({ id: await w.dead(), next: ["Look at it first"] }),
-    says: inState("ready"),
-  },
-  "deadLetters.discard": {
-    input: async (w) => ({ id: await w.dead(), reason: "Nobody needs it" }),
-    says: inState("cancelled"),
-  },
-  "approvals.approve": {
-    as: "bob",
-    input: async (w) => ({
-      id: (await w.sent({ expects: [{ name: "ok", type: "approval" }] })).id,
-      comment: "Fine",
+  "deliveries.get": (shown) =>
+    expect(shown).toMatchObject({
+      delivery: { state: "completed" },
+      result: { summary: "Built", outputs: { files: ["a.ts"] } },
     }),
-    says: inState("completed"),
-  },
-  "approvals.reply": {
-    as: "bob",
-    input: async (w) => ({ id: (await w.sent()).id, text: "It is done" }),
-    says: inState("completed"),
-  },
-  "approvals.reject": {
-    as: "bob",
-    input: async (w) => ({ id: (await w.sent()).id, reason: "Not mine" }),
-    says: (answer) =>
-      expect(answer).toMatchObject({ state: expect.stringMatching(/^(declined|dead)$/) }),
-  },
-  "approvals.edit": {
-    as: "bob",
-    input: async (w) => ({ id: (await w.sent()).id, changes: { next: ["Read it twice"] } }),
-    says: (sent) =>
-      expect(sent).toMatchObject({
-        envelope: { next: ["Read it twice"], to: { agent: "ada" } },
-      }),
-  },
-
-  "deliveries.totals": {
-    input: async (w) => {
-      await w.sent();
-      return {};
-    },
-    says: (totals) => expect(totals).toMatchObject({ byState: { ready: 1 } }),
-  },
-  "deliveries.runDue": { says: done },
+  "deliveries.list": (page) =>
+    expect(page).toEqual({
+      items: ["three", "two"].map((task) =>
+        expect.objectContaining({ envelope: expect.objectContaining({ task }) }),
+      ),
+      next: expect.stringMatching(/^dlv_/),
+    }),
+  "deliveries.watch": (answer) =>
+    expect(answer).toMatchObject({
+      delivery: { state: "ready" },
+      digest: expect.stringMatching(/^[0-9a-f]{16}$/),
+    }),
+  "deliveries.accepted": (answer) => expect(answer).toMatchObject({ kind: "accepted" }),
+  "deliveries.completed": (answer) =>
+    expect(answer).toMatchObject({ kind: "dead", failure: { message: "The build fails" } }),
+  "deliveries.attempts": (attempts) =>
+    expect(attempts).toMatchObject([{ outcome: "failed", holder: "bob" }]),
+  "deliveries.views": (views) => expect(views).toMatchObject([{ matches: true, receiver: "bob" }]),
+  "deliveries.primer": (answer) =>
+    expect(answer).toMatchObject({ text: expect.stringContaining("Build the client") }),
+  "deliveries.warnings": (warnings, { fact }) =>
+    expect(warnings).toMatchObject([{ memory: fact, by: "ada" }]),
+  "deliveries.cancel": (deliveries) => expect(deliveries).toMatchObject([{ state: "cancelled" }]),
+  "tasks.cancelHandoffs": (deliveries) =>
+    expect(deliveries).toMatchObject([{ state: "cancelled" }]),
+  "questions.list": (asked) => expect(asked).toMatchObject([{ question: "Which port?" }]),
+  "questions.answer": inState("ready"),
+  "deadLetters.list": (letters) =>
+    expect(letters).toMatchObject([{ attempts: [expect.anything()] }]),
+  "deadLetters.redrive": inState("ready"),
+  "deadLetters.discard": inState("cancelled"),
+  "approvals.approve": inState("completed"),
+  "approvals.reply": inState("completed"),
+  "approvals.reject": (answer) =>
+    expect(answer).toMatchObject({ state: expect.stringMatching(/^(declined|dead)$/) }),
+  "approvals.edit": (sent) =>
+    expect(sent).toMatchObject({
+      envelope: { next: ["Read the API twice"], to: { agent: "ada" } },
+    }),
+  "deliveries.totals": (totals) => expect(totals).toMatchObject({ byState: { ready: 1 } }),
+  "deliveries.runDue": done,
 
   // Receiving.
-  "deliveries.waiting": {
-    as: "bob",
-    input: async (w) => {
-      await w.sent();
-      return { limit: 10 };
-    },
-    says: (waiting) =>
-      expect(waiting).toMatchObject([{ envelope: { intent: "Build the client" } }]),
+  "deliveries.waiting": (waiting) =>
+    expect(waiting).toMatchObject([{ envelope: { intent: "Build the client" } }]),
+  inbox: (answer) =>
+    expect(answer).toMatchObject({ offer: { delivery: { state: "claimed", holder: "bob" } } }),
+  accept: (answer) =>
+    expect(answer).toMatchObject({ work: { delivery: { state: "accepted", holder: "bob" } } }),
+  "offer.refresh": (offer) => expect(offer).toMatchObject({ delivery: { state: "claimed" } }),
+  "offer.accept": (work) => expect(work).toMatchObject({ delivery: { state: "accepted" } }),
+  "offer.decline": (answer) => expect(answer).toMatchObject({ kind: "settled" }),
+  "offer.release": async (answer, { bob }) => {
+    done(answer);
+    expect((await bob.deliveries.waiting())[0]?.delivery).toMatchObject(NOT_TRIED);
   },
-  inbox: {
-    as: "bob",
-    input: async (w) => {
-      await w.sent();
-      return {};
-    },
-    says: (answer) =>
-      expect(answer).toMatchObject({ offer: { delivery: { state: "claimed", holder: "bob" } } }),
-  },
-  accept: {
-    as: "bob",
-    input: async (w) => ({ delivery: (await w.sent({ touches: ["src/**"] })).id, waitMs: 10 }),
-    says: (answer) =>
-      expect(answer).toMatchObject({ work: { delivery: { state: "accepted", holder: "bob" } } }),
-  },
-  "offer.refresh": {
-    as: "bob",
-    input: async (w) => ({ handle: await w.offered() }),
-    says: (offer) => expect(offer).toMatchObject({ delivery: { state: "claimed" } }),
-  },
-  "offer.accept": {
-    as: "bob",
-    input: async (w) => ({
-      handle: await w.offered({ receipt: true }),
-      receipt: { goal: "Build it", firstStep: "Read the API", constraints: ["no-xml"] },
-    }),
-    says: (work) => expect(work).toMatchObject({ delivery: { state: "accepted" } }),
-  },
-  "offer.decline": {
-    as: "bob",
-    input: async (w) => ({ handle: await w.offered(), reason: "Not mine" }),
-    says: (answer) => expect(answer).toMatchObject({ kind: "settled" }),
-  },
-  "offer.release": {
-    as: "bob",
-    input: async (w) => ({ handle: await w.offered() }),
-    says: async (answer, { bob }) => {
-      done(answer);
-      expect((await bob.deliveries.waiting())[0]?.delivery).toMatchObject(NOT_TRIED);
-    },
-  },
-  "offer.conflicts": {
-    as: "cleo",
-    input: async (w) => {
-      await (await w.working()).reservations.set(["src/client.ts"]);
-      await w.sent({ to: "cleo", task: "other", touches: ["src/**"] });
-      const offer = await (await w.as("cleo").agent()).claim({}, { wait: false });
-      return { handle: offer?.handle ?? "" };
-    },
-    says: (conflicts) => expect(conflicts).toMatchObject([{ agent: "bob", with: ["src/**"] }]),
-  },
+  "offer.conflicts": (conflicts) =>
+    expect(conflicts).toMatchObject([{ agent: "bob", with: ["src/**"] }]),
 
   // Working.
-  resume: {
-    as: "bob",
-    input: (w) => w.held(),
-    says: (work) => expect(work).toMatchObject({ delivery: { holder: "bob" } }),
+  resume: (work) => expect(work).toMatchObject({ delivery: { holder: "bob" } }),
+  "work.renew": async (answer, { hub }) => {
+    const [step] = await hub.tasks.line("build");
+    const leaseUntil = step?.deliveries[0]?.leaseUntil;
+    expect(leaseUntil).toBeGreaterThan(0);
+    expect(answer).toEqual({ envelope: step?.envelope.id, leaseUntil });
   },
-  "work.renew": {
-    as: "bob",
-    input: (w) => w.held(),
-    says: async (answer, { hub }) => {
-      const [step] = await hub.tasks.line("build");
-      const leaseUntil = step?.deliveries[0]?.leaseUntil;
-      expect(leaseUntil).toBeGreaterThan(0);
-      expect(answer).toEqual({ envelope: step?.envelope.id, leaseUntil });
-    },
+  "work.on": (news, { fact }) => {
+    expect(news).not.toHaveProperty("lost");
+    expect(news).toMatchObject({
+      extended: { next: ["Read the API", "and write it down"] },
+      warnings: [{ memory: fact }],
+    });
   },
-  "work.on": {
-    as: "bob",
-    input: async (w) => {
-      const { handle, envelope } = await w.working();
-      await w.sent({ next: ["Read the API", "and write it down"] });
-      await w.ada.memories.quarantine(w.fact, "It returns XML");
-      return { handle, envelope: envelope.id, waitMs: 10 };
-    },
-    says: (news, { fact }) => {
-      expect(news).not.toHaveProperty("lost");
-      expect(news).toMatchObject({
-        extended: { next: ["Read the API", "and write it down"] },
-        warnings: [{ memory: fact }],
-      });
-    },
-  },
-  "deliveries.holder": {
-    input: (w) => w.held(),
-    says: (answer) => expect(answer).toEqual({ agent: "bob" }),
-  },
-  "deliveries.note": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), note: { content: "It returns 200" } }),
-    says: (noted) => expect(noted).toMatchObject({ kind: "noted", memory: { task: "build" } }),
-  },
-  "work.view": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), tokens: 2_000, strategy: "full" }),
-    says: (view, { fact }) =>
-      expect(view).toMatchObject({
-        text: expect.stringContaining("Build the client"),
-        shown: having({ id: fact, freshness: "fresh" }),
-      }),
-  },
-  "work.freshness": {
-    as: "bob",
-    input: (w) => w.held(),
-    says: (answer, { fact }) => {
-      const { references, artifacts } = answer as CheckedContext;
-      expect(references).toEqual([{ id: fact, freshness: "fresh" }]);
-      expect(artifacts).toEqual([{ path: "src/client.ts", freshness: "unchecked" }]);
-    },
-  },
-  "work.read": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), id: w.fact, level: "summary" }),
-    says: (memory) => expect(memory).toMatchObject({ level: "summary", agent: "ada" }),
-  },
-  "work.reservations.set": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), globs: "src/*.ts", mode: "shared", note: "All" }),
-    says: (answer) =>
-      expect(answer).toMatchObject({ reserved: { globs: ["src/*.ts"], agent: "bob" } }),
-  },
-  "work.reservations.clear": {
-    as: "bob",
-    input: async (w) => {
-      const work = await w.working();
-      await work.reservations.set("src/*.ts");
-      return { handle: work.handle };
-    },
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.tasks.reservations()).toEqual([]);
-    },
-  },
-  "work.complete": {
-    as: "bob",
-    input: async (w) => {
-      const branch = await w.ada.branches.create("run-1/bob");
-      expect(branch.branch).toBe("run-1/bob");
-      const held = await w.held({ branch: "run-1/bob", mergeOnComplete: true });
-      return { ...held, result: { summary: "Built", outcome: "good" } };
-    },
-    says: (answer) => {
-      settled(answer, "completed");
-      expect(answer).toMatchObject({ merge: { kind: "merged" } });
-    },
-  },
-  "work.fail": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), failure: { message: "No network" } }),
-    says: (answer) => settled(answer, "scheduled"),
-  },
-  "work.decline": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), reason: "Not mine" }),
-    says: (answer) => expect(answer).toMatchObject({ kind: "settled" }),
-  },
-  "work.clarify": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), question: "Which port?" }),
-    says: (answer) => settled(answer, "waiting"),
-  },
-  "work.release": {
-    as: "bob",
-    input: (w) => w.held(),
-    says: inState("ready"),
-  },
-  "work.handoff": {
-    as: "bob",
-    input: async (w) => ({
-      ...(await w.held()),
-      draft: { to: "cleo", action: "needs_review" },
-      completes: { summary: "Built" },
+  "deliveries.holder": (answer) => expect(answer).toEqual({ agent: "bob" }),
+  "deliveries.note": (noted) =>
+    expect(noted).toMatchObject({ kind: "noted", memory: { task: "build" } }),
+  "work.view": (view, { fact }) =>
+    expect(view).toMatchObject({
+      text: expect.stringContaining("Build the client"),
+      shown: having({ id: fact, freshness: "fresh" }),
     }),
-    says: async (sent, { hub }) => {
-      expect(sent).toMatchObject({ kind: "sent", envelope: { hop: 1, task: "build" } });
-      expect((await hub.tasks.line("build"))[0]?.deliveries[0]?.state).toBe("completed");
-    },
+  "work.freshness": (answer, { fact }) => {
+    const { references, artifacts } = answer as CheckedContext;
+    expect(references).toEqual([{ id: fact, freshness: "fresh" }]);
+    expect(artifacts).toEqual([{ path: "src/client.ts", freshness: "unchecked" }]);
   },
-  "effects.begin": {
-    as: "bob",
-    input: async (w) => ({ ...(await w.held()), key: "deploy" }),
-    says: async (answer, { hub, bob }) => {
-      expect(answer).toEqual({ kind: "begun" });
-      const [step] = await hub.tasks.line("build");
-      const own = await bob.effects.run(`${step?.deliveries[0]?.id}/deploy`, () => 1);
-      expect(own).toMatchObject({ kind: "uncertain", by: "bob" });
-    },
+  "work.read": (memory) => expect(memory).toMatchObject({ level: "summary", agent: "ada" }),
+  "work.reservations.set": (answer) =>
+    expect(answer).toMatchObject({ reserved: { globs: ["src/*.ts"], agent: "bob" } }),
+  "work.reservations.clear": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.tasks.reservations()).toEqual([]);
   },
-  "effects.record": {
-    as: "bob",
-    input: async (w) => {
-      const { handle } = await w.working();
-      await (await w.as("bob").agent()).effects.begin("deploy", handle);
-      return { handle, key: "deploy", result: { url: "/" } };
-    },
-    says: async (answer, { hub, bob }) => {
-      done(answer);
-      const [step] = await hub.tasks.line("build");
-      const again = await bob.effects.run(`${step?.deliveries[0]?.id}/deploy`, () => 1);
-      expect(again).toEqual({ kind: "done", result: { url: "/" }, again: true });
-    },
+  "work.complete": (answer) => {
+    settled(answer, "completed");
+    expect(answer).toMatchObject({ merge: { kind: "merged" } });
   },
-  "effects.resolve": {
-    input: async (w) => {
-      await (await w.as("bob").agent()).effects.begin("mail");
-      return { key: "mail", result: "sent" };
-    },
-    says: async (answer, { bob }) => {
-      done(answer);
-      expect(await bob.effects.run("mail", () => 1)).toMatchObject({
-        kind: "done",
-        result: "sent",
-      });
-    },
+  "work.fail": (answer) => settled(answer, "scheduled"),
+  "work.decline": (answer) => expect(answer).toMatchObject({ kind: "settled" }),
+  "work.clarify": (answer) => settled(answer, "waiting"),
+  "work.release": inState("ready"),
+  "work.handoff": async (sent, { hub }) => {
+    expect(sent).toMatchObject({ kind: "sent", envelope: { hop: 1, task: "build" } });
+    expect((await hub.tasks.line("build"))[0]?.deliveries[0]?.state).toBe("completed");
+  },
+  "effects.begin": async (answer, { hub, bob }) => {
+    expect(answer).toEqual({ kind: "begun" });
+    const [step] = await hub.tasks.line("build");
+    const own = await bob.effects.run(`${step?.deliveries[0]?.id}/deploy`, () => 1);
+    expect(own).toMatchObject({ kind: "uncertain", by: "bob" });
+  },
+  "effects.record": async (answer, { hub, bob }) => {
+    done(answer);
+    const [step] = await hub.tasks.line("build");
+    const again = await bob.effects.run(`${step?.deliveries[0]?.id}/deploy`, () => 1);
+    expect(again).toEqual({ kind: "done", result: { url: "/" }, again: true });
+  },
+  "effects.resolve": async (answer, { bob }) => {
+    done(answer);
+    expect(await bob.effects.run("mail", () => 1)).toMatchObject({
+      kind: "done",
+      result: "sent",
+    });
   },
 
   // Channels and routes.
-  "channels.list": {
-    input: async (w) => {
-      await w.hub.channels.set("news");
-      return {};
-    },
-    says: (channels) => expect(channels).toEqual([{ name: "news", state: "open" }]),
+  "channels.list": (channels) => expect(channels).toEqual([{ name: "news", state: "open" }]),
+  "channels.set": async (channel, { hub }) => expect(await hub.channels.list()).toEqual([channel]),
+  "channels.subscribers": (agents) => expect(agents).toEqual(["bob"]),
+  "channels.subscribe": (answer) => expect(answer).toEqual({ replayed: 1 }),
+  "channels.unsubscribe": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.channels.subscribers("news")).toEqual([]);
   },
-  "channels.set": {
-    input: () => ({ name: "news", state: "paused" }),
-    says: async (channel, { hub }) => expect(await hub.channels.list()).toEqual([channel]),
+  "routes.list": (routes) => expect(routes).toMatchObject([{ name: "review", to: "role:critic" }]),
+  "routes.set": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.routes.list()).toMatchObject([{ name: "review", to: "cleo" }]);
   },
-  "channels.subscribers": {
-    input: async (w) => {
-      await w.hub.channels.set("news");
-      await w.bob.channels.subscribe("news");
-      return { name: "news" };
-    },
-    says: (agents) => expect(agents).toEqual(["bob"]),
-  },
-  "channels.subscribe": {
-    as: "bob",
-    input: async (w) => {
-      await w.hub.channels.set("news");
-      await w.cleo.channels.subscribe("news");
-      await w.ada.channels.publish("news", { intent: "It is out" });
-      return { name: "news", from: "start" };
-    },
-    says: (answer) => expect(answer).toEqual({ replayed: 1 }),
-  },
-  "channels.unsubscribe": {
-    as: "bob",
-    input: async (w) => {
-      await w.hub.channels.set("news");
-      await w.bob.channels.subscribe("news");
-      return { name: "news" };
-    },
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.channels.subscribers("news")).toEqual([]);
-    },
-  },
-  "routes.list": {
-    input: async (w) => {
-      await w.hub.routes.set("review", { when: { action: "needs_review" }, to: "role:critic" });
-      return {};
-    },
-    says: (routes) => expect(routes).toMatchObject([{ name: "review", to: "role:critic" }]),
-  },
-  "routes.set": {
-    input: () => ({ name: "review", when: { action: "needs_review" }, to: "cleo" }),
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.routes.list()).toMatchObject([{ name: "review", to: "cleo" }]);
-    },
-  },
-  "routes.delete": {
-    input: async (w) => {
-      await w.hub.routes.set("review", { to: "cleo" });
-      return { name: "review" };
-    },
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.routes.list()).toEqual([]);
-    },
+  "routes.delete": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.routes.list()).toEqual([]);
   },
 
   // Tasks.
-  "tasks.get": {
-    input: async (w) => ({ task: (await w.sent()).task }),
-    says: (task) => expect(task).toMatchObject({ state: "open", queued: false, to: "bob" }),
-  },
-  "tasks.board": {
-    input: async (w) => {
-      await w.ada.tasks.add({ ...w.draft(), task: "one" });
-      await w.ada.tasks.add({ ...w.draft(), task: "two", after: ["one"] });
-      return { states: ["open", "blocked"], limit: 10 };
-    },
-    says: (board) =>
-      expect(board).toMatchObject({
-        open: [{ task: "one" }],
-        blocked: [{ task: "two", waitsFor: ["one"] }],
-      }),
-  },
-  "tasks.closed": {
-    input: async (w) => {
-      await w.ada.tasks.add({ ...w.draft(), task: "one" });
-      await w.ada.tasks.cancel("one", "Not needed");
-      return { states: ["cancelled"] };
-    },
-    says: (answer) =>
-      expect(answer).toMatchObject({ tasks: [{ task: "one", closed: { by: "ada" } }] }),
-  },
-  "tasks.tree": {
-    input: async (w) => {
-      await w.ada.tasks.add({ ...w.draft(), task: "one", closing: "told" });
-      await w.ada.tasks.add({ ...w.draft(), task: "part", parent: "one" });
-      await w.ada.tasks.add({ ...w.draft(), task: "part of it", parent: "part" });
-      return { task: "one" };
-    },
-    says: (tree) => expect(tree).toMatchObject({ parts: [{ parts: [{ task: "part of it" }] }] }),
-  },
-  "tasks.line": {
-    input: async (w) => ({ task: (await w.sent()).task }),
-    says: (steps) => expect(steps).toHaveLength(1),
-  },
-  "tasks.timeline": {
-    input: async (w) => {
-      await w.dead();
-      return { task: "build", children: true, limit: 100 };
-    },
-    says: (timeline) => {
-      for (const kind of ["handed_over", "failed", "reported"]) {
-        expect(timeline).toMatchObject({ steps: having({ kind }) });
-      }
-    },
-  },
-  "tasks.add": {
-    input: (w) => ({ task: { ...w.draft(), task: "one", closing: "told", deadlineMs: 60_000 } }),
-    says: (answer) => {
-      const { task, sent } = answer as AddedForm;
-      expect(task).toMatchObject({ task: "one", queued: true, closing: "told" });
-      expect(sent.deliveries[0]?.deadline).toBe(task.deadline);
-    },
-  },
-  "tasks.close": {
-    input: async (w) => {
-      const work = await w.working();
-      await work.complete();
-      return { task: "build", as: "failed", reason: "It does not run" };
-    },
-    says: (task) => expect(task).toMatchObject({ state: "failed", closed: { by: "ada" } }),
-  },
-  "tasks.reopen": {
-    input: async (w) => {
-      await (await w.working()).complete();
-      await w.ada.tasks.close("build", { reason: "It runs" });
-      return { task: "build", reason: "It does not" };
-    },
-    says: inState("open"),
-  },
-  "tasks.cancel": {
-    input: async (w) => {
-      await w.ada.tasks.add({ ...w.draft(), task: "one" });
-      return { task: "one", reason: "Not needed" };
-    },
-    says: inState("cancelled"),
-  },
-  "tasks.ledger": {
-    input: async (w) => ({ task: (await w.sent()).task }),
-    says: (answer) => expect(answer).toMatchObject({ ledger: { constraints: [{ id: "no-xml" }] } }),
-  },
-  "tasks.releaseItem": {
-    input: async (w) => ({
-      task: (await w.sent()).task,
-      released: { id: "no-xml", reason: "It is XML after all" },
+  "tasks.get": (task) => expect(task).toMatchObject({ state: "open", queued: false, to: "bob" }),
+  "tasks.board": (board) =>
+    expect(board).toMatchObject({
+      open: [{ task: "one" }],
+      blocked: [{ task: "two", waitsFor: ["one"] }],
     }),
-    says: (ledger) =>
-      expect(ledger).toMatchObject({
-        constraints: [],
-        released: [{ id: "no-xml", kind: "constraint" }],
-      }),
+  "tasks.closed": (answer) =>
+    expect(answer).toMatchObject({ tasks: [{ task: "one", closed: { by: "ada" } }] }),
+  "tasks.tree": (tree) =>
+    expect(tree).toMatchObject({ parts: [{ parts: [{ task: "part-detail" }] }] }),
+  "tasks.line": (steps) => expect(steps).toHaveLength(1),
+  "tasks.timeline": (timeline) => {
+    for (const kind of ["handed_over", "failed", "reported"]) {
+      expect(timeline).toMatchObject({ steps: having({ kind }) });
+    }
   },
-  "tasks.reservations": {
-    input: async (w) => {
-      await (await w.working()).reservations.set(["src/client.ts"]);
-      return { touching: ["src/**"], agent: "bob" };
-    },
-    says: (reservations) => expect(reservations).toMatchObject([{ globs: ["src/client.ts"] }]),
+  "tasks.add": (answer) => {
+    const { task, sent } = answer as AddedForm;
+    expect(task).toMatchObject({ task: "one", queued: true, closing: "told" });
+    expect(sent.deliveries[0]?.deadline).toBe(task.deadline);
   },
+  "tasks.close": (task) => expect(task).toMatchObject({ state: "failed", closed: { by: "ada" } }),
+  "tasks.reopen": inState("open"),
+  "tasks.cancel": inState("cancelled"),
+  "tasks.ledger": (answer) =>
+    expect(answer).toMatchObject({ ledger: { constraints: [{ id: "no-xml" }] } }),
+  "tasks.releaseItem": (ledger) =>
+    expect(ledger).toMatchObject({
+      constraints: [],
+      released: [{ id: "no-xml", kind: "constraint" }],
+    }),
+  "tasks.reservations": (reservations) =>
+    expect(reservations).toMatchObject([{ globs: ["src/client.ts"] }]),
 
   // The shared context.
-  "context.text": {
-    input: async (w) => {
-      await w.decided();
-      return { tokens: 500, sections: ["decisions"] };
-    },
-    says: (context) =>
-      expect(context).toMatchObject({
-        text: expect.stringContaining("SQLite"),
-        items: [{ key: "database", by: "cleo" }],
-      }),
-  },
-  "context.item": {
-    input: async (w) => {
-      await w.decided();
-      return { section: "decisions", key: "database" };
-    },
-    says: (answer) => expect(answer).toMatchObject({ item: { choice: "SQLite" } }),
-  },
-  "context.changes": {
-    as: "cleo",
-    input: async (w) => {
-      await w.decided();
-      return {};
-    },
-    says: (changes) => expect(changes).toMatchObject({ since: 0, more: false, version: 1 }),
-  },
-  "context.history": {
-    input: async (w) => {
-      const { version } = await w.decided();
-      await w.cleo.context.retire("decisions", "database", { basedOn: version, reason: "Gone" });
-      return { section: "decisions", key: "database" };
-    },
-    says: (changes) => expect(changes).toMatchObject([{ kind: "retired" }, { kind: "set" }]),
-  },
-  "context.set": {
-    as: "cleo",
-    input: () => ({
-      item: { section: "constraints", key: "no-xml", rule: "No XML", why: "Nobody reads it" },
+  "context.text": (context) =>
+    expect(context).toMatchObject({
+      text: expect.stringContaining("SQLite"),
+      items: [{ key: "database", by: "cleo" }],
     }),
-    says: (item) => expect(item).toMatchObject({ key: "no-xml", level: "must", version: 1 }),
-  },
-  "context.retire": {
-    as: "cleo",
-    input: async (w) => {
-      const { version } = await w.decided();
-      return { section: "decisions", key: "database", basedOn: version, reason: "Gone" };
-    },
-    says: (answer) => expect(answer).toMatchObject({ version: 2 }),
-  },
-  "context.project": {
-    as: "cleo",
-    input: () => ({ items: [{ section: "project", key: "branch", content: "main, at 1234567" }] }),
-    says: (items) => expect(items).toMatchObject([{ key: "branch", by: "cleo" }]),
-  },
-  "context.propose": {
-    input: async (w) => {
-      await w.decided();
-      const change = { section: "decisions", key: "store", question: "Which database?" } as const;
-      return { change: { ...change, choice: "MySQL" }, reason: "We know it" };
-    },
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        sent: { envelope: { to: { kind: "role", role: "coordinator" } } },
-        contradictions: [{ key: "database", choice: "SQLite" }],
-      }),
-  },
-  "context.adopt": {
-    as: "cleo",
-    input: (w) => w.proposed(),
-    says: (adopted) =>
-      expect(adopted).toMatchObject({ kind: "adopted", delivery: { state: "completed" } }),
-  },
+  "context.item": (answer) => expect(answer).toMatchObject({ item: { choice: "SQLite" } }),
+  "context.changes": (changes) =>
+    expect(changes).toMatchObject({ since: 0, more: false, version: 1 }),
+  "context.history": (changes) =>
+    expect(changes).toMatchObject([{ kind: "retired" }, { kind: "set" }]),
+  "context.set": (item) => expect(item).toMatchObject({ key: "no-xml", level: "must", version: 1 }),
+  "context.retire": (answer) => expect(answer).toMatchObject({ version: 2 }),
+  "context.project": (items) => expect(items).toMatchObject([{ key: "branch", by: "cleo" }]),
+  "context.propose": (answer) =>
+    expect(answer).toMatchObject({
+      sent: { envelope: { to: { kind: "role", role: "coordinator" } } },
+      contradictions: [{ key: "database", choice: "SQLite" }],
+    }),
+  "context.adopt": (adopted) =>
+    expect(adopted).toMatchObject({ kind: "adopted", delivery: { state: "completed" } }),
 
   // What failed.
-  "failures.list": {
-    input: async (w) => {
-      await w.dead();
-      return { undecided: true };
-    },
-    says: (failures) =>
-      expect(failures).toMatchObject([{ task: "build", with: "role:coordinator" }]),
+  "failures.list": (failures) =>
+    expect(failures).toMatchObject([{ task: "build", with: "role:coordinator" }]),
+  "failures.get": (failure) =>
+    expect(failure).toMatchObject({
+      before: [{ decision: "retry", by: "cleo" }],
+      advice: { source: "default" },
+    }),
+  "failures.decide": (answer) =>
+    expect(answer).toMatchObject({
+      kind: "decided",
+      decision: "reroute",
+      delivery: { receiver: "ada", state: "ready" },
+    }),
+  "failures.rules": (rules) =>
+    expect(rules).toMatchObject([{ name: "timeouts", then: { retry: {} } }]),
+  "failures.setRule": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.failures.rules()).toMatchObject([{ name: "never", when: {} }]);
   },
-  "failures.get": {
-    input: async (w) => {
-      const id = await w.dead();
-      await w.cleo.failures.decide(id, { decision: "retry", reason: "Try again", delayMs: 5 });
-      const again = await w.bob.accept({ delivery: id, wait: true });
-      await again?.fail({ message: "Again", class: "permanent" });
-      return { id };
-    },
-    says: (failure) =>
-      expect(failure).toMatchObject({
-        before: [{ decision: "retry", by: "cleo" }],
-        advice: { source: "default" },
-      }),
-  },
-  "failures.decide": {
-    as: "cleo",
-    input: async (w) => {
-      const id = await w.dead();
-      const report = await w.cleo.accept();
-      const decision = { decision: "reroute", to: "ada", reason: "She knows" } as const;
-      return { id, decision, handle: report?.handle };
-    },
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        kind: "decided",
-        decision: "reroute",
-        delivery: { receiver: "ada", state: "ready" },
-      }),
-  },
-  "failures.rules": {
-    input: async (w) => {
-      await w.hub.failures.setRule("timeouts", { when: { type: "timeout" }, then: { retry: {} } });
-      return {};
-    },
-    says: (rules) => expect(rules).toMatchObject([{ name: "timeouts", then: { retry: {} } }]),
-  },
-  "failures.setRule": {
-    input: () => ({ name: "never", rule: { then: { abort: true }, reason: "Never again" } }),
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.failures.rules()).toMatchObject([{ name: "never", when: {} }]);
-    },
-  },
-  "failures.deleteRule": {
-    input: async (w) => {
-      await w.hub.failures.setRule("never", { then: { abort: true } });
-      return { name: "never" };
-    },
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.failures.rules()).toEqual([]);
-    },
+  "failures.deleteRule": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.failures.rules()).toEqual([]);
   },
 };
 
 async function called(name: Name) {
-  const world = await World.open();
-  const { as = "ada", input, says } = SAMPLES[name];
-  return { world, acting: world.as(as), input: (await input?.(world)) ?? {}, says };
+  const world = await openWorld();
+  const { as = "ada", input } = DELIVERY_SAMPLES[name];
+  return { world, acting: world.as(as), input: (await input?.(world)) ?? {} };
 }
 
 describe("operations on handoffs and what comes of them", () => {
@@ -927,9 +350,9 @@ describe("operations on handoffs and what comes of them", () => {
   it.each(NAMES)(
     "%s takes what it describes, and answers as it describes [OPS-7]",
     async (name) => {
-      const { world, acting, input, says } = await called(name);
+      const { world, acting, input } = await called(name);
       expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
-      await says(await answerOf(acting, name, input), world);
+      await CHECKS[name](await answerOf(acting, name, input), world);
     },
   );
 
@@ -960,7 +383,7 @@ describe("operations on handoffs and what comes of them", () => {
   );
 
   /** What a call that was refused may not have changed. */
-  const stored = async ({ hub }: World) => [
+  const stored = async ({ hub }: DeliveryWorld) => [
     await hub.index.state(),
     await hub.deliveries.totals(),
     (await hub.events.list()).length,
@@ -969,7 +392,7 @@ describe("operations on handoffs and what comes of them", () => {
 
 describe("a caller that has gone", () => {
   it("leaves the offer it would have got where it was, and no try is counted [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const gone = new AbortController();
     const acting = world.as("bob", { signal: gone.signal });
     const claiming = answerOf(acting, "inbox", { waitMs: 20_000 });
@@ -982,7 +405,7 @@ describe("a caller that has gone", () => {
   });
 
   it("leaves the work it would have accepted for others [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     await world.sent();
     const acting = world.as("bob", { signal: AbortSignal.abort() });
     expect(await answerOf(acting, "accept", {})).toEqual({ work: null });
@@ -992,7 +415,7 @@ describe("a caller that has gone", () => {
 
 describe("an answer that is held back", () => {
   it("comes when there is something to say [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const bob = world.as("bob");
     const claiming = call<Claim>(bob, "inbox", { waitMs: 20_000 });
     const { id } = await world.sent();
@@ -1013,7 +436,7 @@ describe("an answer that is held back", () => {
   });
 
   it("says how things stand when the time is up [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { id } = await world.sent();
     const ada = world.as("ada");
     const { digest } = await call<Changed>(ada, "deliveries.watch", { id });
@@ -1030,7 +453,7 @@ describe("an answer that is held back", () => {
   });
 
   it("is held back for 25 seconds at most [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { id } = await world.sent();
     for (const name of ["inbox", "accept", "deliveries.watch", "deliveries.accepted"] as const) {
       const input = name.startsWith("deliveries.") ? { id, waitMs: 25_001 } : { waitMs: 25_001 };
@@ -1040,7 +463,7 @@ describe("an answer that is held back", () => {
   });
 
   it("does not take a renewed lease for a change [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { id, handle } = await world.working();
     const before = await call<Changed>(world.as("ada"), "deliveries.watch", { id });
     await answerOf(world.as("bob"), "work.renew", { handle });
@@ -1070,7 +493,7 @@ describe("an offer of a version that cannot be read here", () => {
 
 describe("news of a piece of work", () => {
   it("comes when the sender adds to it, once [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { handle, envelope } = await world.working();
     const bob = world.as("bob");
     const waiting = call<WorkNews>(bob, "work.on", {
@@ -1094,7 +517,7 @@ describe("news of a piece of work", () => {
   });
 
   it("comes when something it carries is quarantined, and again when that is lifted [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { handle } = await world.working();
     const bob = world.as("bob");
     const { warned } = await call<WorkNews>(bob, "work.on", { handle });
@@ -1112,7 +535,7 @@ describe("news of a piece of work", () => {
   });
 
   it("comes when it is taken back, with the error any other call would be refused with [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { handle, id } = await world.working();
     const bob = world.as("bob");
     const waiting = call<WorkNews>(bob, "work.on", { handle, waitMs: 20_000 });
@@ -1126,7 +549,7 @@ describe("news of a piece of work", () => {
 
 describe("work that is not the caller's any more", () => {
   it("can be settled by nobody else, and notes on it are kept [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { handle, id } = await world.working();
     expect((await refusal(answerOf(world.as("dan"), "work.complete", { handle }))).code).toBe(
       "lease_lost",
@@ -1138,7 +561,7 @@ describe("work that is not the caller's any more", () => {
   });
 
   it("lets no effect begin, and one that has happened be told [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { handle, id } = await world.working();
     const bob = world.as("bob");
     expect(await answerOf(bob, "effects.begin", { key: "deploy", handle })).toEqual({
@@ -1154,7 +577,7 @@ describe("work that is not the caller's any more", () => {
 
 describe("a person's mistake", () => {
   it("leaves the handoff where it was [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const { id } = await world.sent();
     const wrong = [
       { constraints: 5 },
@@ -1175,7 +598,7 @@ describe("a person's mistake", () => {
 
 describe("the key of a call", () => {
   it("hands over once, whatever the hub remembers of the call [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const acting = world.as("ada", { key: "3f0c1d5e-one" });
     const first = await call<SentForm>(acting, "handoff", { draft: world.draft() });
     const again = await answerOf(acting, "handoff", { draft: world.draft() });
@@ -1189,7 +612,7 @@ describe("the key of a call", () => {
   });
 
   it("leaves the sender's own key as it is [OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const draft = world.draft({ key: "mine" });
     const first = await call<SentForm>(world.as("ada", { key: "a" }), "handoff", { draft });
     const again = await call<SentForm>(world.as("ada", { key: "b" }), "handoff", { draft });
@@ -1199,7 +622,7 @@ describe("the key of a call", () => {
 
 describe("with the access of an agent", () => {
   /** What is done to a handoff of Ada's. */
-  const OWN: Readonly<Partial<Record<Name, (world: World) => Promise<Input>>>> = {
+  const OWN: Readonly<Partial<Record<Name, (world: DeliveryWorld) => Promise<Input>>>> = {
     "deliveries.cancel": async (w) => ({ id: (await w.sent()).id, reason: "Not needed" }),
     "tasks.cancelHandoffs": async (w) => ({ task: (await w.sent()).task, reason: "Not needed" }),
     "questions.answer": async (w) => ({ id: await w.asked(), text: "8080" }),
@@ -1207,7 +630,7 @@ describe("with the access of an agent", () => {
     "deadLetters.discard": async (w) => ({ id: await w.dead(), reason: "Not needed" }),
   };
   const attempt = async (name: Name, who: string, access: Access): Promise<unknown> => {
-    const world = await World.open();
+    const world = await openWorld();
     const input = await OWN[name]?.(world);
     return answerOf(world.as(who, { access }), name, input);
   };
@@ -1223,7 +646,7 @@ describe("with the access of an agent", () => {
   );
 
   it("who was asked decides about a failure, and nobody else [OPS-5]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const id = await world.dead();
     const decision = { decision: "abort", reason: "Nobody needs it" } as const;
     const cleo = world.as("cleo", { access: "agent" });
@@ -1242,7 +665,7 @@ describe("a secret in what is said", () => {
   const SECRET = `ghp_${"a1B2c3D4e5F6g7H8i9J0".repeat(2).slice(0, 36)}`;
 
   it("is taken out, and told by kind and place wherever it was said [OPS-6 OPS-7]", async () => {
-    const world = await World.open();
+    const world = await openWorld();
     const ada = world.as("ada");
     const bob = world.as("bob");
     const sent = await call<SentForm>(ada, "handoff", {

@@ -20,35 +20,27 @@ import {
 import type { BranchDiff } from "../../src/memory/branches/compare.ts";
 import type { Known } from "../../src/memory/recall/known.ts";
 import type { SqlAnswer } from "../../src/memory/sql.ts";
-import { agentsOperations } from "../../src/operations/agents.ts";
-import { branchesOperations } from "../../src/operations/branches.ts";
-import { hubOperations } from "../../src/operations/hub.ts";
 import { operationOf } from "../../src/operations/index.ts";
-import { memoriesOperations } from "../../src/operations/memories.ts";
 import type { Acting } from "../../src/operations/operation.ts";
 import { runOperation } from "../../src/operations/run.ts";
-import { settingsOperations } from "../../src/operations/settings.ts";
-import { tracesOperations } from "../../src/operations/traces.ts";
 import { layOut } from "../../src/operations/wire/address.ts";
 import { HEADERS } from "../../src/operations/wire/headers.ts";
 import type { IndexState } from "../../src/store/search.ts";
 import type { EmbedProgress } from "../../src/workspace/workspace.ts";
 import { actingOn } from "../http/acting.ts";
 import { openFresh, refusal, type StoreName } from "../support/hub/support.ts";
+import type { Input } from "./samples/input.ts";
+import {
+  MEMORY_OPERATIONS,
+  MEMORY_SAMPLES,
+  type MemoryOperation,
+  type MemoryWorld,
+  memoryWorldOn,
+  SETTINGS_UPDATE,
+} from "./samples/memory.ts";
 
-const DEFINED = {
-  ...agentsOperations,
-  ...memoriesOperations,
-  ...tracesOperations,
-  ...branchesOperations,
-  ...settingsOperations,
-  ...hubOperations,
-};
-
-type Name = keyof typeof DEFINED;
-const NAMES = Object.keys(DEFINED) as Name[];
-
-type Input = Readonly<Record<string, unknown>>;
+type Name = MemoryOperation;
+const NAMES = MEMORY_OPERATIONS;
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -60,389 +52,196 @@ async function answerOf(acting: Acting, name: Name, input: unknown): Promise<unk
   return answer;
 }
 
-interface World {
-  readonly hub: LocalHub;
-  readonly acting: Acting;
-  /** Memories: one that was replaced, one that stands, a private one, one out of sight. */
-  readonly old: string;
-  readonly fact: string;
-  readonly secret: string;
-  readonly wrong: string;
-  readonly token: string;
-}
-
-/** A hub with something of everything: agents, memories, a handoff, a branch, a trace, a token. */
-async function world(store: StoreName = "memory"): Promise<World> {
+/** Opens a hub with the data that the samples are about. */
+async function world(store: StoreName = "memory"): Promise<MemoryWorld> {
   const hub = await openFresh(store);
-  if (!(hub instanceof LocalHub)) throw new Error("a hub in this process was opened");
-  await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"], window: 8_000 });
-  const ada = await hub.agent("ada", { role: "planner" }, { instance: "s-1", lease: "session" });
-  const old = await ada.remember({ content: "The API returns XML.", task: "api" });
-  const fact = await ada.remember({
-    content: "The API returns JSON, not XML.",
-    data: { port: 8080 },
-    task: "api",
-    tags: ["format"],
-    relations: [{ kind: "supersedes", to: old.id }],
-    importance: 0.8,
-  });
-  const secret = await ada.remember({ content: "Ask Kim before Friday.", scope: "agent" });
-  const wrong = await ada.remember({ content: "The API runs on port 9." });
-  await ada.memories.quarantine(wrong.id, "It never did.");
-  await ada.memories.pin(fact.id);
-  await ada.trace({ kind: "tool", name: "curl", input: "/", output: { status: 200 }, task: "api" });
-  await ada.handoff({ to: "bob", task: "api", intent: "Read the API.", refs: [fact.id] });
-  await hub.payloadTypes.set("patch", { type: "object" });
-  const branch = await ada.branches.create("run-1/ada");
-  await branch.remember({ content: "On the branch it is YAML.", task: "api" });
-  const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
-  return {
-    ...{ hub, acting: actingOn(hub, { named: "ada" }) },
-    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id },
-  };
+  if (!(hub instanceof LocalHub)) throw new Error("expected a hub in this process");
+  return memoryWorldOn(hub);
 }
 
-/** How each is called, and what it must answer. */
-interface Sample {
-  readonly input?: (world: World) => Input;
-  readonly says: (answer: unknown, world: World) => unknown;
-}
+/** Checks the answer of a sample call. */
+type Check = (answer: unknown, world: MemoryWorld) => unknown;
 
 const done = (answer: unknown): unknown => expect(answer).toEqual({ done: true });
 
 /** A list with one like this in it. */
 const having = (part: object): unknown => expect.arrayContaining([expect.objectContaining(part)]);
 
-/** What a team sets, a part at a time: and how it reads then. */
-const SETTINGS: Readonly<Record<string, { readonly set: unknown; readonly reads: unknown }>> = {
-  releasers: { set: ["lead"], reads: ["lead"] },
-  keepers: { set: ["lead"], reads: ["lead"] },
-  lint: { set: { secret: "refuse" }, reads: { ...DEFAULT_LINT_RULES, secret: "refuse" } },
-  retention: {
-    set: { traces: { sessions: 10 } },
-    reads: { traces: { sessions: 10 } },
-  },
-  secrets: { set: "refuse", reads: "refuse" },
-  handoffs: {
-    set: { actions: ["delegated"], unregistered: "refuse" },
-    reads: { actions: ["delegated"], unregistered: "refuse" },
-  },
-  profiles: {
-    set: { scout: { types: { finding: 3 } } },
-    reads: expect.objectContaining({
-      planner: expect.objectContaining({ changed: false }),
-      scout: expect.objectContaining({
-        changed: true,
-        types: expect.objectContaining({ finding: 3 }),
-      }),
+/** How the settings read after SETTINGS_UPDATE. */
+const SETTINGS_READ: Readonly<Record<keyof typeof SETTINGS_UPDATE, unknown>> = {
+  ...SETTINGS_UPDATE,
+  lint: { ...DEFAULT_LINT_RULES, secret: "refuse" },
+  profiles: expect.objectContaining({
+    planner: expect.objectContaining({ changed: false }),
+    coder: expect.objectContaining({
+      changed: true,
+      types: expect.objectContaining({ finding: 3 }),
     }),
-  },
+  }),
 };
 
-const settings = (which: "set" | "reads"): Input =>
-  Object.fromEntries(Object.entries(SETTINGS).map(([part, each]) => [part, each[which]]));
-
-const SAMPLES: Readonly<Record<Name, Sample>> = {
-  "agents.me": {
-    says: (answer) =>
-      expect(answer).toMatchObject({ agent: "ada", access: "admin", workspace: "default" }),
+const CHECKS: Readonly<Record<Name, Check>> = {
+  "agents.me": (answer) =>
+    expect(answer).toMatchObject({ agent: "ada", access: "admin", workspace: "default" }),
+  agent: async (answer, { hub }) => {
+    expect(answer).toMatchObject({ id: "cy", name: "Cy", policy: "direct", role: "critic" });
+    expect((await hub.agent("cy")).info).toEqual(answer);
   },
-  agent: {
-    input: () => ({ name: "cy", profile: { role: "critic", name: "Cy", policy: "direct" } }),
-    says: async (answer, { hub }) => {
-      expect(answer).toMatchObject({ id: "cy", name: "Cy", policy: "direct", role: "critic" });
-      expect((await hub.agent("cy")).info).toEqual(answer);
-    },
+  "agents.get": (answer) =>
+    expect(answer).toMatchObject({ id: "bob", owner: "Kim", window: 8_000 }),
+  "agents.list": (agents) => expect(agents).toMatchObject([{ id: "ada" }, { id: "bob" }]),
+  "agents.pause": async (answer, { hub }) => {
+    done(answer);
+    expect((await hub.agent("bob")).info.status).toBe("paused");
   },
-  "agents.get": {
-    input: () => ({ name: "robert" }),
-    says: (answer) => expect(answer).toMatchObject({ id: "bob", owner: "Kim", window: 8_000 }),
+  "agents.unpause": done,
+  "tokens.add": async (answer, { hub }) => {
+    expect(answer).toMatchObject({ info: { agent: "bob", issuedBy: "ada", state: "good" } });
+    const { token } = answer as IssuedToken;
+    expect(await hub.authenticate(token)).toMatchObject({ kind: "bearer", access: "reader" });
   },
-  "agents.list": { says: (agents) => expect(agents).toMatchObject([{ id: "ada" }, { id: "bob" }]) },
-  "agents.pause": {
-    input: () => ({ name: "bob" }),
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect((await hub.agent("bob")).info.status).toBe("paused");
-    },
-  },
-  "agents.unpause": { input: () => ({ name: "bob" }), says: done },
-  "tokens.add": {
-    input: () => ({ agent: "bob", access: "reader", expiresInMs: 60_000 }),
-    says: async (answer, { hub }) => {
-      expect(answer).toMatchObject({ info: { agent: "bob", issuedBy: "ada", state: "good" } });
-      const { token } = answer as IssuedToken;
-      expect(await hub.authenticate(token)).toMatchObject({ kind: "bearer", access: "reader" });
-    },
-  },
-  "tokens.list": {
-    says: (tokens, { token }) =>
-      expect(tokens).toMatchObject([{ id: token, label: "laptop", state: "good" }]),
-  },
-  "tokens.revoke": {
-    input: ({ token: id }) => ({ id, reason: "It was lost." }),
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        state: "revoked",
-        revokedBy: "ada",
-        reason: "It was lost.",
-      }),
-  },
-
-  remember: {
-    input: () => ({
-      known: "report",
-      memories: [
-        { content: "The API returns JSON, not XML.", task: "api" },
-        { content: "Log in with ghp_0123456789abcdefghijABCDEFGHIJ012345." },
-      ],
+  "tokens.list": (tokens, { token }) =>
+    expect(tokens).toMatchObject([{ id: token, label: "laptop", state: "good" }]),
+  "tokens.revoke": (answer) =>
+    expect(answer).toMatchObject({
+      state: "revoked",
+      revokedBy: "ada",
+      reason: "It was lost.",
     }),
-    says: (remembered, { fact }) =>
-      expect(remembered).toMatchObject([
-        { known: [{ memory: { id: fact }, verdict: "same" }] },
-        { secrets: [{ path: "content" }] },
-      ]),
+  remember: (remembered, { fact }) =>
+    expect(remembered).toMatchObject([
+      { known: [{ memory: { id: fact }, verdict: "same" }] },
+      { secrets: [{ path: "content" }] },
+    ]),
+  "memories.similar": (known, { fact }) => expect((known as Known[])[0]?.memory.id).toBe(fact),
+  "memories.read": (memory, { old, fact }) =>
+    expect(memory).toMatchObject({ id: fact, insteadOf: old, level: "summary" }),
+  "memories.recent": (memories, { old, fact }) =>
+    expect(memories).toMatchObject([{ id: fact }, { id: old }]),
+  recall: (answer, { fact, old }) => {
+    const { hits } = answer as Recalled;
+    expect(hits[0]?.memory.id).toBe(fact);
+    expect(hits.find(({ memory }) => memory.id === old)?.supersededBy).toEqual([fact]);
   },
-  "memories.similar": {
-    input: () => ({ memory: { content: "The API returns JSON, not XML.", task: "api" } }),
-    says: (known, { fact }) => expect((known as Known[])[0]?.memory.id).toBe(fact),
-  },
-  "memories.read": {
-    input: ({ old: id }) => ({ id, freshest: true, level: "summary" }),
-    says: (memory, { old, fact }) =>
-      expect(memory).toMatchObject({ id: fact, insteadOf: old, level: "summary" }),
-  },
-  "memories.recent": {
-    input: () => ({ task: "api", type: "fact", limit: 5 }),
-    says: (memories, { old, fact }) => expect(memories).toMatchObject([{ id: fact }, { id: old }]),
-  },
-  recall: {
-    input: () => ({ question: "What does the API return?", superseded: "marked", traces: true }),
-    says: (answer, { fact, old }) => {
-      const { hits } = answer as Recalled;
-      expect(hits[0]?.memory.id).toBe(fact);
-      expect(hits.find(({ memory }) => memory.id === old)?.supersededBy).toEqual([fact]);
-    },
-  },
-  "memories.relations": {
-    input: ({ old: id }) => ({ id, direction: "in" }),
-    says: (edges, { fact, old }) =>
-      expect(edges).toMatchObject([{ kind: "supersedes", source: fact, target: old }]),
-  },
-  "memories.impact": {
-    input: ({ fact: id }) => ({ id }),
-    says: (answer, { fact }) =>
-      expect(answer).toMatchObject({
-        memory: { id: fact },
-        downstream: having({ type: "handoff" }),
-        deliveries: [{ receiver: "bob", open: true }],
-      }),
-  },
-  "memories.pin": {
-    input: ({ secret: id }) => ({ id }),
-    says: async (answer, { acting, secret }) => {
-      done(answer);
-      expect(await answerOf(acting, "memories.pins", {})).toEqual(having({ id: secret }));
-    },
-  },
-  "memories.unpin": {
-    input: ({ fact: id }) => ({ id }),
-    says: async (answer, { acting }) => {
-      done(answer);
-      expect(await answerOf(acting, "memories.pins", {})).toEqual([]);
-    },
-  },
-  "memories.pins": { says: (pins, { fact }) => expect(pins).toMatchObject([{ id: fact }]) },
-  "memories.quarantine": {
-    input: ({ fact }) => ({ what: [fact], reason: "It is wrong.", downstream: true }),
-    says: (answer, { fact }) =>
-      expect(answer).toMatchObject({
-        memories: expect.arrayContaining([fact]),
-        deliveries: [expect.anything()],
-      }),
-  },
-  "memories.lift": {
-    input: ({ wrong }) => ({ what: wrong, reason: "It does after all." }),
-    says: (answer, { wrong }) => expect(answer).toMatchObject({ memories: [wrong] }),
-  },
-  "memories.quarantined": {
-    says: (marks, { wrong }) =>
-      expect(marks).toMatchObject([{ memory: wrong, by: "ada", reason: "It never did." }]),
-  },
-  "memories.redact": {
-    input: ({ fact }) => ({ target: { ids: [fact] }, reason: "It names a customer." }),
-    says: async (answer, { acting, fact }) => {
-      const { erased, records } = answer as RedactReport;
-      expect(erased).toContainEqual({ kind: "memory", id: fact });
-      const left = await answerOf(acting, "memories.read", { id: fact });
-      expect(left).toMatchObject({ content: "", redacted: { reason: "It names a customer." } });
-      const record = await answerOf(acting, "memories.read", { id: records[0] });
-      expect(record).toMatchObject({ redacts: having({ id: fact }) });
-    },
-  },
-  "memories.sql": {
-    input: () => ({
-      query: "SELECT id, ? AS told, ? AS bytes FROM memories WHERE task = ? ORDER BY seq",
-      params: [1, { base64: "AP8=" }, "api"],
+  "memories.relations": (edges, { fact, old }) =>
+    expect(edges).toMatchObject([{ kind: "supersedes", source: fact, target: old }]),
+  "memories.impact": (answer, { fact }) =>
+    expect(answer).toMatchObject({
+      memory: { id: fact },
+      downstream: having({ type: "handoff" }),
+      deliveries: [{ receiver: "bob", open: true }],
     }),
-    says: (answer, { old }) => {
-      const { columns, rows } = answer as SqlAnswer;
-      expect(columns).toEqual(["id", "told", "bytes"]);
-      expect(rows[0]).toEqual({ id: old, told: 1, bytes: { base64: "AP8=" } });
-    },
+  "memories.pin": async (answer, { acting, secret }) => {
+    done(answer);
+    expect(await answerOf(acting, "memories.pins", {})).toEqual(having({ id: secret }));
   },
-  "memories.exportMarkdown": {
-    input: () => ({ task: "api" }),
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        text: expect.stringContaining("The API returns JSON, not XML."),
-      }),
+  "memories.unpin": async (answer, { acting }) => {
+    done(answer);
+    expect(await answerOf(acting, "memories.pins", {})).toEqual([]);
   },
-  "memories.importMarkdown": {
-    input: () => ({ text: "## Facts\n\n- The sky is blue.\n", task: "api" }),
-    says: async (answer, { acting }) => {
-      const { taken } = answer as DocumentReport;
-      const read = await answerOf(acting, "memories.read", { id: taken[0]?.memory });
-      expect(read).toMatchObject({ content: "The sky is blue." });
-    },
-  },
-  catchUp: {
-    input: () => ({ tokens: 4_000 }),
-    says: (answer) =>
-      expect(answer).toMatchObject({
-        text: expect.stringContaining("The API returns JSON, not XML."),
-      }),
-  },
-
-  trace: {
-    input: () => ({
-      steps: [
-        { kind: "prompt", content: "Go." },
-        { kind: "result", ok: true },
-      ],
+  "memories.pins": (pins, { fact }) => expect(pins).toMatchObject([{ id: fact }]),
+  "memories.quarantine": (answer, { fact }) =>
+    expect(answer).toMatchObject({
+      memories: expect.arrayContaining([fact]),
+      deliveries: [expect.anything()],
     }),
-    says: (steps) => expect(steps).toMatchObject([{ type: "trace" }, { type: "trace" }]),
+  "memories.lift": (answer, { wrong }) => expect(answer).toMatchObject({ memories: [wrong] }),
+  "memories.quarantined": (marks, { wrong }) =>
+    expect(marks).toMatchObject([{ memory: wrong, by: "ada", reason: "Wrong port." }]),
+  "memories.redact": async (answer, { acting, fact }) => {
+    const { erased, records } = answer as RedactReport;
+    expect(erased).toContainEqual({ kind: "memory", id: fact });
+    const left = await answerOf(acting, "memories.read", { id: fact });
+    expect(left).toMatchObject({ content: "", redacted: { reason: "It names a customer." } });
+    const record = await answerOf(acting, "memories.read", { id: records[0] });
+    expect(record).toMatchObject({ redacts: having({ id: fact }) });
   },
-  "traces.list": {
-    input: () => ({ session: "s-1" }),
-    says: (steps) => expect(steps).toMatchObject([{ data: { kind: "tool", name: "curl" } }]),
+  "memories.sql": (answer, { old }) => {
+    const { columns, rows } = answer as SqlAnswer;
+    expect(columns).toEqual(["id", "one", "bytes"]);
+    expect(rows[0]).toEqual({ id: old, one: 1, bytes: { base64: "AP8=" } });
   },
-  "traces.sessions": {
-    says: (sessions) =>
-      expect(sessions).toMatchObject([{ session: "s-1", agent: "ada", steps: 1 }]),
+  "memories.exportMarkdown": (answer) =>
+    expect(answer).toMatchObject({
+      text: expect.stringContaining("The API returns JSON, not XML."),
+    }),
+  "memories.importMarkdown": async (answer, { acting }) => {
+    const { taken } = answer as DocumentReport;
+    const read = await answerOf(acting, "memories.read", { id: taken[0]?.memory });
+    expect(read).toMatchObject({ content: "The sky is blue." });
   },
-  "traces.counts": {
-    says: (counts) => expect(counts).toEqual({ stored: 1, failed: 0, waiting: 0 }),
+  catchUp: (answer) =>
+    expect(answer).toMatchObject({
+      text: expect.stringContaining("The API returns JSON, not XML."),
+    }),
+  trace: (steps) => expect(steps).toMatchObject([{ type: "trace" }, { type: "trace" }]),
+  "traces.list": (steps) => expect(steps).toMatchObject([{ data: { kind: "tool", name: "curl" } }]),
+  "traces.sessions": (sessions) =>
+    expect(sessions).toMatchObject([{ session: "s-1", agent: "ada", steps: 1 }]),
+  "traces.counts": (counts) => expect(counts).toEqual({ stored: 1, failed: 0, waiting: 0 }),
+  "branches.list": (branches) =>
+    expect(branches).toMatchObject([{ name: "run-1/ada", state: "open" }]),
+  "branches.create": async (answer, { hub }) => {
+    expect(answer).toEqual({ name: "run-2" });
+    expect((await hub.branches.diff("run-2")).base).toBe("run-1/ada");
   },
-
-  "branches.list": {
-    input: () => ({ prefix: "run-1/" }),
-    says: (branches) => expect(branches).toMatchObject([{ name: "run-1/ada", state: "open" }]),
+  "branches.use": (answer) => expect(answer).toEqual({ name: "run-1/ada" }),
+  "branches.diff": (answer) => {
+    const { into, records } = answer as BranchDiff;
+    expect(into).toBe("main");
+    expect(records.at(-1)?.content).toBe("On the branch it is YAML.");
   },
-  "branches.create": {
-    input: () => ({ name: "run-2", from: "run-1/ada" }),
-    says: async (answer, { hub }) => {
-      expect(answer).toEqual({ name: "run-2" });
-      expect((await hub.branches.diff("run-2")).base).toBe("run-1/ada");
-    },
+  "branches.merge": (answer) => expect(answer).toMatchObject({ kind: "merged", into: "main" }),
+  "branches.abandon": (record) =>
+    expect(record).toMatchObject({ type: "abandon", branch: "run-1/ada" }),
+  "settings.get": (answer) => {
+    expect(answer).toEqual({
+      retention: {},
+      secrets: "redact",
+      lint: DEFAULT_LINT_RULES,
+      handoffs: { actions: [], unregistered: "accept" },
+      releasers: expect.arrayContaining(["planner"]),
+      keepers: expect.arrayContaining(["memory-keeper"]),
+      profiles: expect.objectContaining({ planner: expect.objectContaining({ changed: false }) }),
+    });
+    expect(DEFAULT_LINT_RULES.secret).toBe("warn");
   },
-  "branches.use": {
-    input: () => ({ name: "run-1/ada" }),
-    says: (answer) => expect(answer).toEqual({ name: "run-1/ada" }),
+  "settings.update": async (answer, { hub }) => {
+    expect(answer).toEqual(SETTINGS_READ);
+    expect(asJson(await hub.settings.get())).toEqual(answer);
   },
-  "branches.diff": {
-    input: () => ({ name: "run-1/ada" }),
-    says: (answer) => {
-      const { into, records } = answer as BranchDiff;
-      expect(into).toBe("main");
-      expect(records.at(-1)?.content).toBe("On the branch it is YAML.");
-    },
+  "payloadTypes.list": (types) => expect(types).toMatchObject([{ name: "patch", version: 1 }]),
+  "payloadTypes.versions": (versions) =>
+    expect(versions).toMatchObject([{ version: 1, schema: { type: "object" } }]),
+  "payloadTypes.set": async (info, { hub }) => {
+    expect(info).toMatchObject({ name: "patch", version: 2, by: "ada" });
+    expect(await hub.payloadTypes.list()).toEqual([info]);
   },
-  "branches.merge": {
-    input: () => ({ name: "run-1/ada" }),
-    says: (answer) => expect(answer).toMatchObject({ kind: "merged", into: "main" }),
+  "payloadTypes.delete": async (answer, { hub }) => {
+    done(answer);
+    expect(await hub.payloadTypes.list()).toEqual([]);
   },
-  "branches.abandon": {
-    input: () => ({ name: "run-1/ada", reason: "It led nowhere." }),
-    says: (record) => expect(record).toMatchObject({ type: "abandon", branch: "run-1/ada" }),
+  "memories.prune": (report) => expect(report).toMatchObject({ dryRun: true, steps: 0, events: 0 }),
+  verify: (answer) => {
+    const { memories, problems } = answer as VerifyReport;
+    expect(memories).toBeGreaterThan(5);
+    expect(problems).toEqual([]);
   },
-
-  "settings.get": {
-    says: (answer) => {
-      expect(answer).toEqual({
-        retention: {},
-        secrets: "redact",
-        lint: DEFAULT_LINT_RULES,
-        handoffs: { actions: [], unregistered: "accept" },
-        releasers: expect.arrayContaining(["planner"]),
-        keepers: expect.arrayContaining(["memory-keeper"]),
-        profiles: expect.objectContaining({ planner: expect.objectContaining({ changed: false }) }),
-      });
-      expect(DEFAULT_LINT_RULES.secret).toBe("warn");
-    },
+  "memories.secretsFound": (found) => expect(found).toEqual({ total: 0, byKind: {}, found: [] }),
+  "index.state": (state) => expect((state as IndexState).records).toBeGreaterThan(5),
+  "index.models": (models) => expect(Array.isArray(models)).toBe(true),
+  "index.deleteModel": done,
+  "index.embed": (answer) => {
+    const { progress } = answer as { readonly progress: EmbedProgress | null };
+    expect(progress?.done).toBe(progress?.total);
   },
-  "settings.update": {
-    input: () => settings("set"),
-    says: async (answer, { hub }) => {
-      expect(answer).toEqual(settings("reads"));
-      expect(asJson(await hub.settings.get())).toEqual(answer);
-    },
-  },
-  "payloadTypes.list": {
-    says: (types) => expect(types).toMatchObject([{ name: "patch", version: 1 }]),
-  },
-  "payloadTypes.versions": {
-    input: () => ({ name: "patch" }),
-    says: (versions) =>
-      expect(versions).toMatchObject([{ version: 1, schema: { type: "object" } }]),
-  },
-  "payloadTypes.set": {
-    input: () => ({ name: "patch", schema: { type: "object", required: ["files"] } }),
-    says: async (info, { hub }) => {
-      expect(info).toMatchObject({ name: "patch", version: 2, by: "ada" });
-      expect(await hub.payloadTypes.list()).toEqual([info]);
-    },
-  },
-  "payloadTypes.delete": {
-    input: () => ({ name: "patch" }),
-    says: async (answer, { hub }) => {
-      done(answer);
-      expect(await hub.payloadTypes.list()).toEqual([]);
-    },
-  },
-  "memories.prune": {
-    input: () => ({ dryRun: true }),
-    says: (report) => expect(report).toMatchObject({ dryRun: true, steps: 0, events: 0 }),
-  },
-  verify: {
-    says: (answer) => {
-      const { memories, problems } = answer as VerifyReport;
-      expect(memories).toBeGreaterThan(5);
-      expect(problems).toEqual([]);
-    },
-  },
-  "memories.secretsFound": {
-    input: () => ({ limit: 10 }),
-    says: (found) => expect(found).toEqual({ total: 0, byKind: {}, found: [] }),
-  },
-  "index.state": { says: (state) => expect((state as IndexState).records).toBeGreaterThan(5) },
-  "index.models": { says: (models) => expect(Array.isArray(models)).toBe(true) },
-  "index.deleteModel": { input: () => ({ model: "nobody-has-it" }), says: done },
-  "index.embed": {
-    says: (answer) => {
-      const { progress } = answer as { readonly progress: EmbedProgress | null };
-      expect(progress?.done).toBe(progress?.total);
-    },
-  },
-  "events.list": {
-    input: () => ({ after: 0, limit: 1 }),
-    says: (events) => expect(events).toMatchObject([{ kind: "sent", agent: "ada", task: "api" }]),
-  },
-  "agents.breakers": { says: (breakers) => expect(breakers).toEqual([]) },
-  "agents.resetBreaker": { input: () => ({ receiver: "bob" }), says: done },
+  "events.list": (events) =>
+    expect(events).toMatchObject([{ kind: "sent", agent: "ada", task: "api" }]),
+  "agents.breakers": (breakers) => expect(breakers).toEqual([]),
+  "agents.resetBreaker": done,
 };
 
-const inputOf = (name: Name, at: World): Input => SAMPLES[name].input?.(at) ?? {};
+const inputOf = (name: Name, at: MemoryWorld): Input => MEMORY_SAMPLES[name].input?.(at) ?? {};
 
 describe("operations on what is known and how it is kept", () => {
   it.each(NAMES)("%s can be described in JSON Schema [OPS-7]", (name) => {
@@ -461,7 +260,7 @@ describe("operations on what is known and how it is kept", () => {
       const input = inputOf(name, at);
       expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
       const answer = await answerOf(at.acting, name, input);
-      await SAMPLES[name].says(answer, at);
+      await CHECKS[name](answer, at);
     },
   );
 
@@ -481,7 +280,7 @@ describe("operations on what is known and how it is kept", () => {
     const answer = await response.json();
     expect(response.status, JSON.stringify(answer)).toBe(200);
     expect(operationOf(name).output.parse(answer)).toEqual(answer);
-    await SAMPLES[name].says(answer, at);
+    await CHECKS[name](answer, at);
   });
 
   it.each(NAMES)("%s refuses every odd value with an error of the table [OPS-7]", async (name) => {
@@ -561,14 +360,14 @@ describe("what must not be left out", () => {
 });
 
 describe("the settings of a workspace", () => {
-  const PARTS = Object.keys(SETTINGS);
+  const PARTS = Object.keys(SETTINGS_UPDATE) as (keyof typeof SETTINGS_UPDATE)[];
 
   it.each(PARTS)("%s is set without a change of the others [OPS-7]", async (part) => {
     const { hub, acting } = await world();
     const before = await answerOf(acting, "settings.get", {});
-    const { set, reads } = SETTINGS[part] ?? {};
-    const answer = await answerOf(acting, "settings.update", { [part]: set });
-    expect(answer).toEqual({ ...(before as object), [part]: reads });
+    const change = { [part]: SETTINGS_UPDATE[part] };
+    const answer = await answerOf(acting, "settings.update", change);
+    expect(answer).toEqual({ ...(before as object), [part]: SETTINGS_READ[part] });
     expect(await answerOf(acting, "settings.get", {})).toEqual(answer);
     expect(asJson(await hub.settings.get())).toEqual(answer);
   });
@@ -576,7 +375,7 @@ describe("the settings of a workspace", () => {
   it.each(PARTS)("%s is refused where it is null, and nothing is changed [OPS-7]", async (part) => {
     const { acting } = await world();
     const before = await answerOf(acting, "settings.get", {});
-    for (const others of [{}, settings("set")]) {
+    for (const others of [{}, SETTINGS_UPDATE]) {
       const error = await refusal(answerOf(acting, "settings.update", { ...others, [part]: null }));
       expect(error).toMatchObject({ code: "invalid_input", path: part });
     }
@@ -585,7 +384,7 @@ describe("the settings of a workspace", () => {
 
   it("stay as they are where none is given [OPS-7]", async () => {
     const { acting } = await world();
-    await answerOf(acting, "settings.update", settings("set"));
+    await answerOf(acting, "settings.update", SETTINGS_UPDATE);
     const before = await answerOf(acting, "settings.get", {});
     expect(await answerOf(acting, "settings.update", {})).toEqual(before);
   });

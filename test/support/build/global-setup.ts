@@ -5,11 +5,10 @@
  */
 import { copyFileSync, globSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { copyData } from "../../../scripts/build.ts";
 import { bundleSources } from "../../../scripts/bundle.ts";
 import { ROOT } from "../run-script.ts";
 import { BUILD } from "./place.ts";
-
-const FILES = ["src/search/embedding/words.bin"];
 
 export async function setup(): Promise<void> {
   removeAbandoned();
@@ -22,11 +21,7 @@ export async function setup(): Promise<void> {
     ),
   });
   copyFileSync(join(ROOT, "package.json"), join(BUILD, "package.json"));
-  for (const file of FILES) {
-    const target = file.replace(/^src/, dist);
-    mkdirSync(dirname(target), { recursive: true });
-    copyFileSync(join(ROOT, file), target);
-  }
+  copyData(dist);
 }
 
 export function teardown(): void {

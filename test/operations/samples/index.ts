@@ -1,0 +1,23 @@
+/** Sample calls: one of every operation, used by the tests and by scripts/operation-examples.ts. */
+import type { LocalHub } from "../../../src/hub/hub.ts";
+import type { Acting } from "../../../src/operations/operation.ts";
+import { DELIVERY_SAMPLES, type DeliveryOperation, DeliveryWorld } from "./delivery.ts";
+import type { Input } from "./input.ts";
+import { MEMORY_SAMPLES, type MemoryOperation, memoryWorldOn } from "./memory.ts";
+
+export interface SampleCall {
+  readonly acting: Acting;
+  readonly input: Input;
+}
+
+/** Sets up an empty hub for the sample call of an operation, and returns the call. */
+export async function sampleCall(name: string, hub: LocalHub): Promise<SampleCall> {
+  if (name in DELIVERY_SAMPLES) {
+    const world = await DeliveryWorld.on(hub);
+    const { as = "ada", input } = DELIVERY_SAMPLES[name as DeliveryOperation];
+    return { acting: world.as(as), input: (await input?.(world)) ?? {} };
+  }
+  const world = await memoryWorldOn(hub);
+  const { input } = MEMORY_SAMPLES[name as MemoryOperation];
+  return { acting: world.acting, input: input?.(world) ?? {} };
+}
