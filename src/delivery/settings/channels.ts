@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { nearestNames } from "../../base/nearest.ts";
-import { Name } from "../../envelope/schema.ts";
+import { Moment, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
 import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
@@ -130,6 +130,6 @@ export async function subscribersOf(workspace: Workspace, channel: string): Prom
 
 /** From where a new subscriber wants what was published before: from now on, or all there is. */
 export const SubscribeSchema = z.strictObject({
-  from: z.union([z.enum(["now", "start"]), z.int().min(0)]).default("now"),
+  from: z.union([z.enum(["now", "start"]), Moment]).default("now"),
 });
 export type SubscribeOptions = z.input<typeof SubscribeSchema>;

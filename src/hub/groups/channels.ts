@@ -20,7 +20,7 @@ import {
   routes,
   setRoute,
 } from "../../delivery/settings/routes.ts";
-import type { DraftOf } from "../../envelope/schema.ts";
+import { type DraftOf, instantOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Sent } from "../sent.ts";
@@ -81,7 +81,7 @@ export const agentChannels = (
       });
       await subscribe(workspace, channel, agent);
       if (from === "now") return { replayed: 0 };
-      const since = from === "start" ? 0 : from;
+      const since = from === "start" ? 0 : instantOf(from);
       return { replayed: await replay(workspace, channel, { agent, since }) };
     }),
   unsubscribe: (channel) => call(() => unsubscribe(workspace, channel, agent)),

@@ -181,6 +181,9 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await dora.deliveries.waiting()).map(({ delivery }) => delivery.task)).toEqual([
       "late",
     ]);
+    const carla = await hub.agent("carla", {});
+    const from = new Date(since).toISOString();
+    expect(await carla.channels.subscribe("news", { from })).toEqual({ replayed: 1 });
     const emil = await hub.agent("emil", {});
     expect(await emil.channels.subscribe("news")).toEqual({ replayed: 0 });
     const future = await hub.agent("future", {});
