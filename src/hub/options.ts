@@ -27,52 +27,49 @@ export function embedderOf({ embedder }: HubOptions): () => Promise<Embedder | u
 }
 
 export interface HubOptions {
+  /** Default: "default". */
   readonly workspace?: string;
-  /** False: an error where there is no store yet, instead of making one. */
+  /** False: throws if the store does not exist, instead of creating it. Default: true. */
   readonly create?: boolean;
   readonly limits?: Partial<Limits>;
   /**
-   * How long a session may be silent before its work goes to the next, where somebody thinks between two
-   * calls: `limits.leaseMs` unless told. In milliseconds; for agents with `lease: "session"`.
+   * How long a session may be silent before its leases end, in milliseconds, for agents with `lease:
+   * "session"`. Default: `limits.leaseMs`.
    */
   readonly sessionMs?: number;
-  /** How handoffs are tried that say nothing about it. */
+  /** The delivery policy of handoffs that have none: retries, timeouts, fallbacks. */
   readonly policy?: PolicyInput;
   /** Computes the receiver of a handoff that names none. */
   readonly route?: RouteFunction;
-  /** Decides about failures that nobody else decides about; undefined leaves it to the rules. */
+  /** Decides about failures where no coordinator does; undefined leaves it to the rules. */
   readonly coordinate?: CoordinateFunction;
   /**
-   * What compares memories by meaning: the bundled table of words unless told, a server through
-   * `httpEmbedder()`, or false for words only.
+   * Computes vectors for recall: `httpEmbedder()`, your own, or false for words only. Default: the bundled
+   * word vectors.
    */
   readonly embedder?: Embedder | (() => Promise<Embedder>) | false;
   /**
-   * Whether `remember` looks first for what is known already: "report" tells, "refuse" refuses to say
-   * it again. "ignore" unless told: a look is a search, and an append should be one commit and no more.
+   * Whether `remember` searches for the same knowledge first: "report" returns it, "refuse" throws. Default:
+   * "ignore", because a search costs more than the append.
    */
   readonly known?: KnownMode;
   /**
-   * What is done about keys, passwords and tokens in what is said, before it is stored: "redact" (unless
-   * told) puts what it is in place of each, "refuse" refuses the call, "allow" stores them. Where the
-   * workspace has a rule of its own, the stricter counts.
+   * What happens to keys, passwords and tokens in input: "redact" (the default) replaces them, "refuse"
+   * throws, "allow" stores them. The stricter of this and the workspace's setting applies.
    */
   readonly secrets?: SecretMode;
   /**
-   * What says long records in fewer words when somebody asks for their summary and nobody has written
-   * one: `httpSummarizer()`, or your own. Without one the record's own sentences do.
+   * Summarizes long records that have no summary: `httpSummarizer()`, or your own. Default: extracts
+   * sentences of the record.
    */
   readonly summarizer?: Summarizer;
-  /**
-   * The folder whose files are looked into when a handoff names one by its digest: the current one
-   * unless told; false: none.
-   */
+  /** The folder of files that handoffs name as artifacts. Default: the current one; false: none. */
   readonly files?: string | false;
-  /** Of a hub over HTTP: what it is asked with; unless told, what BATON_TOKEN says. */
+  /** HTTP only: the access token. Default: BATON_TOKEN. */
   readonly token?: string;
-  /** Of a hub over HTTP: how long one that is away is waited for, in milliseconds: 30 seconds unless told. */
+  /** HTTP only: how long to retry while the hub is unreachable, in milliseconds. Default: 30 s. */
   readonly patienceMs?: number;
-  /** Of a hub over HTTP: what carries requests to it, instead of the network. */
+  /** HTTP only: sends requests instead of the network. */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
   /** For tests and replays. */
   readonly clock?: Clock;

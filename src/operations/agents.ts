@@ -24,7 +24,7 @@ const Nothing = z.strictObject({});
 
 export const agentsOperations = {
   "agents.me": operation({
-    summary: "Tells who the hub takes the caller for.",
+    summary: "Returns the identity and access of the caller.",
     route: "GET /v1/me",
     access: "reader",
     on: "hub",
@@ -37,7 +37,7 @@ export const agentsOperations = {
     },
   }),
   agent: operation({
-    summary: "Registers an agent, or adds to what is known of it.",
+    summary: "Registers an agent, or updates its registration.",
     route: "PUT /v1/agents/:name",
     access: "coordinator",
     on: "hub",
@@ -50,7 +50,7 @@ export const agentsOperations = {
     },
   }),
   "agents.get": operation({
-    summary: "Shows an agent by its id or an alias.",
+    summary: "Returns an agent by its id or an alias.",
     route: "GET /v1/agents/:name",
     access: "reader",
     on: "hub",
@@ -67,7 +67,7 @@ export const agentsOperations = {
     output: z.array(AgentForm),
   }),
   "agents.pause": operation({
-    summary: "Lets an agent keep its inbox and gives it nothing from it, until it is resumed.",
+    summary: "Stops delivering work to an agent; its inbox is kept.",
     route: "POST /v1/agents/:name/pause",
     access: "coordinator",
     on: "hub",
@@ -76,7 +76,7 @@ export const agentsOperations = {
     output: Done,
   }),
   "agents.unpause": operation({
-    summary: "Gives a paused agent work again.",
+    summary: "Delivers work to a paused agent again.",
     route: "POST /v1/agents/:name/unpause",
     access: "coordinator",
     on: "hub",
@@ -85,7 +85,7 @@ export const agentsOperations = {
     output: Done,
   }),
   "tokens.add": operation({
-    summary: "Issues a token; its text is in the answer, and nowhere else.",
+    summary: "Creates an access token; its text is returned only here.",
     route: "POST /v1/tokens",
     access: "admin",
     on: "hub",
@@ -103,7 +103,7 @@ export const agentsOperations = {
     output: z.array(TokenForm),
   }),
   "tokens.revoke": operation({
-    summary: "Revokes a token; every hub knows after two seconds at most.",
+    summary: "Revokes a token; takes effect within two seconds.",
     route: "DELETE /v1/tokens/:id",
     access: "admin",
     on: "hub",
@@ -114,7 +114,7 @@ export const agentsOperations = {
       acting.hub.tokens.revoke(id, reason, await actorOf(acting)),
   }),
   "agents.breakers": operation({
-    summary: "Lists receivers that lost work lately, and whose breaker is open.",
+    summary: "Lists receivers that recently lost work, and the state of their circuit breakers.",
     route: "GET /v1/breakers",
     access: "reader",
     on: "hub",
@@ -122,7 +122,7 @@ export const agentsOperations = {
     output: z.array(BreakerForm),
   }),
   "agents.resetBreaker": operation({
-    summary: "Closes a receiver's breaker.",
+    summary: "Closes a receiver's circuit breaker.",
     route: "POST /v1/breakers/:receiver/reset",
     access: "coordinator",
     on: "hub",

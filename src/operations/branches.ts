@@ -12,7 +12,7 @@ const Named = z.strictObject({ name: BranchName });
 
 export const branchesOperations = {
   "branches.list": operation({
-    summary: "Lists branches in the order of their names; a page at a time.",
+    summary: "Lists branches by name, one page at a time.",
     route: "GET /v1/branches",
     access: "reader",
     on: "reader",
@@ -21,7 +21,7 @@ export const branchesOperations = {
     rest: true,
   }),
   "branches.create": operation({
-    summary: "Begins a branch where its base stands now.",
+    summary: "Creates a branch from the current state of its base.",
     route: "POST /v1/branches",
     access: "agent",
     on: "agent",
@@ -34,7 +34,7 @@ export const branchesOperations = {
     }),
   }),
   "branches.use": operation({
-    summary: "Tells whether there is a branch of this name.",
+    summary: "Checks that a branch exists.",
     route: "GET /v1/branches/:name",
     access: "reader",
     on: "agent",
@@ -46,7 +46,7 @@ export const branchesOperations = {
     }),
   }),
   "branches.diff": operation({
-    summary: "Shows what was written on a branch, and what stands in the way of merging it.",
+    summary: "Returns what was written on a branch, and its conflicts with the base.",
     route: "GET /v1/branches/:name/diff",
     access: "reader",
     on: "reader",
@@ -56,7 +56,7 @@ export const branchesOperations = {
     rest: true,
   }),
   "branches.merge": operation({
-    summary: "Merges a branch into its base; with conflicts left open, nothing is changed.",
+    summary: "Merges a branch into its base; with unresolved conflicts nothing changes.",
     route: "POST /v1/branches/:name/merge",
     access: "agent",
     on: "agent",
@@ -66,7 +66,7 @@ export const branchesOperations = {
     rest: true,
   }),
   "branches.abandon": operation({
-    summary: "Gives a branch up: its base sees nothing of it.",
+    summary: "Closes a branch without merging it.",
     route: "POST /v1/branches/:name/abandon",
     access: "agent",
     on: "agent",

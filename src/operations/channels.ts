@@ -28,7 +28,7 @@ export const channelsOperations = {
     output: z.array(ChannelForm),
   }),
   "channels.set": operation({
-    summary: "Makes a channel if there is none, or opens, pauses or closes it.",
+    summary: "Creates a channel if it does not exist; opens, pauses or closes it.",
     route: "PUT /v1/channels/:name",
     access: "coordinator",
     on: "hub",
@@ -37,7 +37,7 @@ export const channelsOperations = {
     output: ChannelForm,
   }),
   "channels.subscribers": operation({
-    summary: "Lists who gets what is published on a channel.",
+    summary: "Lists the subscribers of a channel.",
     route: "GET /v1/channels/:name/subscribers",
     access: "reader",
     on: "hub",
@@ -46,8 +46,7 @@ export const channelsOperations = {
     output: Texts,
   }),
   "channels.subscribe": operation({
-    summary:
-      "Lets the agent get what is published on a channel; also what was before, where asked.",
+    summary: "Subscribes the agent to a channel, optionally to what was published before.",
     route: "PUT /v1/channels/:name/subscription",
     access: "agent",
     on: "agent",
@@ -57,7 +56,7 @@ export const channelsOperations = {
     rest: true,
   }),
   "channels.unsubscribe": operation({
-    summary: "Lets the agent get nothing of a channel any more.",
+    summary: "Unsubscribes the agent from a channel.",
     route: "DELETE /v1/channels/:name/subscription",
     access: "agent",
     on: "agent",
@@ -66,7 +65,7 @@ export const channelsOperations = {
     output: Done,
   }),
   "routes.list": operation({
-    summary: "Lists who comes next when a sender names nobody.",
+    summary: "Lists the routes for handoffs that name no receiver.",
     route: "GET /v1/routes",
     access: "reader",
     on: "hub",
@@ -74,7 +73,7 @@ export const channelsOperations = {
     output: z.array(RouteInfoForm),
   }),
   "routes.set": operation({
-    summary: "Sets one rule of the table of routes.",
+    summary: "Sets one route.",
     route: "PUT /v1/routes/:name",
     access: "coordinator",
     on: "hub",
@@ -84,7 +83,7 @@ export const channelsOperations = {
     rest: true,
   }),
   "routes.delete": operation({
-    summary: "Takes one rule out of the table of routes.",
+    summary: "Deletes one route.",
     route: "DELETE /v1/routes/:name",
     access: "coordinator",
     on: "hub",

@@ -28,7 +28,7 @@ const [ProjectItemSchema] = ContextItemSchema.options;
 
 export const contextOperations = {
   "context.text": operation({
-    summary: "Reads the shared context for a role, within a number of tokens.",
+    summary: "Returns the shared context for a role, within a token budget.",
     route: "GET /v1/context",
     access: "reader",
     on: "reader",
@@ -37,7 +37,7 @@ export const contextOperations = {
     rest: true,
   }),
   "context.item": operation({
-    summary: "Shows one item as it holds; null where there is none.",
+    summary: "Returns one item; null if there is none.",
     route: "GET /v1/context/:section/:key",
     access: "reader",
     on: "reader",
@@ -47,7 +47,7 @@ export const contextOperations = {
     output: z.strictObject({ item: ContextItemForm.nullable() }),
   }),
   "context.changes": operation({
-    summary: "Tells what changed since a version, oldest first; a page at a time.",
+    summary: "Returns what changed since a version, oldest first, one page at a time.",
     route: "GET /v1/context/changes",
     access: "reader",
     on: "reader",
@@ -59,7 +59,7 @@ export const contextOperations = {
       (await acting.reader()).context.changes({ ...query, since: query.since ?? 0 }),
   }),
   "context.history": operation({
-    summary: "Tells every version of an item, newest first; also of one that was retired.",
+    summary: "Returns every version of an item, newest first, also of a retired one.",
     route: "GET /v1/context/:section/:key/history",
     access: "reader",
     on: "reader",
@@ -68,7 +68,8 @@ export const contextOperations = {
     output: z.array(ContextChangeForm),
   }),
   "context.set": operation({
-    summary: "Writes an item, based on the version of it that was seen. For roles that may.",
+    summary:
+      "Writes an item, based on the version that was read. For the roles in settings.keepers.",
     route: "PUT /v1/context",
     access: "agent",
     on: "agent",
@@ -78,7 +79,7 @@ export const contextOperations = {
     rest: true,
   }),
   "context.retire": operation({
-    summary: "Takes an item out: it holds no more. For roles that may.",
+    summary: "Retires an item, with a reason. For the roles in settings.keepers.",
     route: "POST /v1/context/:section/:key/retire",
     access: "agent",
     on: "agent",
@@ -88,7 +89,7 @@ export const contextOperations = {
     rest: true,
   }),
   "context.project": operation({
-    summary: "Brings the project's items up to date; what is as it was is not written.",
+    summary: "Updates the project's items; unchanged ones are not written.",
     route: "PUT /v1/context/project",
     access: "agent",
     on: "agent",
@@ -99,7 +100,8 @@ export const contextOperations = {
       (await acting.agent()).context.project(listed(items, "items") as readonly ProjectItem[]),
   }),
   "context.propose": operation({
-    summary: "Hands a change to somebody who may make it, and tells what it speaks against.",
+    summary:
+      "Sends a change to an agent that may make it, and returns the decisions it conflicts with.",
     route: "POST /v1/context/propose",
     access: "agent",
     on: "agent",

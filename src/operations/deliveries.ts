@@ -40,7 +40,7 @@ const Seen = {
 
 export const deliveriesOperations = {
   "deliveries.get": operation({
-    summary: "Shows a delivery as it stands, with its envelope, every try, and what came of it.",
+    summary: "Returns a delivery with its envelope, every attempt and its result.",
     route: "GET /v1/deliveries/:id",
     access: "reader",
     on: "hub",
@@ -49,7 +49,7 @@ export const deliveriesOperations = {
     output: ShownForm,
   }),
   "deliveries.list": operation({
-    summary: "Lists deliveries of all receivers, newest first; a page at a time.",
+    summary: "Lists deliveries of all receivers, newest first, one page at a time.",
     route: "GET /v1/deliveries",
     access: "reader",
     on: "hub",
@@ -61,7 +61,7 @@ export const deliveriesOperations = {
     rest: true,
   }),
   "deliveries.watch": operation({
-    summary: "Shows where a delivery stands once it is no longer as it was seen.",
+    summary: "Returns a delivery as soon as it differs from the version the caller has seen.",
     route: "GET /v1/deliveries/:id/status",
     access: "reader",
     on: "hub",
@@ -85,7 +85,7 @@ export const deliveriesOperations = {
     },
   }),
   "deliveries.accepted": operation({
-    summary: "Answers when somebody has accepted a handoff, or never will.",
+    summary: "Waits until a handoff is accepted, or can no longer be.",
     route: "GET /v1/deliveries/:id/accepted",
     access: "reader",
     on: "hub",
@@ -97,7 +97,7 @@ export const deliveriesOperations = {
       hub.deliveries.accepted(id, { timeoutMs: waitOf(waitMs), signal }),
   }),
   "deliveries.completed": operation({
-    summary: "Answers when a handoff is over, or its receiver asks back.",
+    summary: "Waits until a handoff is settled, or its receiver asks a question.",
     route: "GET /v1/deliveries/:id/completed",
     access: "reader",
     on: "hub",
@@ -114,7 +114,7 @@ export const deliveriesOperations = {
       hub.deliveries.completed(id, { ...options, timeoutMs: waitOf(waitMs), signal }),
   }),
   "deliveries.attempts": operation({
-    summary: "Lists the tries of a delivery that ended without completing.",
+    summary: "Lists the attempts of a delivery that ended without completing it.",
     route: "GET /v1/deliveries/:id/attempts",
     access: "reader",
     on: "hub",
@@ -123,7 +123,7 @@ export const deliveriesOperations = {
     output: z.array(AttemptForm),
   }),
   "deliveries.views": operation({
-    summary: "Shows what every holder of a delivery was shown, rendered again from the records.",
+    summary: "Returns every view that holders of a delivery were shown.",
     route: "GET /v1/deliveries/:id/views",
     access: "reader",
     on: "hub",
@@ -132,7 +132,7 @@ export const deliveriesOperations = {
     output: z.array(ShownViewForm),
   }),
   "deliveries.primer": operation({
-    summary: "Says what to know before the first step of a delivery, in less than two kilobytes.",
+    summary: "Returns what to know before the first step of a delivery, in less than 2 KB.",
     route: "GET /v1/deliveries/:id/primer",
     access: "reader",
     on: "hub",
@@ -151,7 +151,8 @@ export const deliveriesOperations = {
     output: z.array(WarningForm),
   }),
   "deliveries.cancel": operation({
-    summary: "Takes a handoff back; whoever has it is told. Of another's, for a coordinator.",
+    summary:
+      "Cancels a handoff and notifies its holder. Other agents' handoffs: coordinators only.",
     route: "POST /v1/deliveries/:id/cancel",
     access: "agent",
     on: "agent",
@@ -162,7 +163,7 @@ export const deliveriesOperations = {
   }),
   "tasks.cancelHandoffs": operation({
     summary:
-      "Takes back everything of a task that is open. Without a part in it, for a coordinator.",
+      "Cancels every open handoff of a task. Agents that took no part in it: coordinators only.",
     route: "POST /v1/tasks/:task/cancel-handoffs",
     access: "agent",
     on: "agent",
@@ -172,8 +173,7 @@ export const deliveriesOperations = {
     guard: (acting, { task }) => requirePart(acting, task),
   }),
   "questions.list": operation({
-    summary:
-      "Lists what receivers have asked about handoffs of this agent, and nobody has answered.",
+    summary: "Lists the open questions of receivers about handoffs of this agent.",
     route: "GET /v1/questions",
     access: "reader",
     on: "agent",
@@ -181,7 +181,7 @@ export const deliveriesOperations = {
     output: z.array(AskedForm),
   }),
   "questions.answer": operation({
-    summary: "Answers a question: the work is offered again, with the answer.",
+    summary: "Answers a question; the work is offered again, with the answer.",
     route: "POST /v1/deliveries/:id/answer",
     access: "agent",
     on: "agent",
@@ -191,7 +191,7 @@ export const deliveriesOperations = {
     guard: (acting, { id }) => requireSender(acting, id),
   }),
   "deadLetters.list": operation({
-    summary: "Lists dead letters, with every try; a page at a time.",
+    summary: "Lists dead letters with every attempt, one page at a time.",
     route: "GET /v1/dead-letters",
     access: "reader",
     on: "hub",
@@ -200,7 +200,7 @@ export const deliveriesOperations = {
     rest: true,
   }),
   "deadLetters.redrive": operation({
-    summary: "Has a dead letter tried again: as it is, by another receiver, or changed.",
+    summary: "Delivers a dead letter again: as it is, to another receiver, or changed.",
     route: "POST /v1/dead-letters/:id/redrive",
     access: "agent",
     on: "agent",
@@ -211,7 +211,7 @@ export const deliveriesOperations = {
     guard: (acting, { id }) => requireSender(acting, id),
   }),
   "deadLetters.discard": operation({
-    summary: "Gives a dead letter up for good. Of another's, for a coordinator.",
+    summary: "Closes a dead letter for good. Other agents' dead letters: coordinators only.",
     route: "POST /v1/dead-letters/:id/discard",
     access: "agent",
     on: "agent",
@@ -221,7 +221,7 @@ export const deliveriesOperations = {
     guard: (acting, { id }) => requireSender(acting, id),
   }),
   "approvals.approve": operation({
-    summary: "Takes a handoff and completes it with the approval it asks for.",
+    summary: "Accepts a handoff and completes it with the approval it asks for.",
     route: "POST /v1/deliveries/:id/approve",
     access: "agent",
     on: "agent",
@@ -234,7 +234,7 @@ export const deliveriesOperations = {
     output: AnsweredDeliveryForm,
   }),
   "approvals.reply": operation({
-    summary: "Takes a handoff and completes it with the text it asks for.",
+    summary: "Accepts a handoff and completes it with the text it asks for.",
     route: "POST /v1/deliveries/:id/reply",
     access: "agent",
     on: "agent",
@@ -243,7 +243,7 @@ export const deliveriesOperations = {
     output: AnsweredDeliveryForm,
   }),
   "approvals.reject": operation({
-    summary: "Takes a handoff and declines it.",
+    summary: "Accepts a handoff and declines it.",
     route: "POST /v1/deliveries/:id/reject",
     access: "agent",
     on: "agent",
@@ -252,7 +252,7 @@ export const deliveriesOperations = {
     output: AnsweredDeliveryForm,
   }),
   "approvals.edit": operation({
-    summary: "Takes a handoff and hands it back to its sender with changes, as a new envelope.",
+    summary: "Accepts a handoff and returns it to its sender with changes, as a new envelope.",
     route: "POST /v1/deliveries/:id/edit",
     access: "agent",
     on: "agent",
@@ -263,7 +263,7 @@ export const deliveriesOperations = {
       (await (await acting.agent()).approvals.edit(id, changes as Edit)).toJSON(),
   }),
   "deliveries.totals": operation({
-    summary: "Counts how many deliveries are in which state.",
+    summary: "Counts the deliveries in each state.",
     route: "GET /v1/totals",
     access: "reader",
     on: "hub",
@@ -271,7 +271,7 @@ export const deliveriesOperations = {
     output: BooksForm,
   }),
   "deliveries.runDue": operation({
-    summary: "Carries out what is due now; whoever waits for work does this too.",
+    summary: "Carries out everything that is due now. Running hubs and waiting agents do this too.",
     route: "POST /v1/run-due",
     access: "agent",
     on: "hub",

@@ -21,7 +21,7 @@ const Named = z.strictObject({ name: Name });
 
 export const failuresOperations = {
   "failures.list": operation({
-    summary: "Lists what waits for a decision, then what was decided; a page at a time.",
+    summary: "Lists failures that wait for a decision, then decided ones, one page at a time.",
     route: "GET /v1/failures",
     access: "reader",
     on: "reader",
@@ -30,7 +30,7 @@ export const failuresOperations = {
     rest: true,
   }),
   "failures.get": operation({
-    summary: "Shows one failure.",
+    summary: "Returns one failure.",
     route: "GET /v1/failures/:id",
     access: "reader",
     on: "reader",
@@ -39,7 +39,7 @@ export const failuresOperations = {
     output: FailureForm,
   }),
   "failures.decide": operation({
-    summary: "Decides about a failure: for who has its report, or a coordinator.",
+    summary: "Decides about a failure: for the agent that has its report, or a coordinator.",
     route: "POST /v1/failures/:id/decide",
     access: "agent",
     on: "agent",
@@ -65,7 +65,7 @@ export const failuresOperations = {
     },
   }),
   "failures.rules": operation({
-    summary: "Lists what is decided about which failures where nobody else decides.",
+    summary: "Lists the rules by which the hub decides where no coordinator does.",
     route: "GET /v1/failure-rules",
     access: "reader",
     on: "reader",
@@ -82,7 +82,7 @@ export const failuresOperations = {
     output: Done,
   }),
   "failures.deleteRule": operation({
-    summary: "Takes one rule away by which the hub decides.",
+    summary: "Deletes one rule by which the hub decides.",
     route: "DELETE /v1/failure-rules/:name",
     access: "coordinator",
     on: "hub",

@@ -11,7 +11,8 @@ const Drafted = z.strictObject({ draft: DraftForm });
 
 export const handoffsOperations = {
   handoff: operation({
-    summary: "Hands a task over, to an agent, a role or a channel. Answered means stored for good.",
+    summary:
+      "Hands a task to an agent, a role or a channel. Once it returns, everything is on disk.",
     route: "POST /v1/handoffs",
     access: "agent",
     on: "agent",
@@ -28,7 +29,7 @@ export const handoffsOperations = {
     },
   }),
   "handoffs.join": operation({
-    summary: "Hands over what opens when other handoffs have completed, with their results.",
+    summary: "Sends a handoff that opens when other handoffs have completed, with their results.",
     route: "POST /v1/handoffs/join",
     access: "agent",
     on: "agent",
@@ -48,7 +49,7 @@ export const handoffsOperations = {
     },
   }),
   "handoffs.lint": operation({
-    summary: "Says what could be better about a handoff before it is sent. Sends nothing.",
+    summary: "Lints a draft. Sends nothing.",
     route: "POST /v1/handoffs/lint",
     access: "agent",
     on: "agent",
@@ -57,7 +58,8 @@ export const handoffsOperations = {
     output: LintReportForm,
   }),
   "handoffs.preview": operation({
-    summary: "Shows what a handoff would be and what its receiver would be shown. Sends nothing.",
+    summary:
+      "Returns the envelope a draft would become and the view its receiver would get. Sends nothing.",
     route: "POST /v1/handoffs/preview",
     access: "agent",
     on: "agent",
@@ -67,7 +69,7 @@ export const handoffsOperations = {
     rest: true,
   }),
   "handoffs.lintSent": operation({
-    summary: "Says what could be better about a handoff that was sent, by what holds now.",
+    summary: "Lints a handoff that was sent, against what is known now.",
     route: "GET /v1/envelopes/:id/lint",
     access: "reader",
     on: "hub",

@@ -18,7 +18,7 @@ export const hubOperations = {
     progress: true,
   }),
   "index.state": operation({
-    summary: "Tells how far the index has come; records beyond it are scanned.",
+    summary: "Returns how far the search index has come; records beyond it are scanned.",
     route: "GET /v1/index",
     access: "reader",
     on: "hub",
@@ -26,7 +26,7 @@ export const hubOperations = {
     output: IndexStateForm,
   }),
   "index.models": operation({
-    summary: "Lists the models whose vectors are kept, and how far each has come.",
+    summary: "Lists the models whose vectors are stored, and how far each has come.",
     route: "GET /v1/models",
     access: "reader",
     on: "hub",
@@ -34,7 +34,7 @@ export const hubOperations = {
     output: z.array(ModelForm),
   }),
   "index.deleteModel": operation({
-    summary: "Takes the vectors of a model away.",
+    summary: "Deletes the vectors of a model.",
     route: "DELETE /v1/models/:model",
     access: "admin",
     on: "hub",
@@ -43,7 +43,7 @@ export const hubOperations = {
     output: Done,
   }),
   "index.embed": operation({
-    summary: "Gives every memory its vector, by the hub's own embedder.",
+    summary: "Computes missing vectors with the hub's embedder.",
     route: "POST /v1/embed",
     access: "coordinator",
     on: "hub",
@@ -55,7 +55,7 @@ export const hubOperations = {
     progress: true,
   }),
   "events.list": operation({
-    summary: "Lists what happened after an event, oldest first.",
+    summary: "Returns what happened after an event, oldest first.",
     route: "GET /v1/events",
     access: "reader",
     on: "hub",

@@ -30,7 +30,8 @@ const Receipt = {
 
 export const inboxOperations = {
   "deliveries.waiting": operation({
-    summary: "Lists what waits for the agent or is under way; a page at a time. Claims nothing.",
+    summary:
+      "Lists what waits for the agent or is in progress, one page at a time. Claims nothing.",
     route: "GET /v1/inbox",
     access: "reader",
     on: "agent",
@@ -39,7 +40,7 @@ export const inboxOperations = {
     rest: true,
   }),
   inbox: operation({
-    summary: "Claims the next handoff for the caller's session, to accept it or to leave it.",
+    summary: "Claims the next handoff for the caller's session.",
     route: "POST /v1/inbox/claim",
     access: "agent",
     on: "agent",
@@ -56,7 +57,7 @@ export const inboxOperations = {
     },
   }),
   accept: operation({
-    summary: "Takes the oldest handoff that waits (of a task, or one by id), in one step.",
+    summary: "Claims and accepts the next handoff (of a task, or one by id) in one step.",
     route: "POST /v1/inbox/accept",
     access: "agent",
     on: "agent",
@@ -75,7 +76,7 @@ export const inboxOperations = {
     },
   }),
   "offer.refresh": operation({
-    summary: "Shows an offer that was claimed, with all that its sender has added since.",
+    summary: "Returns a claimed offer with everything its sender has added since.",
     route: "GET /v1/offers/:handle",
     access: "agent",
     on: "offer",
@@ -84,7 +85,7 @@ export const inboxOperations = {
     run: async (acting, { handle }) => (await (await acting.agent()).offered(handle)).toJSON(),
   }),
   "offer.accept": operation({
-    summary: "Takes an offer. Where the handoff requires a receipt, only with one that fits.",
+    summary: "Accepts an offer. If the handoff requires a receipt, only with a matching one.",
     route: "POST /v1/offers/:handle/accept",
     access: "agent",
     on: "offer",
@@ -96,7 +97,7 @@ export const inboxOperations = {
     },
   }),
   "offer.decline": operation({
-    summary: "Refuses an offer for good.",
+    summary: "Declines an offer for good.",
     route: "POST /v1/offers/:handle/decline",
     access: "agent",
     on: "offer",
@@ -108,7 +109,7 @@ export const inboxOperations = {
     output: SettledForm,
   }),
   "offer.release": operation({
-    summary: "Puts an offer back. Having looked at it does not count as a try.",
+    summary: "Returns an offer to the inbox. Having claimed it does not count as an attempt.",
     route: "POST /v1/offers/:handle/release",
     access: "agent",
     on: "offer",
@@ -116,7 +117,7 @@ export const inboxOperations = {
     output: Done,
   }),
   "offer.conflicts": operation({
-    summary: "Tells who works on what an offer says its work will touch.",
+    summary: "Lists the agents that work on what an offer says its work will touch.",
     route: "GET /v1/offers/:handle/conflicts",
     access: "agent",
     on: "offer",

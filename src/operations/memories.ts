@@ -59,7 +59,7 @@ const SqlParam = z.union([
 
 export const memoriesOperations = {
   remember: operation({
-    summary: "Remembers one thing, or many at once: all or none.",
+    summary: "Stores one memory or several: all or none.",
     route: "POST /v1/memories",
     access: "agent",
     on: "agent",
@@ -71,7 +71,7 @@ export const memoriesOperations = {
       (await agent()).remember(listed(memories, "memories"), options),
   }),
   "memories.similar": operation({
-    summary: "Tells what is known already of something, without writing it.",
+    summary: "Returns records that already say the same, or contradict it. Writes nothing.",
     route: "POST /v1/memories/similar",
     access: "reader",
     on: "agent",
@@ -80,7 +80,7 @@ export const memoriesOperations = {
     output: z.array(KnownForm),
   }),
   "memories.read": operation({
-    summary: "Reads a memory by its id, exactly as it is; or what holds in its place.",
+    summary: "Returns a memory by its id, exactly as stored, or the record that replaced it.",
     route: "GET /v1/memories/:id",
     access: "reader",
     on: "reader",
@@ -101,7 +101,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   recall: operation({
-    summary: "Finds the memories that answer a question, best first, each with why.",
+    summary: "Returns the memories that answer a question, best first, each with the reasons.",
     route: "POST /v1/recall",
     access: "reader",
     on: "reader",
@@ -111,7 +111,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.relations": operation({
-    summary: "Lists the edges at a memory.",
+    summary: "Lists the relations of a memory.",
     route: "GET /v1/memories/:id/relations",
     access: "reader",
     on: "agent",
@@ -121,7 +121,8 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.impact": operation({
-    summary: "Tells all that came of a memory: records, handoffs that carried it, who saw it.",
+    summary:
+      "Returns everything derived from a memory: records, handoffs and the agents that saw it.",
     route: "GET /v1/memories/:id/impact",
     access: "reader",
     on: "reader",
@@ -131,7 +132,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.pin": operation({
-    summary: "Makes a memory travel with everything.",
+    summary: "Includes a memory in every handoff.",
     route: "PUT /v1/pins/:id",
     access: "agent",
     on: "agent",
@@ -140,7 +141,7 @@ export const memoriesOperations = {
     output: Done,
   }),
   "memories.unpin": operation({
-    summary: "Takes a pin off.",
+    summary: "Removes a pin.",
     route: "DELETE /v1/pins/:id",
     access: "agent",
     on: "agent",
@@ -149,7 +150,7 @@ export const memoriesOperations = {
     output: Done,
   }),
   "memories.pins": operation({
-    summary: "Lists what is pinned, as it holds now.",
+    summary: "Lists the pinned memories, in their current version.",
     route: "GET /v1/pins",
     access: "reader",
     on: "agent",
@@ -158,7 +159,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.quarantine": operation({
-    summary: "Takes records out of every look: by id, or all that an agent or session wrote.",
+    summary: "Hides records from every read: by id, or everything an agent or session wrote.",
     route: "POST /v1/quarantine",
     access: "agent",
     on: "agent",
@@ -168,7 +169,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.lift": operation({
-    summary: "Puts quarantined records back in sight.",
+    summary: "Ends a quarantine.",
     route: "POST /v1/quarantine/lift",
     access: "admin",
     on: "agent",
@@ -178,7 +179,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.quarantined": operation({
-    summary: "Lists what is quarantined, by whom and why.",
+    summary: "Lists quarantined memories, who quarantined each and why.",
     route: "GET /v1/quarantine",
     access: "reader",
     on: "reader",
@@ -187,7 +188,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.redact": operation({
-    summary: "Takes a secret away for good; digests stay, and the chain says who did it and why.",
+    summary: "Deletes content for good; digests stay, and the chain records who did it and why.",
     route: "POST /v1/redactions",
     access: "admin",
     on: "agent",
@@ -201,7 +202,7 @@ export const memoriesOperations = {
     progress: true,
   }),
   "memories.sql": operation({
-    summary: "Asks one read-only question in SQL over the views of the workspace.",
+    summary: "Runs one read-only SQL query over the views of the workspace.",
     route: "POST /v1/sql",
     access: "agent",
     on: "reader",
@@ -220,7 +221,7 @@ export const memoriesOperations = {
     },
   }),
   "memories.exportMarkdown": operation({
-    summary: "Writes what is known, and still holds, as a document for people.",
+    summary: "Returns current knowledge as a Markdown document for people.",
     route: "GET /v1/document",
     access: "reader",
     on: "reader",
@@ -230,7 +231,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.importMarkdown": operation({
-    summary: "Takes a document in: new entries are remembered, changed ones supersede.",
+    summary: "Imports a Markdown document: new entries are stored, changed ones supersede.",
     route: "POST /v1/document",
     access: "agent",
     on: "agent",
@@ -240,7 +241,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   catchUp: operation({
-    summary: "Tells an agent what to know after waking up, within a token budget.",
+    summary: "Returns what an agent needs to know when it starts, within a token budget.",
     route: "POST /v1/catch-up",
     access: "reader",
     on: "agent",
@@ -249,7 +250,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.prune": operation({
-    summary: "Carries out the rules of retention; without rules nothing goes.",
+    summary: "Applies the retention settings; without any, nothing is deleted.",
     route: "POST /v1/prune",
     access: "admin",
     on: "reader",
@@ -259,7 +260,7 @@ export const memoriesOperations = {
     progress: true,
   }),
   "memories.secretsFound": operation({
-    summary: "Lists where secrets were taken out of what was stored, the newest first.",
+    summary: "Lists where secrets were removed before storing, newest first.",
     route: "GET /v1/secrets-found",
     access: "reader",
     on: "hub",

@@ -26,7 +26,7 @@ const Reasoned = ByTask.extend({ reason: Reason });
 
 export const tasksOperations = {
   "tasks.get": operation({
-    summary: "Shows how a task stands, and why.",
+    summary: "Returns a task's state and the reason for it.",
     route: "GET /v1/tasks/:task",
     access: "reader",
     on: "reader",
@@ -35,7 +35,7 @@ export const tasksOperations = {
     output: TaskForm,
   }),
   "tasks.board": operation({
-    summary: "Shows every task that is not closed, by state; a page at a time.",
+    summary: "Returns every task that is not closed, by state, one page at a time.",
     route: "GET /v1/tasks",
     access: "reader",
     on: "reader",
@@ -44,7 +44,7 @@ export const tasksOperations = {
     rest: true,
   }),
   "tasks.closed": operation({
-    summary: "Lists tasks that were closed, the last first; a page at a time.",
+    summary: "Lists closed tasks, the most recent first, one page at a time.",
     route: "GET /v1/closed-tasks",
     access: "reader",
     on: "reader",
@@ -53,7 +53,7 @@ export const tasksOperations = {
     rest: true,
   }),
   "tasks.tree": operation({
-    summary: "Shows a task with its parts, and theirs.",
+    summary: "Returns a task with its parts, recursively.",
     route: "GET /v1/tasks/:task/tree",
     access: "reader",
     on: "reader",
@@ -62,7 +62,7 @@ export const tasksOperations = {
     output: TaskTreeForm,
   }),
   "tasks.line": operation({
-    summary: "Lists a task's envelopes in the order they were sent, each with where it stands.",
+    summary: "Lists a task's envelopes in the order they were sent, each with its deliveries.",
     route: "GET /v1/tasks/:task/line",
     access: "reader",
     on: "reader",
@@ -71,7 +71,7 @@ export const tasksOperations = {
     output: z.array(LineStepForm),
   }),
   "tasks.timeline": operation({
-    summary: "Tells what happened to a task: who did what, with whom and why.",
+    summary: "Returns what happened to a task: who did what, with whom and why.",
     route: "GET /v1/tasks/:task/timeline",
     access: "reader",
     on: "reader",
@@ -81,7 +81,7 @@ export const tasksOperations = {
     rest: true,
   }),
   "tasks.add": operation({
-    summary: "Puts a task into the queue: hands it over, to begin when what it waits for is done.",
+    summary: "Queues a task, to start when the tasks it depends on are done.",
     route: "POST /v1/tasks",
     access: "agent",
     on: "agent",
@@ -94,7 +94,7 @@ export const tasksOperations = {
     },
   }),
   "tasks.close": operation({
-    summary: "Says how a task ended, and why. Refused while something of it is open.",
+    summary: "Closes a task with its outcome and reason. Refused while a part of it is open.",
     route: "POST /v1/tasks/:task/close",
     access: "agent",
     on: "agent",
@@ -104,7 +104,7 @@ export const tasksOperations = {
     rest: true,
   }),
   "tasks.reopen": operation({
-    summary: "Takes the closing off a task. What began because it was done goes on.",
+    summary: "Reopens a closed task. Tasks that started because it was done go on.",
     route: "POST /v1/tasks/:task/reopen",
     access: "agent",
     on: "agent",
@@ -113,7 +113,7 @@ export const tasksOperations = {
     output: TaskForm,
   }),
   "tasks.cancel": operation({
-    summary: "Takes back everything open of a task and its parts, and closes them.",
+    summary: "Cancels everything open of a task and its parts, and closes them.",
     route: "POST /v1/tasks/:task/cancel",
     access: "agent",
     on: "agent",
@@ -122,7 +122,7 @@ export const tasksOperations = {
     output: TaskForm,
   }),
   "tasks.ledger": operation({
-    summary: "Shows what follows a task to its end: intent, musts, open decisions, releases.",
+    summary: "Returns the ledger of a task: intent, binding constraints, open decisions, progress.",
     route: "GET /v1/tasks/:task/ledger",
     access: "reader",
     on: "reader",
@@ -132,7 +132,7 @@ export const tasksOperations = {
     output: z.strictObject({ ledger: LedgerForm.nullable() }),
   }),
   "tasks.releaseItem": operation({
-    summary: "Takes a constraint or a decision off a task's ledger, with the reason.",
+    summary: "Releases a constraint or decision from a task's ledger, with the reason.",
     route: "POST /v1/tasks/:task/ledger/release",
     access: "agent",
     on: "agent",
@@ -141,7 +141,7 @@ export const tasksOperations = {
     output: LedgerForm,
   }),
   "tasks.reservations": operation({
-    summary: "Lists what is reserved now, and by whom; a page at a time.",
+    summary: "Lists the current reservations and their holders, one page at a time.",
     route: "GET /v1/reservations",
     access: "reader",
     on: "reader",

@@ -8,7 +8,7 @@ import { TraceCountsForm, TraceForm, TraceStepForm } from "./schemas/traces.ts";
 
 export const tracesOperations = {
   trace: operation({
-    summary: "Notes down what was done, on the session's trace.",
+    summary: "Records steps on the session's trace: all or none.",
     route: "POST /v1/traces",
     access: "agent",
     on: "agent",
@@ -27,7 +27,7 @@ export const tracesOperations = {
     rest: true,
   }),
   "traces.sessions": operation({
-    summary: "Lists the sessions that left a trace, the one heard of last first.",
+    summary: "Lists the sessions that have a trace, the most recently active first.",
     route: "GET /v1/traces/sessions",
     access: "reader",
     on: "hub",
@@ -36,7 +36,7 @@ export const tracesOperations = {
     rest: true,
   }),
   "traces.counts": operation({
-    summary: "Counts what came of all that was traced through this hub.",
+    summary: "Counts the steps traced through this hub: stored, failed and waiting.",
     route: "GET /v1/traces/counts",
     access: "reader",
     on: "hub",

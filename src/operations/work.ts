@@ -52,7 +52,7 @@ const Outcome = z.unknown().meta({ description: "What came of it, as JSON" });
 
 export const workOperations = {
   resume: operation({
-    summary: "Goes on with work the agent has accepted, and renews its lease.",
+    summary: "Continues work the agent has accepted, and renews its lease.",
     route: "POST /v1/work/:handle/resume",
     access: "agent",
     on: "agent",
@@ -62,7 +62,7 @@ export const workOperations = {
     run: async (acting, { handle }) => (await (await acting.agent()).resume(handle)).toJSON(),
   }),
   "work.renew": operation({
-    summary: "Asks for more time, and tells the newest envelope.",
+    summary: "Renews the lease, and returns the id of the newest envelope.",
     route: "POST /v1/work/:handle/renew",
     access: "agent",
     on: "work",
@@ -74,7 +74,7 @@ export const workOperations = {
     },
   }),
   "work.on": operation({
-    summary: "Answers when work was lost, added to or warned of.",
+    summary: "Waits until the work is lost, extended or warned about.",
     route: "GET /v1/work/:handle/news",
     access: "agent",
     on: "work",
@@ -90,7 +90,7 @@ export const workOperations = {
     },
   }),
   "deliveries.holder": operation({
-    summary: "Tells who has the work of a handle.",
+    summary: "Returns the agent that holds the work of a handle.",
     route: "GET /v1/work/:handle/holder",
     access: "reader",
     on: "hub",
@@ -100,7 +100,8 @@ export const workOperations = {
     output: z.strictObject({ agent: Text }),
   }),
   "deliveries.note": operation({
-    summary: "Writes down a step, finding or question of the work; kept also where that was lost.",
+    summary:
+      "Writes a note about the work: a step, a finding or a question. Kept if the lease was lost.",
     route: "POST /v1/work/:handle/notes",
     access: "agent",
     on: "agent",
@@ -110,7 +111,7 @@ export const workOperations = {
     run: async (acting, { handle, note }) => (await acting.agent()).deliveries.note(handle, note),
   }),
   "work.view": operation({
-    summary: "Shows what the holder gets of the handoff within its budget, ready to paste.",
+    summary: "Returns what the holder gets of the handoff within its budget, ready to paste.",
     route: "POST /v1/work/:handle/view",
     access: "agent",
     on: "work",
@@ -119,7 +120,7 @@ export const workOperations = {
     rest: true,
   }),
   "work.freshness": operation({
-    summary: "Tells of every reference and file of the handoff whether it is as it was.",
+    summary: "Returns every reference and file of the handoff: fresh, stale or gone.",
     route: "GET /v1/work/:handle/freshness",
     access: "agent",
     on: "work",
@@ -127,7 +128,7 @@ export const workOperations = {
     output: CheckedContextForm,
   }),
   "work.read": operation({
-    summary: "Reads a record the handoff refers to, the freshest of it; also by its short id.",
+    summary: "Returns a record by id, or by its short id in a view: the freshest version.",
     route: "GET /v1/work/:handle/memories/:id",
     access: "agent",
     on: "work",
@@ -140,7 +141,7 @@ export const workOperations = {
   }),
   "work.reservations.set": operation({
     summary:
-      "Says what the work is on, and tells who else works there. Refuses nothing to anybody.",
+      "Reserves files or resources for the work, and returns who else works there. Advisory.",
     route: "PUT /v1/work/:handle/reservations",
     access: "agent",
     on: "work",
@@ -155,7 +156,7 @@ export const workOperations = {
     rest: true,
   }),
   "work.reservations.clear": operation({
-    summary: "Takes back what the work has reserved.",
+    summary: "Releases what the work has reserved.",
     route: "DELETE /v1/work/:handle/reservations",
     access: "agent",
     on: "work",
@@ -163,7 +164,7 @@ export const workOperations = {
     output: Done,
   }),
   "work.complete": operation({
-    summary: "Hands in the result, held against what the handoff expects.",
+    summary: "Completes the work with a result, checked against what the handoff expects.",
     route: "POST /v1/work/:handle/complete",
     access: "agent",
     on: "work",
@@ -172,7 +173,7 @@ export const workOperations = {
     output: SettledForm,
   }),
   "work.fail": operation({
-    summary: "Reports that the work failed, and how.",
+    summary: "Ends this attempt as failed; the policy decides about the next.",
     route: "POST /v1/work/:handle/fail",
     access: "agent",
     on: "work",
@@ -181,7 +182,7 @@ export const workOperations = {
     output: SettledForm,
   }),
   "work.decline": operation({
-    summary: "Refuses the work for good.",
+    summary: "Declines the work for good.",
     route: "POST /v1/work/:handle/decline",
     access: "agent",
     on: "work",
@@ -190,7 +191,7 @@ export const workOperations = {
     output: SettledForm,
   }),
   "work.clarify": operation({
-    summary: "Asks the sender. The work is let go, and offered again together with the answer.",
+    summary: "Asks the sender. The work is released, and offered again with the answer.",
     route: "POST /v1/work/:handle/clarify",
     access: "agent",
     on: "work",
@@ -199,7 +200,7 @@ export const workOperations = {
     output: SettledForm,
   }),
   "work.release": operation({
-    summary: "Gives the work back to the inbox, with everything the sender has added.",
+    summary: "Returns the work to the inbox, as a counted attempt.",
     route: "POST /v1/work/:handle/release",
     access: "agent",
     on: "work",
@@ -207,7 +208,7 @@ export const workOperations = {
     output: DeliveryForm,
   }),
   "work.handoff": operation({
-    summary: "Hands the task on: completes the work and sends the next envelope, in one operation.",
+    summary: "Completes the work and sends the next envelope of the task, in one operation.",
     route: "POST /v1/work/:handle/handoff",
     access: "agent",
     on: "work",
@@ -229,7 +230,8 @@ export const workOperations = {
     },
   }),
   "effects.begin": operation({
-    summary: "Says that an effect begins that must not happen twice; with a handle, for that work.",
+    summary:
+      "Records that an effect begins that must happen once; with a handle, once for that work.",
     route: "POST /v1/effects/begin",
     access: "agent",
     on: "agent",
@@ -238,7 +240,7 @@ export const workOperations = {
     output: OnceForm,
   }),
   "effects.record": operation({
-    summary: "Says what came of an effect that this agent began.",
+    summary: "Records the result of an effect that this agent began.",
     route: "POST /v1/effects/record",
     access: "agent",
     on: "agent",
@@ -247,7 +249,7 @@ export const workOperations = {
     output: Done,
   }),
   "effects.resolve": operation({
-    summary: "Says what came of an effect that was begun by somebody and never recorded.",
+    summary: "Sets the result of an effect that was begun and never recorded.",
     route: "POST /v1/effects/resolve",
     access: "agent",
     on: "agent",
