@@ -5,6 +5,7 @@
 import type * as z from "zod";
 import { canonicalFaults } from "../base/canonical-json.ts";
 import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
+import { nearestNames } from "../base/nearest.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -39,7 +40,7 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
           path: place,
           rule: "unknown_field",
           message: `${place}: is not a field here`,
-          hint: "Check the spelling, or put your own data into payload.data or metadata.",
+          hint: "Check the spelling.",
         };
       });
     case "too_big":
@@ -132,12 +133,27 @@ export function parseOr<Schema extends z.ZodType>(
   const form = FORM_HINTS[refusal.code] ?? "Write it in that form.";
   const broken = violationsOf(parsed.error, form).map((violation) => ({
     ...violation,
+    ...(violation.rule === "unknown_field" && {
+      hint: knownFields(schema, violation, refusal.code),
+    }),
     path: joinPath(prefix, violation.path),
   }));
   // What no text could carry (NUL, half characters, cycles …) is told in the same answer.
   const paths = new Set([...broken.map((violation) => violation.path), refusal.unwritten]);
   const faults = canonicalFaults(value, prefix).filter((found) => !paths.has(found.path));
   throw rejection(refusal.code, refusal.what, [...broken, ...faults]);
+}
+
+/** What to do about a field that does not exist: a similar one, or the list of those that do. */
+function knownFields(schema: z.ZodType, { path, hint }: Violation, code: ErrorCode): string {
+  if (code === "invalid_envelope") {
+    return "Check the spelling, or put your own data into payload.data or metadata.";
+  }
+  const { shape } = schema as z.ZodType & { readonly shape?: Readonly<Record<string, unknown>> };
+  if (shape === undefined || /[.[]/.test(path)) return hint;
+  const fields = Object.keys(shape);
+  const [near] = nearestNames(path, fields);
+  return near === undefined ? `Known fields: ${fields.join(", ")}.` : `Did you mean "${near}"?`;
 }
 
 function joinPath(prefix: string, path: string): string {

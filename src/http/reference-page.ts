@@ -121,7 +121,9 @@ function typeText(schema: Json): string {
     return schema["enum"].map((it) => JSON.stringify(it)).join(" | ");
   if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);
   const choices = schema["anyOf"] ?? schema["oneOf"];
-  if (Array.isArray(choices)) return choices.map((it) => typeText(it as Json)).join(" | ");
+  if (Array.isArray(choices)) {
+    return [...new Set(choices.map((it) => typeText(it as Json)))].join(" | ");
+  }
   if (schema["type"] === "array") return `${typeText((schema["items"] ?? {}) as Json)}[]`;
   return String(schema["type"] ?? "any");
 }

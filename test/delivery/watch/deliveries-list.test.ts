@@ -203,6 +203,14 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect((await newer.deliveries.list()).items).toHaveLength(3);
   });
 
+  it("suggests the field that was meant, or names those there are", async () => {
+    const hub = await openFresh(store);
+    const near = await refusal(hub.deliveries.list({ state: "ready" } as never));
+    expect(near).toMatchObject({ path: "state", hint: 'Did you mean "states"?' });
+    const far = await refusal(hub.deliveries.list({ zzz: 1 } as never));
+    expect(far.hint).toMatch(/^Known fields: .*states.*\.$/);
+  });
+
   it("of a closed hub is refused", async () => {
     const { hub } = await team();
     await hub.close();
