@@ -48,11 +48,11 @@ export async function refactorAuth(hub: Hub, say: (text: string) => void): Promi
   // The critic still sees the planner's rule, and completes.
   await using review = await accept(critic);
   const rules = review.envelope.constraints.map(({ level, rule }) => `${level}: ${rule}`);
-  const settling = await review.complete({ summary: "Approved: no unsafe error path." });
-  if (settling.kind !== "settled") throw new Error("somebody added to the handoff meanwhile");
+  const { delivery } = await review.complete({ summary: "Approved: no unsafe error path." });
 
   say(`${task}, seen by the critic: ${rules.join("; ")}\n`);
-  for (const record of await pathTo(critic, settling.delivery.settledBy)) say(record);
+  if (delivery.settledBy === undefined) throw new Error("completing leaves a record");
+  for (const record of await pathTo(critic, delivery.settledBy)) say(record);
 }
 
 async function accept(agent: Agent): Promise<Work> {

@@ -79,6 +79,8 @@ export type { SecretAt } from "./envelope/secrets-within.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
 export type { Versions } from "./envelope/versions.ts";
 export type { Attempt } from "./history/attempt.ts";
+export type { Delivery, HeldDelivery } from "./history/delivery.ts";
+export type { HubEvent } from "./history/event.ts";
 export type { Ended, HandoffResult } from "./history/outcome.ts";
 // Agents.
 export type { Agent } from "./hub/agent.ts";
@@ -128,7 +130,7 @@ export {
   contextJsonSchema,
 } from "./shared-context/items.ts";
 export type { SharedContextText } from "./shared-context/read.ts";
-export type { DeliveryRow, DeliveryState, EventKind, EventRow } from "./store/rows.ts";
+export type { DeliveryState, EventKind } from "./store/rows.ts";
 export type { Books, Store } from "./store/store.ts";
 export type { VerifyReport } from "./store/verify-report.ts";
 export type { RouteFunction, Summarizer } from "./workspace/workspace.ts";

@@ -28,6 +28,8 @@ export type { JsonSchema } from "../envelope/json-schema.ts";
 export type { PayloadType } from "../envelope/payload.ts";
 export type { Draft, DraftOf, Envelope, EnvelopeOf, PolicyInput } from "../envelope/schema.ts";
 export type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
+export type { Delivery, HeldDelivery } from "../history/delivery.ts";
+export type { HubEvent } from "../history/event.ts";
 export type { Ended, HandoffResult } from "../history/outcome.ts";
 export type { Agent } from "../hub/agent.ts";
 export type { Settings, SettingsInput } from "../hub/groups/settings.ts";
@@ -44,7 +46,7 @@ export type { Memory, MemoryInput } from "../memory/record.ts";
 export type { SqlAnswer, SqlOptions } from "../memory/sql.ts";
 export type { TraceStep } from "../memory/traces/trace.ts";
 export type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
-export type { DeliveryRow, DeliveryState, EventKind, EventRow } from "../store/rows.ts";
+export type { DeliveryState, EventKind } from "../store/rows.ts";
 
 /** How a hub over HTTP is opened. */
 export type ClientOptions = Pick<

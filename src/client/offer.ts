@@ -6,8 +6,9 @@ import type { Receipt, ReceiptSource } from "../delivery/receive/receipt.ts";
 import { checkedReceipt } from "../delivery/receive/receive-options.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
+import type { HeldDelivery } from "../history/delivery.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
-import type { DeliveryRow, OfferForm, WorkForm } from "../hub/forms.ts";
+import type { OfferForm, WorkForm } from "../hub/forms.ts";
 import type { Offer } from "../hub/offer.ts";
 import type { Settled, Work } from "../hub/work.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
@@ -35,7 +36,7 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     return this.#form.delivery.sender;
   }
 
-  get delivery(): DeliveryRow {
+  get delivery(): HeldDelivery {
     return this.#form.delivery;
   }
 

@@ -8,7 +8,8 @@ import {
   type WaitOptions,
 } from "../delivery/watch/wait-options.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
-import type { DeliveryRow, SentForm } from "../hub/forms.ts";
+import type { Delivery } from "../history/delivery.ts";
+import type { SentForm } from "../hub/forms.ts";
 import type { Sent } from "../hub/sent.ts";
 import { severalReceivers } from "../hub/several-receivers.ts";
 import type { Wire } from "./connection/wire.ts";
@@ -86,13 +87,13 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form;
   }
 
-  async status(): Promise<DeliveryRow> {
+  async status(): Promise<Delivery> {
     return (
-      await this.#wire.call<{ delivery: DeliveryRow }>("deliveries.watch", { id: this.#single() })
+      await this.#wire.call<{ delivery: Delivery }>("deliveries.watch", { id: this.#single() })
     ).delivery;
   }
 
-  async *changes(options: WaitOptions = {}): AsyncGenerator<DeliveryRow, void, undefined> {
+  async *changes(options: WaitOptions = {}): AsyncGenerator<Delivery, void, undefined> {
     yield* changesOf(this.#wire, this.#single(), checkedWait(options));
   }
 
@@ -113,9 +114,7 @@ export class RemoteSent<T = unknown> implements Sent<T> {
 
   async cancel(reason: string): Promise<boolean> {
     const ids = this.#form.deliveries.map(({ id }) => id);
-    const taken = ids.map((id) =>
-      this.#wire.call<DeliveryRow[]>("deliveries.cancel", { id, reason }),
-    );
+    const taken = ids.map((id) => this.#wire.call<Delivery[]>("deliveries.cancel", { id, reason }));
     return (await Promise.all(taken)).flat().length > 0;
   }
 

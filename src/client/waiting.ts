@@ -1,6 +1,6 @@
 /** Waiting over HTTP: the hub holds its answer back for a while, and is asked again until time is up. */
 import { isOpen } from "../base/delivery-states.ts";
-import type { DeliveryRow } from "../hub/forms.ts";
+import type { Delivery } from "../history/delivery.ts";
 import { PATIENCE } from "./connection/patience.ts";
 import type { Wire } from "./connection/wire.ts";
 
@@ -55,7 +55,7 @@ export async function untilSettled<Answer extends { readonly kind: string }>(
 
 /** A delivery, and a digest of it to be passed back as `seen`. */
 interface Changed {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   readonly digest: string;
 }
 
@@ -64,7 +64,7 @@ export async function* changesOf(
   wire: Wire,
   id: string,
   wait: Wait,
-): AsyncGenerator<DeliveryRow, void, undefined> {
+): AsyncGenerator<Delivery, void, undefined> {
   const { signal } = wait;
   const until = endOf(wait);
   for (let seen: string | undefined; ; ) {

@@ -21,9 +21,10 @@ import type { ReadMemory } from "../delivery/work/read-record.ts";
 import type { ShownView, WorkViewOptions } from "../delivery/work/views.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
 import type { Draft, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
+import type { Delivery, HeldDelivery } from "../history/delivery.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import { leaseLost } from "../history/lease-lost.ts";
-import type { DeliveryRow, SentForm, WorkForm } from "../hub/forms.ts";
+import type { SentForm, WorkForm } from "../hub/forms.ts";
 import type { Sent } from "../hub/sent.ts";
 import type { Settled, Work, WorkEvents, WorkListeners, WorkReservations } from "../hub/work.ts";
 import {
@@ -106,7 +107,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#form.envelope as EnvelopeOf<T>;
   }
 
-  get delivery(): DeliveryRow {
+  get delivery(): HeldDelivery {
     return { ...this.#form.delivery, leaseUntil: this.#leaseUntil };
   }
 
@@ -233,9 +234,9 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#settle(() => this.#settleOnce("work.decline", { reason }, "declined"));
   }
 
-  async release(): Promise<DeliveryRow> {
+  async release(): Promise<Delivery> {
     this.#refuseSettled();
-    const delivery = await this.#ending(this.#call<DeliveryRow>("work.release", {}));
+    const delivery = await this.#ending(this.#call<Delivery>("work.release", {}));
     this.#end();
     return delivery;
   }
@@ -343,7 +344,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async #settleOnce(
     name: "work.complete" | "work.decline",
     input: object,
-    state: DeliveryRow["state"],
+    state: Delivery["state"],
   ): Promise<Settled> {
     let again = false;
     const onAgain = () => {

@@ -44,7 +44,7 @@ export async function taskOf(hub: Hub, agent: Agent): Promise<string | undefined
   const [step] = await stepsWith(agent, HELD, 1);
   if (step === undefined) return undefined;
   const delivery = await deliveryOf(hub, String(inputOf(step)));
-  const isHeld = delivery?.holder === agent.id && delivery.settledAt === 0;
+  const isHeld = delivery?.holder === agent.id && delivery.settledAt === undefined;
   return isHeld ? delivery.task : undefined;
 }
 

@@ -1,9 +1,12 @@
 /** What a caller is told that no longer holds the work it wants to act on. */
 import { isHeld, isOpen } from "../base/delivery-states.ts";
 import { BatonError } from "../base/errors.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import type { Delivery } from "./delivery.ts";
 
-export function leaseLost(id: string, now: DeliveryRow | undefined): BatonError {
+/** A delivery, as stored or as callers see it. */
+type Now = Pick<Delivery, "state" | "attempt" | "holder">;
+
+export function leaseLost(id: string, now: Now | undefined): BatonError {
   const cancelled = now?.state === "cancelled";
   return new BatonError(cancelled ? "cancelled" : "lease_lost", {
     message: cancelled
@@ -12,11 +15,13 @@ export function leaseLost(id: string, now: DeliveryRow | undefined): BatonError 
     path: "lease",
     hint: "Stop working on it; notes you made are kept. Look at your inbox for what is next.",
     details:
-      now === undefined ? {} : { state: now.state, holder: now.holder, attempt: now.attempt },
+      now === undefined
+        ? {}
+        : { state: now.state, attempt: now.attempt, ...(now.holder && { holder: now.holder }) },
   });
 }
 
-function why(now: DeliveryRow | undefined): string {
+function why(now: Now | undefined): string {
   if (now === undefined) return "there is no such delivery";
   if (!isOpen(now.state)) return `it is ${now.state}`;
   if (isHeld(now.state))

@@ -5,6 +5,7 @@ import type { ViewGap } from "../memory/view-gap.ts";
 import { type AttemptRow, type DeliveryRow, type DeliveryState, isOpen } from "../store/rows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Attempt, attemptOf } from "./attempt.ts";
+import { type Delivery, deliveryOf } from "./delivery.ts";
 import { failureOf, type TriedFailure } from "./failure.ts";
 import { decisionOn, type KeptDecision } from "./failure-decisions.ts";
 import { handedOnAs } from "./line-end.ts";
@@ -32,42 +33,43 @@ export interface Failed {
 }
 
 export type Ended =
-  | { readonly kind: "completed"; readonly delivery: DeliveryRow; readonly result: HandoffResult }
+  | { readonly kind: "completed"; readonly delivery: Delivery; readonly result: HandoffResult }
   | (Failed & {
       readonly kind: "declined";
-      readonly delivery: DeliveryRow;
+      readonly delivery: Delivery;
       readonly reason: string;
     })
   /** The receiver asks back: `agent.questions.answer(delivery.id, …)`. */
-  | { readonly kind: "asked"; readonly delivery: DeliveryRow; readonly question: string }
+  | { readonly kind: "asked"; readonly delivery: Delivery; readonly question: string }
   | (Failed & {
       readonly kind: "dead";
-      readonly delivery: DeliveryRow;
+      readonly delivery: Delivery;
       readonly attempts: readonly Attempt[];
     })
-  | { readonly kind: "cancelled"; readonly delivery: DeliveryRow; readonly reason: string }
+  | { readonly kind: "cancelled"; readonly delivery: Delivery; readonly reason: string }
   /** Its deadline passed. */
-  | (Failed & { readonly kind: "expired"; readonly delivery: DeliveryRow })
+  | (Failed & { readonly kind: "expired"; readonly delivery: Delivery })
   /** A newer handoff took its place before anybody claimed it. */
-  | { readonly kind: "superseded"; readonly delivery: DeliveryRow };
+  | { readonly kind: "superseded"; readonly delivery: Delivery };
 
 /** States in which the sender has something to hear. */
 export const isEnded = (state: DeliveryState): boolean => !isOpen(state) || state === "waiting";
 
-export async function endedAs(workspace: Workspace, delivery: DeliveryRow): Promise<Ended> {
-  switch (delivery.state) {
+export async function endedAs(workspace: Workspace, row: DeliveryRow): Promise<Ended> {
+  const delivery = deliveryOf(row);
+  switch (row.state) {
     case "completed":
-      return { kind: "completed", delivery, result: await resultOf(workspace, delivery) };
+      return { kind: "completed", delivery, result: await resultOf(workspace, row) };
     case "declined": {
-      const reason = await said(workspace, delivery, "reason");
-      return { kind: "declined", delivery, reason, ...(await failedAs(workspace, delivery)) };
+      const reason = await said(workspace, row, "reason");
+      return { kind: "declined", delivery, reason, ...(await failedAs(workspace, row)) };
     }
     case "cancelled": {
-      const reason = await said(workspace, delivery, "reason");
+      const reason = await said(workspace, row, "reason");
       return { kind: "cancelled", delivery, reason };
     }
     case "waiting": {
-      const question = await said(workspace, delivery, "question");
+      const question = await said(workspace, row, "question");
       return { kind: "asked", delivery, question };
     }
     case "dead": {
@@ -76,11 +78,11 @@ export async function endedAs(workspace: Workspace, delivery: DeliveryRow): Prom
         kind: "dead",
         delivery,
         attempts: attempts.map(attemptOf),
-        ...(await failedAs(workspace, delivery, attempts)),
+        ...(await failedAs(workspace, row, attempts)),
       };
     }
     case "expired":
-      return { kind: "expired", delivery, ...(await failedAs(workspace, delivery)) };
+      return { kind: "expired", delivery, ...(await failedAs(workspace, row)) };
     case "superseded":
       return { kind: "superseded", delivery };
     default:

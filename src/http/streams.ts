@@ -2,9 +2,9 @@
  * What streams: events and inboxes as server-sent events, exports as lines. A stream ends with its
  * reader or with the hub; whoever comes back says how far it got (`Last-Event-ID`), and misses nothing.
  */
+import type { HubEvent } from "../history/event.ts";
 import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
-import type { EventRow } from "../store/rows.ts";
 
 /** Events of one read. */
 const PAGE = 500;
@@ -37,7 +37,7 @@ export async function* eventsAfter(
   }
 }
 
-const messageOf = (event: EventRow): Message => ({
+const messageOf = (event: HubEvent): Message => ({
   id: String(event.number),
   event: event.kind,
   data: event,

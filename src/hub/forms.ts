@@ -7,12 +7,11 @@ import type { Envelope } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";
 import type { Background } from "../history/background.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import type { Delivery, HeldDelivery } from "../history/delivery.ts";
 
 export {
   ATTEMPT_OUTCOMES,
   DELIVERY_STATES,
-  type DeliveryRow,
 } from "../store/rows.ts";
 
 /** After sending: everything `Sent` tells without asking again. */
@@ -26,7 +25,7 @@ export interface SentForm {
   readonly cycle: NonNullable<Envelope["path"]>;
   readonly stopped: boolean;
   readonly deprecated: readonly Deprecated[];
-  readonly deliveries: readonly DeliveryRow[];
+  readonly deliveries: readonly Delivery[];
   /** Which secrets were taken out of what was said: of which kind, and where they stood. */
   readonly secrets: readonly SecretAt[];
   /** What the lint finds in it. */
@@ -38,7 +37,7 @@ export interface SentForm {
 /** An offer, claimed for the caller's session. */
 export interface OfferForm extends Background {
   readonly handle: string;
-  readonly delivery: DeliveryRow;
+  readonly delivery: HeldDelivery;
   readonly envelope: Envelope;
   /** What to know before the first step, in less than 2 KB. */
   readonly primer: string;
@@ -47,7 +46,7 @@ export interface OfferForm extends Background {
 /** Accepted work. */
 export interface WorkForm extends Background {
   readonly handle: string;
-  readonly delivery: DeliveryRow;
+  readonly delivery: HeldDelivery;
   readonly envelope: Envelope;
   /** What to know before the first step, in less than 2 KB. */
   readonly primer: string;

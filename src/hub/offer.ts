@@ -13,10 +13,11 @@ import { workExtended } from "../delivery/work/unseen-envelope.ts";
 import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { type Background, backgroundOf } from "../history/background.ts";
+import { deliveryOf, type HeldDelivery, heldDeliveryOf } from "../history/delivery.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
 import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
-import type { DeliveryRow, EnvelopeRow } from "../store/rows.ts";
+import type { EnvelopeRow } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { OfferForm } from "./forms.ts";
@@ -29,7 +30,7 @@ export interface Offer<T = unknown> {
   readonly task: string;
   /** The sender's id. */
   readonly from: string;
-  readonly delivery: DeliveryRow;
+  readonly delivery: HeldDelivery;
   readonly handle: string;
   readonly envelope: EnvelopeOf<T>;
   /** What to know before the first step, in less than 2 KB. */
@@ -94,8 +95,8 @@ export class LocalOffer<T = unknown> implements Offer<T> {
     return this.#claimed.delivery.sender;
   }
 
-  get delivery(): DeliveryRow {
-    return this.#claimed.delivery;
+  get delivery(): HeldDelivery {
+    return heldDeliveryOf(this.#claimed.delivery);
   }
 
   /** By which it is answered later, or from elsewhere. */
@@ -148,7 +149,9 @@ export class LocalOffer<T = unknown> implements Offer<T> {
 
   async decline(reason: string): Promise<Settled> {
     const outcome = await decline(this.#workspace, this.#receiver, this.#claimed, reason);
-    if (outcome.kind === "settled") return outcome;
+    if (outcome.kind === "settled") {
+      return { ...outcome, delivery: deliveryOf(outcome.delivery) };
+    }
     this.#goOnTo(outcome.envelope);
     throw workExtended(this.id, outcome.envelope.id);
   }

@@ -21,8 +21,9 @@ import { deprecationsIn } from "../envelope/deprecations.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import type { Deprecated } from "../envelope/versions.ts";
+import { type Delivery, deliveryOf } from "../history/delivery.ts";
 import { hear } from "../memory/redaction/secret-policy.ts";
-import { type DeliveryRow, isOpen } from "../store/rows.ts";
+import { isOpen } from "../store/rows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { SentForm } from "./forms.ts";
 import { severalReceivers } from "./several-receivers.ts";
@@ -58,9 +59,9 @@ export interface Sent<T = unknown> {
   /** Everything above, as plain data. */
   toJSON(): SentForm;
   /** Returns the delivery as it is now. */
-  status(): Promise<DeliveryRow>;
+  status(): Promise<Delivery>;
   /** Yields the delivery now and after every change, until it is settled. */
-  changes(options?: WaitOptions): AsyncGenerator<DeliveryRow, void, undefined>;
+  changes(options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
   /** Waits until it is accepted or can no longer be. Default: 15 s, or as long as its policy allows. */
   accepted(options?: WaitOptions): Promise<AcceptedAnswer>;
   /** Waits until it is settled, or the receiver asks a question; returns the result or the reason. */
@@ -169,7 +170,7 @@ export class LocalSent<T = unknown> implements Sent<T> {
       cycle,
       stopped,
       deprecated,
-      deliveries,
+      deliveries: deliveries.map(deliveryOf),
       secrets,
       findings,
       repeats,
@@ -177,21 +178,21 @@ export class LocalSent<T = unknown> implements Sent<T> {
   }
 
   /** Where it stands now: stored, seen, accepted, settled are different times. */
-  async status(): Promise<DeliveryRow> {
+  async status(): Promise<Delivery> {
     for await (const { delivery } of changesOf(this.#workspace, this.#single(), {})) {
-      return delivery;
+      return deliveryOf(delivery);
     }
     throw new Error("a delivery is always shown once");
   }
 
   /** The delivery each time it has changed, first as it is now, until it is settled. */
-  async *changes(options: WaitOptions = {}): AsyncGenerator<DeliveryRow, void, undefined> {
+  async *changes(options: WaitOptions = {}): AsyncGenerator<Delivery, void, undefined> {
     for await (const { delivery } of changesOf(
       this.#workspace,
       this.#single(),
       checkedWait(options),
     )) {
-      yield delivery;
+      yield deliveryOf(delivery);
       if (!isOpen(delivery.state)) return;
     }
   }

@@ -50,6 +50,12 @@ import { COMPLETED, resultType } from "../envelope/own-names.ts";
 import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
 import type { SecretAt } from "../envelope/secrets-within.ts";
 import { type Background, backgroundOf, NO_BACKGROUND } from "../history/background.ts";
+import {
+  type Delivery,
+  deliveryOf,
+  type HeldDelivery,
+  heldDeliveryOf,
+} from "../history/delivery.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import { leaseLost } from "../history/lease-lost.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
@@ -85,7 +91,7 @@ const SAFETY_LOOK_MS = 2_000;
 /** What settling returns. */
 export interface Settled {
   readonly kind: "settled";
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   /** What came of merging the work's branch, when completing it was to do that. */
   readonly merge?: WorkMerge;
   /** Secrets that were removed from the input, by kind and path. */
@@ -129,7 +135,7 @@ export interface Work<T = unknown> extends AsyncDisposable {
   /** The newest envelope this holder knows of. */
   readonly envelope: EnvelopeOf<T>;
   /** The delivery as accepted, with the time until which it is held now. */
-  readonly delivery: DeliveryRow;
+  readonly delivery: HeldDelivery;
   /** What to know before the first step, in less than 2 KB. */
   readonly primer: string;
   /** Earlier attempts, oldest first: what was tried, why it ended, questions and answers. */
@@ -174,7 +180,7 @@ export interface Work<T = unknown> extends AsyncDisposable {
   /** Declines the work for good. */
   decline(reason: string): Promise<Settled>;
   /** Returns the work to the inbox, as a counted attempt. */
-  release(): Promise<DeliveryRow>;
+  release(): Promise<Delivery>;
   /** Completes this work and sends the next envelope of the task, in one operation. */
   handoff<Next extends object = object>(
     draft: NextDraft<Next>,
@@ -273,7 +279,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     const envelope = this.envelope as Envelope;
     return {
       handle,
-      delivery: this.#delivery,
+      delivery: heldDeliveryOf(this.#delivery),
       envelope,
       primer,
       conflicts: this.#conflicts,
@@ -286,8 +292,8 @@ export class LocalWork<T = unknown> implements Work<T> {
     return this.#envelope;
   }
 
-  get delivery(): DeliveryRow {
-    return { ...this.#delivery, leaseUntil: this.#leaseUntil };
+  get delivery(): HeldDelivery {
+    return heldDeliveryOf({ ...this.#delivery, leaseUntil: this.#leaseUntil });
   }
 
   get signal(): AbortSignal {
@@ -426,12 +432,12 @@ export class LocalWork<T = unknown> implements Work<T> {
     return this.#settle((hold) => decline(this.#workspace, this.#holder, hold, reason));
   }
 
-  async release(): Promise<DeliveryRow> {
+  async release(): Promise<Delivery> {
     this.#refuseSettled();
     const delivery = await this.#ending(releaseNewest(this.#workspace, this.#holder, this.#hold()));
     this.#end();
     await this.#letGo();
-    return delivery;
+    return deliveryOf(delivery);
   }
 
   async handoff<Next extends object = object>(
@@ -539,7 +545,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     };
     await this.handoff(draft, { completes: result });
     const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
-    return { kind: "settled", delivery: found?.delivery ?? this.#delivery };
+    return { kind: "settled", delivery: deliveryOf(found?.delivery ?? this.#delivery) };
   }
 
   /** Calls that concern this agent may concern this work: an addition, or that it was cancelled. */
@@ -561,7 +567,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     if (outcome.kind === "extended") throw this.#extended(outcome.envelope);
     this.#end();
     await this.#letGo();
-    return outcome;
+    return { ...outcome, delivery: deliveryOf(outcome.delivery) };
   }
 
   async #reserve(

@@ -17,7 +17,7 @@ export async function unseenOf(
   seen: string | undefined,
 ): Promise<Unseen | undefined> {
   const { delivery, envelope, sentAt } = await hub.deliveries.get(handoff);
-  if (sentAt <= delivery.acceptedAt || envelope.id === seen) return undefined;
+  if (sentAt <= (delivery.acceptedAt ?? 0) || envelope.id === seen) return undefined;
   return { handoff, envelope: envelope.id };
 }
 

@@ -6,7 +6,7 @@ import { DeliveriesSchema, type ListedDeliveries } from "../delivery/watch/list-
 import { changeDigest } from "../delivery/watch/watch.ts";
 import { type Edit, EditSchema } from "../delivery/work/person.ts";
 import { DeliveryId, EnvelopeId, FreeForm, Name } from "../envelope/schema.ts";
-import type { DeliveryRow } from "../store/rows.ts";
+import type { Delivery } from "../history/delivery.ts";
 import { operation } from "./operation.ts";
 import { requirePart, requireSender } from "./ownership.ts";
 import {
@@ -73,7 +73,7 @@ export const deliveriesOperations = {
     }),
     output: ChangedForm,
     async run({ hub, signal }, { id, seen, waitMs }) {
-      let now: { readonly delivery: DeliveryRow; readonly digest: string } | undefined;
+      let now: { readonly delivery: Delivery; readonly digest: string } | undefined;
       for await (const delivery of hub.deliveries.watch(id, {
         timeoutMs: waitOf(waitMs),
         signal,

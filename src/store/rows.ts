@@ -148,7 +148,9 @@ export interface NewDelivery {
 }
 
 /** Where published work came from: no handoff of anybody continues it, so none extends it. */
-export const publicationMark = (envelope: string): string => `published ${envelope}`;
+export const publicationMark = (envelope: string): string => `${PUBLISHED}${envelope}`;
+export const isPublication = (parent: string): boolean => parent.startsWith(PUBLISHED);
+const PUBLISHED = "published ";
 
 export interface DeliveryRow {
   readonly id: string;

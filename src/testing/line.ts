@@ -2,8 +2,9 @@
 import type { TimelineStep } from "../coordination/timeline/step.ts";
 import type { Shown } from "../delivery/watch/show.ts";
 import type { LineStep } from "../delivery/watch/task-line.ts";
+import type { Delivery } from "../history/delivery.ts";
+import type { HubEvent } from "../history/event.ts";
 import type { Hub } from "../hub/hub.ts";
-import type { DeliveryRow, EventRow } from "../store/rows.ts";
 import type { Books } from "../store/store.ts";
 import type { Problem } from "../store/verify-report.ts";
 
@@ -15,9 +16,9 @@ export interface LineFacts {
   readonly deliveries: readonly Shown[];
   readonly timeline: readonly TimelineStep[];
   /** Every delivery the line holds, with those of reports and those that were replaced. */
-  readonly rows: readonly DeliveryRow[];
+  readonly rows: readonly Delivery[];
   /** Of this task. */
-  readonly events: readonly EventRow[];
+  readonly events: readonly HubEvent[];
   readonly books: Books;
   readonly problems: readonly Problem[];
 }
@@ -53,8 +54,8 @@ async function wholeTimeline(hub: Hub, task: string): Promise<readonly TimelineS
   return all;
 }
 
-async function eventsOf(hub: Hub, task: string): Promise<EventRow[]> {
-  const found: EventRow[] = [];
+async function eventsOf(hub: Hub, task: string): Promise<HubEvent[]> {
+  const found: HubEvent[] = [];
   for (let after = 0; ; ) {
     const page = await hub.events.list({ after: after });
     found.push(...page.filter((event) => event.task === task));
@@ -65,7 +66,7 @@ async function eventsOf(hub: Hub, task: string): Promise<EventRow[]> {
 }
 
 /** Who has a delivery, or had it last; an inbox that nobody took it from. */
-export const handsOf = ({ delivery }: Shown): string => delivery.holder || delivery.receiver;
+export const handsOf = ({ delivery }: Shown): string => delivery.holder ?? delivery.receiver;
 
 /** Who had a try that nobody accepted. */
 const NOBODY = "nobody";
@@ -83,12 +84,12 @@ export function triesOf({ delivery, attempts }: Shown): Try[] {
     .filter(({ outcome }) => outcome !== "stopped")
     .map(({ attempt, holder, outcome }) => ({
       attempt,
-      agent: holder || NOBODY,
+      agent: holder ?? NOBODY,
       outcome: outcome as string,
     }));
   const { attempt, state } = delivery;
   if (attempt === 0 || ended.some((each) => each.attempt === attempt)) return ended;
-  return [...ended, { attempt, agent: delivery.holder || NOBODY, outcome: state }];
+  return [...ended, { attempt, agent: delivery.holder ?? NOBODY, outcome: state }];
 }
 
 /** Where the line has got to: what was not handed on. */

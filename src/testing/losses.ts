@@ -5,7 +5,7 @@ import type { LineFacts } from "./line.ts";
 export function lossesIn({ rows, events, books, problems, steps }: LineFacts): string[] {
   const ids = rows.map(({ id }) => id);
   const known = new Set(ids);
-  const made = new Set(events.map(({ delivery }) => delivery).filter((id) => id !== ""));
+  const made = new Set(events.flatMap(({ delivery = [] }) => delivery));
   const total = Object.values(books.byState).reduce((sum, count) => sum + count, 0);
   return [
     ...(steps.length === 0 ? ["nothing was handed over"] : []),

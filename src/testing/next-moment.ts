@@ -34,7 +34,7 @@ export class NextMoments {
       const events = await this.#hub.events.list({ after: this.#last });
       for (const { number, delivery } of events) {
         this.#last = number;
-        if (delivery !== "") this.#open.add(delivery);
+        if (delivery !== undefined) this.#open.add(delivery);
       }
       if (events.length === 0) return;
     }
@@ -44,11 +44,12 @@ export class NextMoments {
 function momentsOf({ delivery, envelope: { policy } }: Shown): number[] {
   const { state, readyAt, leaseUntil, deadline, lapseAt, inTurn } = delivery;
   const isReminder = policy?.acceptMs === undefined && policy?.remindMs !== undefined;
-  return [
+  const moments = [
     ...(state === "scheduled" ? [readyAt] : []),
     ...(isHeld(state) ? [leaseUntil] : []),
     deadline,
     // A reminder changes nothing; and while earlier work of its task is open, its time has not begun.
     ...(isReminder || !inTurn ? [] : [lapseAt]),
-  ].filter((at) => at > 0 && !isForever(at));
+  ];
+  return moments.filter((at): at is number => at !== undefined && !isForever(at));
 }

@@ -3,10 +3,12 @@
  * alone: every task ended once and says why, nobody worked on what had to wait or on what somebody else
  * had, every failure was decided about, and all of it is on the chain.
  */
+
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
-import type { EventRow, Hub, LineStep, Memory, TaskInfo } from "../../src/index.ts";
+import type { Hub, HubEvent, LineStep, Memory, TaskInfo } from "../../src/index.ts";
 import { type DeliveryRow, isOpen } from "../../src/store/rows.ts";
+import { present } from "../support/present.ts";
 import type { Played } from "./team-run.ts";
 
 interface Line {
@@ -132,8 +134,8 @@ function endedWithOthers({ line, lines, decisions }: Ended): void {
   }
 }
 
-async function eventsOf(hub: Hub): Promise<EventRow[]> {
-  const all: EventRow[] = [];
+async function eventsOf(hub: Hub): Promise<HubEvent[]> {
+  const all: HubEvent[] = [];
   for (;;) {
     const page = await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 });
     all.push(...page);
@@ -142,17 +144,17 @@ async function eventsOf(hub: Hub): Promise<EventRow[]> {
 }
 
 /** Events after which nobody holds a delivery any more. */
-const LET_GO: readonly EventRow["kind"][] = [
+const LET_GO: readonly HubEvent["kind"][] = [
   ...(["asked", "cancelled", "completed", "dead", "declined", "expired", "failed"] as const),
   ...(["lapsed", "released", "rerouted", "unaccepted"] as const),
 ];
 
 /** Of all who wanted a delivery, one had it at a time; and nobody after it was completed. */
-function heldOneByOne(events: readonly EventRow[]): void {
+function heldOneByOne(events: readonly HubEvent[]): void {
   const holder = new Map<string, string>();
   const completed = new Set<string>();
   const tries = new Map<string, number>();
-  for (const { kind, delivery, agent, attempt } of events) {
+  for (const { kind, delivery = "", agent = "", attempt = 0 } of events) {
     if (kind === "accepted") {
       expect(holder.get(delivery), `who has ${delivery} when ${agent} accepts it`).toBeUndefined();
       expect(completed.has(delivery), `${delivery} is completed before ${agent} accepts it`).toBe(
@@ -279,11 +281,11 @@ function toldTheTruth({ told }: Played, decisions: ReadonlyMap<string, Standing>
 }
 
 /** What was decided happened once: a delivery is tried again as often as that was decided. */
-function redrivenOnce(events: readonly EventRow[], decisions: ReadonlyMap<string, Standing>): void {
+function redrivenOnce(events: readonly HubEvent[], decisions: ReadonlyMap<string, Standing>): void {
   const again = [...decisions.values()].filter(({ decision }) => decision !== "abort");
-  const times = (of: readonly { readonly delivery: string }[]): Record<string, number> =>
+  const times = (of: readonly { readonly delivery?: string }[]): Record<string, number> =>
     Object.fromEntries(
-      Map.groupBy(of, ({ delivery }) => delivery)
+      Map.groupBy(of, ({ delivery }) => present(delivery))
         .entries()
         .map(([d, each]) => [d, each.length]),
     );

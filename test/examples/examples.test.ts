@@ -1,4 +1,5 @@
 /** The examples, run as processes on a store of their own; their effects are read from that store. */
+
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -10,6 +11,7 @@ import {
   openHub,
 } from "../../src/index.ts";
 import { PACKAGE } from "../support/build/place.ts";
+import { present } from "../support/present.ts";
 import { ROOT, type Run, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -158,7 +160,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
       expect(envelope.policy).toEqual({ acceptMs: 15_000, attempts: 3 });
       expect(delivery).toMatchObject({ holder: "coder", attempt: 1 });
       expect(delivery.acceptedAt).toBeGreaterThanOrEqual(delivery.sentAt);
-      expect((await hub.memories.read(delivery.settledBy)).data).toEqual({
+      expect((await hub.memories.read(present(delivery.settledBy))).data).toEqual({
         criteria: { patch: ["The tests pass"] },
         outputs: { patch: "+ await retry(charge)" },
       });
@@ -362,7 +364,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
           outputs: { finding: `all about ${delivery.task}` },
         })),
       );
-      const opening = parts.map(({ delivery }) => delivery.settledAt);
+      const opening = parts.map(({ delivery }) => present(delivery.settledAt));
       expect(opened?.deliveries[0]?.acceptedAt).toBeGreaterThanOrEqual(Math.max(...opening));
     });
   });

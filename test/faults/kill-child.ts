@@ -2,9 +2,11 @@
  * The victim: writes to the store as several callers at once and says each acknowledgement the
  * moment it has it, until somebody kills it. `kill-child.ts <address> <seed>`
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, isBatonError, type Memory, openHub, type Work } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";
+import { present } from "../support/present.ts";
 import { randomFrom } from "../support/random.ts";
 import { untilSettled } from "../support/until-settled.ts";
 import { AGENTS, type Fact, KILL_LIMITS, type PlacedMemory } from "./kill-facts.ts";
@@ -86,7 +88,7 @@ async function takeOver(agent: Agent): Promise<void> {
   const work = await agent.accept();
   if (work === undefined) return sleep(5);
   const { id: delivery, attempt } = work.delivery;
-  say({ kind: "accepted", delivery, attempt, memory: work.delivery.acceptedBy });
+  say({ kind: "accepted", delivery, attempt, memory: present(work.delivery.acceptedBy) });
   try {
     if (random.chance(0.5)) await sleep(random.below(60));
     if (random.chance(0.5)) await note(work);
@@ -114,7 +116,7 @@ async function settle(work: Work): Promise<void> {
 async function complete(work: Work): Promise<void> {
   const { delivery } = await untilSettled(() => work.complete({ outputs: { answer: 42 } }));
   const { id, attempt, envelope, settledBy } = delivery;
-  say({ kind: "completed", delivery: id, attempt, envelope, memory: settledBy });
+  say({ kind: "completed", delivery: id, attempt, envelope, memory: present(settledBy) });
 }
 
 async function handOn(work: Work): Promise<void> {
@@ -132,7 +134,7 @@ async function fail(work: Work): Promise<void> {
     kind: "failed",
     delivery: work.id,
     attempt: work.delivery.attempt,
-    memory: delivery.settledBy,
+    memory: present(delivery.settledBy),
   });
 }
 
@@ -142,7 +144,7 @@ async function decline(work: Work): Promise<void> {
     kind: "declined",
     delivery: work.id,
     attempt: work.delivery.attempt,
-    memory: delivery.settledBy,
+    memory: present(delivery.settledBy),
   });
 }
 

@@ -8,7 +8,7 @@
  * a run longer, and not emptier.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, type DeliveryRow, type Hub, openHub } from "../../src/index.ts";
+import { type Agent, type Delivery, type Hub, openHub } from "../../src/index.ts";
 import { startChild } from "../support/child.ts";
 import { type Random, randomFrom } from "../support/random.ts";
 import { type Acknowledged, audit, countLostHolds } from "./kill-audit.ts";
@@ -146,7 +146,7 @@ async function take(agent: Agent, taken: Map<string, number>): Promise<void> {
   }
 }
 
-function describeOpen(open: readonly DeliveryRow[]): string {
+function describeOpen(open: readonly Delivery[]): string {
   return open.map(({ id, state, attempt }) => `${id} ${state} ${attempt}`).join(", ");
 }
 

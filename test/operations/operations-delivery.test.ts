@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { Access } from "../../src/access/levels.ts";
 import type { CheckedContext } from "../../src/context/view/gaps.ts";
-import type { DeliveryRow, OfferForm, SentForm, WorkForm } from "../../src/hub/forms.ts";
+import type { Delivery } from "../../src/history/delivery.ts";
+import type { OfferForm, SentForm, WorkForm } from "../../src/hub/forms.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
 import { isBatonError, type TaskInfo } from "../../src/index.ts";
 import { operationOf } from "../../src/operations/index.ts";
@@ -47,7 +48,7 @@ interface Claim {
 }
 
 interface Changed {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   readonly digest: string;
 }
 

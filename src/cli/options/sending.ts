@@ -73,5 +73,5 @@ export async function draftedBy(
   const missing = gaps.map((gap) => ({ id: gap.id, optional: true }));
   const refs = [...(draft.refs ?? []), ...missing];
   const whole = { intent, task, parents: [id], ...draft, refs } as Draft;
-  return { sender: await hub.agent(as ?? delivery.holder), draft: whole };
+  return { sender: await hub.agent(as ?? delivery.holder ?? ""), draft: whole };
 }

@@ -1,8 +1,9 @@
 /** A delivery for people: stored, seen, accepted and settled are different times. */
 
+import { isHeld } from "../../base/delivery-states.ts";
 import type { Shown } from "../../delivery/watch/show.ts";
 import type { Attempt } from "../../history/attempt.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { bold, dim, localTime, oneLine, say } from "../terminal.ts";
 import { sayField } from "./envelope.ts";
 
@@ -10,7 +11,7 @@ import { sayField } from "./envelope.ts";
 const FOREVER = Date.UTC(9999, 0);
 
 /** `dlv_…  accepted  auth from planner to coder` */
-export function sayRow(row: DeliveryRow): void {
+export function sayRow(row: Delivery): void {
   const { id, state, task, sender, receiver } = row;
   say(`${id}  ${bold(state)}  ${oneLine(task)} from ${sender} to ${receiver}`);
 }
@@ -24,10 +25,10 @@ export function sayTruth({ delivery, attempts, ...came }: Shown): void {
   sayField("accepted", timeOf(delivery.acceptedAt, sentAt));
   sayField(endOf(delivery), timeOf(delivery.settledAt, sentAt));
   if (state === "scheduled") sayField("not before", [untilOf(readyAt)]);
-  if (state === "claimed" || state === "accepted") {
+  if (delivery.leaseUntil !== undefined && isHeld(state)) {
     sayField("held by", [`${holder}, until ${localTime(delivery.leaseUntil)} without a call`]);
   }
-  sayField("deadline", delivery.deadline === 0 ? [] : [localTime(delivery.deadline)]);
+  sayField("deadline", delivery.deadline === undefined ? [] : [localTime(delivery.deadline)]);
   if (!delivery.inTurn) sayField("turn", ["after an earlier handoff of the same task"]);
   sayField("attempt", [`${attempt} of ${maxAttempts}`]);
   sayField("tries", attempts.map(attemptOf));
@@ -42,28 +43,28 @@ const outputOf = ([name, value]: [string, unknown]): string =>
   `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
 
 /** Work that waits for an answer has left its holder; all else with a time at its end is over. */
-const endOf = ({ state }: DeliveryRow): string => (state === "waiting" ? "asked" : state);
+const endOf = ({ state }: Delivery): string => (state === "waiting" ? "asked" : state);
 
-function timeOf(at: number, sentAt: number): string[] {
-  if (at === 0) return [];
+function timeOf(at: number | undefined, sentAt: number): string[] {
+  if (at === undefined) return [];
   return [`${localTime(at)}${dim(`, ${secondsBetween(sentAt, at)} after it was stored`)}`];
 }
 
 export const secondsBetween = (from: number, to: number): string =>
   `${((to - from) / 1000).toFixed(1)} s`;
 
-const untilOf = (at: number): string =>
+const untilOf = (at = FOREVER): string =>
   at >= FOREVER ? "other handoffs, or a decision" : localTime(at);
 
 /** When it can be claimed, when that is not now: at a time, or after other tasks. */
-export function notBefore({ state, readyAt }: DeliveryRow, after: readonly string[] = []): string {
+export function notBefore({ state, readyAt }: Delivery, after: readonly string[] = []): string {
   if (state !== "scheduled") return "";
-  const tasks = readyAt >= FOREVER ? after : [];
+  const tasks = (readyAt ?? 0) >= FOREVER ? after : [];
   return tasks.length === 0 ? `, not before ${untilOf(readyAt)}` : `, after ${tasks.join(", ")}`;
 }
 
 export function attemptOf({ attempt, outcome, holder, endedAt, reason }: Attempt): string {
-  const by = holder === "" ? "" : ` by ${holder}`;
+  const by = holder === undefined ? "" : ` by ${holder}`;
   const why = whyOf(reason);
   return `attempt ${attempt}${by} ${outcome} ${localTime(endedAt)}${why === "" ? "" : `: ${why}`}`;
 }

@@ -4,10 +4,10 @@
  * somebody thinks.
  */
 
+import type { Delivery } from "../../history/delivery.ts";
 import type { Hub } from "../../hub/hub.ts";
 import type { Settled, Work } from "../../hub/work.ts";
 import type { WorkMerge } from "../../memory/branches/work-branch.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 import { type ArgumentSpec, JSON_OPTION, type OptionSpecs, STORE_OPTIONS } from "../command.ts";
 import { OK } from "../exit.ts";
 import { openStore, type StoreChoice } from "../store.ts";
@@ -87,7 +87,7 @@ function mergeLine(merge: WorkMerge): string {
   }
 }
 
-async function isReported(hub: Hub, { id, task }: DeliveryRow): Promise<boolean> {
+async function isReported(hub: Hub, { id, task }: Delivery): Promise<boolean> {
   const failures = await hub.failures.list({ task });
   return failures.some(({ delivery }) => delivery === id);
 }

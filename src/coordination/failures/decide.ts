@@ -2,11 +2,13 @@
  * Deciding about a failure, by whoever may: an agent with the role, whoever has the report, the hub. Of
  * two who decide one stands, and the other is told.
  */
+
 import { clip } from "../../base/clip.ts";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { carryOut } from "../../delivery/due/due.ts";
 import { cancelDeliveries } from "../../delivery/settle/cancel.ts";
+import { deliveryOf } from "../../history/delivery.ts";
 import { decisionOn } from "../../history/failure-decisions.ts";
 import type { KeptClosing } from "../../memory/ledger.ts";
 import { isHeld } from "../../store/rows.ts";
@@ -67,7 +69,7 @@ export async function decideOnce(
   if (kept === undefined) return undefined;
   await finish(workspace, decider, found, kept);
   const { failed } = await findTry(workspace, found.of);
-  return { kind: "decided", ...kept, delivery: failed.delivery };
+  return { kind: "decided", ...kept, delivery: deliveryOf(failed.delivery) };
 }
 
 /** Its task was closed meanwhile, most likely by a decision: look again. */
@@ -111,12 +113,12 @@ export async function withdraw(
     const how = ending ? ` as ${ending.as} by ${ending.by}: ${ending.reason}` : "";
     const why = clip(`"${delivery.task}" was closed${how}`, FORMAT_LIMITS.textLength);
     await cancelDeliveries(workspace, decider.author, [report.delivery.id], why);
-    return { kind: "settled", delivery };
+    return { kind: "settled", delivery: deliveryOf(delivery) };
   }
   const why = `there is nothing to decide about ${of.delivery}: it is ${delivery.state}, after try ${delivery.attempt}`;
   await closeReport(workspace, decider, report, why);
   if (standing !== "pending") await forget(workspace, of);
-  return { kind: "settled", delivery };
+  return { kind: "settled", delivery: deliveryOf(delivery) };
 }
 
 function notGivenUp(delivery: string, state: string): BatonError {

@@ -5,8 +5,8 @@ import type { RedriveChanges } from "../../delivery/settle/dead-letters.ts";
 import { Reason } from "../../delivery/settle/reason.ts";
 import { Address } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { DECISIONS, type KeptDecision } from "../../history/failure-decisions.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 
 export const DecisionSchema = z
   .strictObject({
@@ -61,11 +61,11 @@ export type DecisionAnswer =
   | (KeptDecision & {
       readonly kind: "decided";
       /** What was given up, as it is now. */
-      readonly delivery: DeliveryRow;
+      readonly delivery: Delivery;
     })
   /** Somebody else has decided: that stands. */
   | (KeptDecision & { readonly kind: "already" })
   /** Somebody else decides, and was told. */
   | { readonly kind: "asked"; readonly who: string; readonly report: string }
   /** There is nothing to decide: it was settled, taken back or tried again meanwhile. */
-  | { readonly kind: "settled"; readonly delivery: DeliveryRow };
+  | { readonly kind: "settled"; readonly delivery: Delivery };

@@ -13,10 +13,10 @@ import type { Result } from "../../delivery/send/result.ts";
 import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
 import type { EnvelopeOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { ContextKey, nameOf } from "../../shared-context/items.ts";
 import { requireKeeper } from "../../shared-context/keepers.ts";
 import { type Change, write } from "../../shared-context/write.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 import { type EntryName, entryValue, writtenValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Proposed, ProposedSchema } from "./propose.ts";
@@ -33,10 +33,10 @@ export type Adopted =
       readonly kind: "adopted";
       readonly version: number;
       readonly memory: string;
-      readonly delivery: DeliveryRow;
+      readonly delivery: Delivery;
     }
   /** Changed since it was proposed: declined, for this reason. */
-  | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: DeliveryRow };
+  | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: Delivery };
 
 interface Mark {
   readonly version: number;
@@ -48,8 +48,8 @@ interface Proposal {
   readonly id: string;
   readonly handle: string;
   readonly envelope: EnvelopeOf<unknown>;
-  complete(result?: Result): Promise<{ readonly delivery: DeliveryRow }>;
-  decline(reason: string): Promise<{ readonly delivery: DeliveryRow }>;
+  complete(result?: Result): Promise<{ readonly delivery: Delivery }>;
+  decline(reason: string): Promise<{ readonly delivery: Delivery }>;
 }
 
 export async function adopt(

@@ -1,24 +1,29 @@
 /** What a receiver is told that asked for one particular delivery, and did not get it. */
 import { BatonError } from "../../base/errors.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { isForever } from "../settings/policy.ts";
 import { type Inboxes, inboxesOf } from "../watch/inbox-listing.ts";
 
-export function notAcceptable(receiver: Inboxes, delivery: DeliveryRow): BatonError {
+export function notAcceptable(receiver: Inboxes, delivery: Delivery): BatonError {
   const { id, state } = delivery;
   return new BatonError("not_open", {
     message: `${id} cannot be accepted by ${receiver.agent}: ${why(receiver, delivery)}.`,
     path: "delivery",
     hint: "Look at what waits for you in the inbox.",
-    details: { delivery: id, state, receiver: delivery.receiver, holder: delivery.holder },
+    details: {
+      delivery: id,
+      state,
+      receiver: delivery.receiver,
+      ...(delivery.holder !== undefined && { holder: delivery.holder }),
+    },
   });
 }
 
-function why(receiver: Inboxes, { state, holder, readyAt, inTurn, ...row }: DeliveryRow): string {
+function why(receiver: Inboxes, { state, holder, readyAt, inTurn, ...row }: Delivery): string {
   if (!inboxesOf(receiver).includes(row.receiver)) return `it is for ${row.receiver}`;
   if (state === "claimed" || state === "accepted") return `${holder} has it`;
   if (state === "scheduled") {
-    return isForever(readyAt)
+    return readyAt === undefined || isForever(readyAt)
       ? "it waits for other handoffs, or for a decision"
       : `it is not due before ${new Date(readyAt).toISOString()}`;
   }

@@ -4,6 +4,7 @@ import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { resealed } from "../../envelope/seal.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { answerTo } from "../../history/earlier-attempts.ts";
 import { endedAs } from "../../history/outcome.ts";
 import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
@@ -21,7 +22,7 @@ import { checkedReason } from "./reason.ts";
 
 /** A question that waits for an answer. */
 export interface Asked {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   readonly envelope: Envelope;
   readonly question: string;
 }
@@ -38,7 +39,11 @@ export async function questionsTo(workspace: Workspace, sender: string): Promise
     waiting.map(async ({ delivery, envelope }) => {
       const ended = await endedAs(workspace, delivery);
       const question = ended.kind === "asked" ? ended.question : "";
-      return { delivery, envelope: parseEnvelope(workspace, envelope), question };
+      return {
+        delivery: deliveryOf(delivery),
+        envelope: parseEnvelope(workspace, envelope),
+        question,
+      };
     }),
   );
 }
@@ -49,9 +54,9 @@ export function answer(
   by: Author,
   id: string,
   text: string,
-): Promise<Told<DeliveryRow>> {
+): Promise<Told<Delivery>> {
   return hear(workspace, { answer: text }, async (said, secrets) =>
-    told(await answerWith(workspace, by, id, said.answer), secrets),
+    told(deliveryOf(await answerWith(workspace, by, id, said.answer)), secrets),
   );
 }
 

@@ -10,6 +10,7 @@ import { resealed, type SealedEnvelope } from "../../envelope/seal.ts";
 import type { SecretAt } from "../../envelope/secrets-within.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type Attempt, attemptOf } from "../../history/attempt.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { GIVEN_UP, openReportOf } from "../../history/failure-decisions.ts";
 import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
 import { openAgain } from "../../ledger/closed.ts";
@@ -40,7 +41,7 @@ export const DeadSchema = z.strictObject({
 export type DeadQuery = z.input<typeof DeadSchema>;
 
 export interface DeadLetter {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   readonly envelope: Envelope;
   /** Every try, first to last, with why it ended. */
   readonly attempts: readonly Attempt[];
@@ -59,7 +60,7 @@ export async function deadLetters(
   const dead = await store.listParked({ workspace: name, state: "dead", limit, ...given(filter) });
   return Promise.all(
     dead.map(async ({ delivery, envelope }) => ({
-      delivery,
+      delivery: deliveryOf(delivery),
       envelope: parseEnvelope(workspace, envelope),
       attempts: (await store.readAttempts(name, delivery.id)).map(attemptOf),
     })),

@@ -3,8 +3,9 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import { DeliveryId, type Envelope, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
-import { type DeliveryRow, OPEN_STATES, roleInbox } from "../../store/rows.ts";
+import { OPEN_STATES, roleInbox } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { readableOf } from "./unreadable-envelopes.ts";
 
@@ -22,7 +23,7 @@ export type WaitingQuery = z.input<typeof WaitingSchema>;
 
 /** A handoff that waits, or is under way. */
 export interface Waiting {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   readonly envelope: Envelope;
 }
 
@@ -56,7 +57,7 @@ export async function waitingFor(
     ...(task === undefined ? {} : { task }),
   });
   return readableOf(workspace, listed).map(({ delivery, envelope }) => ({
-    delivery,
+    delivery: deliveryOf(delivery),
     envelope: parseEnvelope(workspace, envelope),
   }));
 }

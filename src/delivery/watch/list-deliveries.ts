@@ -3,6 +3,7 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import { AgentName, DeliveryId, Name, receiverOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { deliveryOf } from "../../history/delivery.ts";
 import { unknownAgent } from "../../memory/agents.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { DELIVERY_STATES, roleInbox } from "../../store/rows.ts";
@@ -70,7 +71,7 @@ export async function listDeliveries(
     ...(await storeFilter(workspace, filter)),
   });
   const items = readableIn(workspace, page).map(({ delivery, envelope }) => ({
-    delivery,
+    delivery: deliveryOf(delivery),
     envelope: parseEnvelope(workspace, envelope),
   }));
   return page.next === undefined ? { items } : { items, next: page.next };

@@ -2,6 +2,7 @@
 
 import type { Envelope } from "../../envelope/schema.ts";
 import { type Attempt, attemptOf } from "../../history/attempt.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { endedAs, type HandoffResult, isEnded } from "../../history/outcome.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
@@ -12,7 +13,7 @@ import { checkedWait, type WaitOptions } from "./wait-options.ts";
 import { changesOf } from "./watch.ts";
 
 export interface Shown {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
   readonly envelope: Envelope;
   readonly digest: string;
   /** The handoff record on the chain. */
@@ -35,7 +36,7 @@ export async function showDelivery(workspace: Workspace, id: string): Promise<Sh
   if (found === undefined) throw unknownDelivery(id);
   const { delivery, envelope } = found;
   return {
-    delivery,
+    delivery: deliveryOf(delivery),
     envelope: parseEnvelope(workspace, envelope),
     digest: digestOf(envelope),
     memory: envelope.memory,
@@ -69,9 +70,9 @@ export async function* followDelivery(
   workspace: Workspace,
   id: string,
   options: WaitOptions,
-): AsyncGenerator<DeliveryRow, void, undefined> {
+): AsyncGenerator<Delivery, void, undefined> {
   for await (const { delivery } of changesOf(workspace, id, checkedWait(options))) {
-    yield delivery;
+    yield deliveryOf(delivery);
     if (!isOpen(delivery.state)) return;
   }
 }

@@ -1,8 +1,8 @@
 /** A task's line: its envelopes in the order they were sent, each with where it stands. */
 import type { Envelope } from "../../envelope/schema.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { digestOf } from "../../store/redaction.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 export interface LineStep {
@@ -12,7 +12,7 @@ export interface LineStep {
   readonly memory: string;
   readonly sentAt: number;
   /** Deliveries of this very envelope; none when a newer one has taken its place. */
-  readonly deliveries: readonly DeliveryRow[];
+  readonly deliveries: readonly Delivery[];
 }
 
 export async function lineOf(workspace: Workspace, task: string): Promise<LineStep[]> {
@@ -22,6 +22,6 @@ export async function lineOf(workspace: Workspace, task: string): Promise<LineSt
     digest: digestOf(envelope),
     memory: envelope.memory,
     sentAt: envelope.storedAt,
-    deliveries,
+    deliveries: deliveries.map(deliveryOf),
   }));
 }

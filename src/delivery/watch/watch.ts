@@ -1,5 +1,6 @@
 /** Waiting for a delivery to change: the sender is called when it does, and looks now and then. */
 import { sha256 } from "../../base/canonical.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
@@ -60,11 +61,15 @@ async function find({ store, name }: Workspace, id: string): Promise<Claimed> {
 }
 
 /** Short, for who asks whether it has changed since. */
-export const changeDigest = (row: DeliveryRow): string => sha256(markOf(row)).slice(0, 16);
+export const changeDigest = (delivery: Delivery): string => sha256(markOf(delivery)).slice(0, 16);
 
 /** Renewing a lease is no change anybody waits for. */
-const markOf = ({ leaseUntil: _, lapseAt: __, followers: ___, ...row }: DeliveryRow): string =>
-  JSON.stringify(row);
+const markOf = ({
+  leaseUntil: _,
+  lapseAt: __,
+  followers: ___,
+  ...rest
+}: Delivery | DeliveryRow): string => JSON.stringify(rest);
 
 /** Calls from the store that concern somebody, one wait at a time; none is missed in between. */
 class Calls {

@@ -7,6 +7,7 @@
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { STALE_HOLDER } from "../../history/delivery-records.ts";
 import { afterClosing, forWork } from "../../memory/branches/work-branch.ts";
 import { citedIn } from "../../memory/cited.ts";
@@ -40,7 +41,8 @@ type Kept =
   | {
       readonly kind: "kept";
       readonly memory: Memory;
-      readonly delivery: DeliveryRow | undefined;
+      /** The delivery as it is now; absent if it no longer exists. */
+      readonly delivery?: Delivery;
     };
 
 export function note(
@@ -132,7 +134,11 @@ async function keep(
   const marked = { ...described, tags: [...(described.tags ?? []), STALE_HOLDER] };
   const kept = await appendNote(workspace, holder, { input: marked });
   if (kept.kind !== "noted") throw new Error("a note outside a lease cannot lose one");
-  return { kind: "kept", memory: kept.memory, delivery };
+  return {
+    kind: "kept",
+    memory: kept.memory,
+    ...(delivery && { delivery: deliveryOf(delivery) }),
+  };
 }
 
 /** Refused now rather than when the lease is lost and the note matters most. */

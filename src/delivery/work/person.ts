@@ -19,10 +19,10 @@ import {
   type EnvelopeOf,
 } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
 import { unmarked } from "../../memory/quarantine/quarantine-mark.ts";
 import { heard } from "../../memory/redaction/secret-policy.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { carryOut } from "../due/due.ts";
@@ -38,7 +38,7 @@ import { handleOf, resumeWork } from "./resume.ts";
 import { requireSeen } from "./unseen-envelope.ts";
 
 interface SettledWork {
-  readonly delivery: DeliveryRow;
+  readonly delivery: Delivery;
 }
 
 /** Work that a person has taken, as the hub lets it be settled. */
@@ -65,11 +65,7 @@ export interface Approval {
   readonly seen?: string | undefined;
 }
 
-export async function approve(
-  decider: Decider,
-  id: string,
-  approval: Approval,
-): Promise<DeliveryRow> {
+export async function approve(decider: Decider, id: string, approval: Approval): Promise<Delivery> {
   const { comment, outputs, seen } = said<Approval>(approval, "The approval");
   const resultOf = ({ task, expects }: Envelope): Result => ({
     criteria: confirmed(expects),
@@ -85,7 +81,7 @@ export async function reply(
   decider: Decider,
   id: string,
   { text, seen }: { readonly text: string; readonly seen?: string | undefined },
-): Promise<DeliveryRow> {
+): Promise<Delivery> {
   const summary = checkedReason(text, "text");
   const resultOf = ({ expects }: Envelope): Result => {
     const texts = expects.filter(({ type }) => isText(type));
@@ -101,7 +97,7 @@ export async function reject(
   decider: Decider,
   id: string,
   { reason, seen }: { readonly reason: string; readonly seen?: string | undefined },
-): Promise<DeliveryRow> {
+): Promise<Delivery> {
   const why = checkedReason(reason, "reason");
   const work = await takeUp(decider, id, { seen });
   return (await work.decline(why)).delivery;
@@ -210,7 +206,7 @@ async function handIn(
   decider: Decider,
   id: string,
   { resultOf, seen }: HandingIn,
-): Promise<DeliveryRow> {
+): Promise<Delivery> {
   const check = (envelope: Envelope): void =>
     requirePlain(envelope.expects, checkResult(resultOf(envelope)));
   const work = await takeUp(decider, id, { check, seen });
@@ -246,7 +242,7 @@ async function takeUp<Sent>(
     return envelope.receipt && receiptOf(envelope);
   };
   const accepted = await acceptNext(workspace, person, { delivery: id, receipt });
-  if (accepted === undefined) throw notAcceptable(person, delivery);
+  if (accepted === undefined) throw notAcceptable(person, deliveryOf(delivery));
   // Decided about in the next moment: no heartbeat has to keep it.
   return open({ ...person, lease: "session" }, accepted);
 }

@@ -7,16 +7,17 @@ import { BatonError, isBatonError } from "../../base/errors.ts";
 import { idPattern } from "../../base/ids.ts";
 import { EnvelopeId } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { acceptancesOf } from "../../history/delivery-records.ts";
 import { leaseLost } from "../../history/lease-lost.ts";
 import type { Memory, MemoryInput } from "../../memory/record.ts";
-import { type DeliveryRow, isOpen } from "../../store/rows.ts";
+import { isOpen } from "../../store/rows.ts";
 import type { Claimed } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Worker } from "../receive/worker.ts";
 import { keepNote, type Noted, note } from "./note.ts";
 
-export const handleOf = ({ id, fence }: DeliveryRow): string => `${id}#${fence}`;
+export const handleOf = ({ id, fence }: Pick<Delivery, "id" | "fence">): string => `${id}#${fence}`;
 
 /** The work as it stands now, its lease renewed. The lease stays of the kind it was. */
 export async function resumeWork(

@@ -1,15 +1,16 @@
 /** Refuses to settle work that its sender has extended since the holder last read it. The lease stays. */
 import { BatonError } from "../../base/errors.ts";
-import type { DeliveryRow, EnvelopeRow } from "../../store/rows.ts";
+import type { Delivery } from "../../history/delivery.ts";
+import type { EnvelopeRow } from "../../store/rows.ts";
 
 interface Held {
-  readonly delivery: Pick<DeliveryRow, "id" | "acceptedAt">;
+  readonly delivery: Pick<Delivery, "id" | "acceptedAt">;
   readonly envelope: Pick<EnvelopeRow, "id" | "storedAt">;
 }
 
 /** An envelope that came after the acceptance; whoever goes on by a handle may not have seen it. */
 export function requireSeen({ delivery, envelope }: Held, seen: string | undefined): void {
-  if (envelope.storedAt <= delivery.acceptedAt || envelope.id === seen) return;
+  if (envelope.storedAt <= (delivery.acceptedAt ?? 0) || envelope.id === seen) return;
   throw unseen(delivery.id, envelope.id);
 }
 

@@ -9,7 +9,7 @@ import {
   type RedriveChanges,
   redrive,
 } from "../../delivery/settle/dead-letters.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
@@ -20,9 +20,9 @@ export interface HubDeadLetters {
 
 export interface AgentDeadLetters {
   /** Delivers a dead letter again: as it is, to another receiver, or with a changed envelope. */
-  redrive(delivery: string, changes?: RedriveChanges): Promise<DeliveryRow>;
+  redrive(delivery: string, changes?: RedriveChanges): Promise<Delivery>;
   /** Closes a dead letter for good. */
-  discard(delivery: string, reason: string): Promise<DeliveryRow>;
+  discard(delivery: string, reason: string): Promise<Delivery>;
 }
 
 export const hubDeadLetters = (workspace: Workspace): HubDeadLetters => ({
@@ -34,6 +34,8 @@ export const agentDeadLetters = (
   self: Worker,
   call: Call,
 ): AgentDeadLetters => ({
-  redrive: (delivery, changes = {}) => call(() => redrive(workspace, self, delivery, changes)),
-  discard: (delivery, reason) => call(() => discard(workspace, self, delivery, reason)),
+  redrive: (delivery, changes = {}) =>
+    call(async () => deliveryOf(await redrive(workspace, self, delivery, changes))),
+  discard: (delivery, reason) =>
+    call(async () => deliveryOf(await discard(workspace, self, delivery, reason))),
 });

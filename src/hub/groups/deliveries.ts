@@ -25,9 +25,9 @@ import { type Warning, warningsOf } from "../../delivery/work/warnings.ts";
 import { DeliveryId } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type Attempt, attemptOf } from "../../history/attempt.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import type { MemoryInput } from "../../memory/record.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 import type { Books } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
@@ -42,7 +42,7 @@ export interface HubDeliveries {
    */
   list(query?: DeliveriesQuery): Promise<ListedDeliveries>;
   /** Yields a delivery now and after every change, until it is settled. */
-  watch(id: string, options?: WaitOptions): AsyncGenerator<DeliveryRow, void, undefined>;
+  watch(id: string, options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
   /** Waits until a delivery is accepted, or can no longer be. */
   accepted(id: string, options?: WaitOptions): Promise<AcceptedAnswer>;
   /** Waits until a delivery is settled, or its receiver asks a question. */
@@ -70,7 +70,7 @@ export interface AgentDeliveries {
    */
   waiting(query?: WaitingQuery): Promise<readonly Waiting[]>;
   /** Cancels a handoff by its delivery's id. Its holder is notified. */
-  cancel(id: string, reason: string): Promise<readonly DeliveryRow[]>;
+  cancel(id: string, reason: string): Promise<readonly Delivery[]>;
   /** Writes a note by a work's handle. If the lease was lost meanwhile, the note is kept and marked. */
   note(handle: string, input: MemoryInput | string): Promise<Noted>;
 }
@@ -106,7 +106,8 @@ export const agentDeliveries = (
   call: Call,
 ): AgentDeliveries => ({
   waiting: (query = {}) => call(() => waitingFor(workspace, self, query)),
-  cancel: (delivery, reason) => call(() => cancel(workspace, self, { delivery }, reason)),
+  cancel: (delivery, reason) =>
+    call(async () => (await cancel(workspace, self, { delivery }, reason)).map(deliveryOf)),
   note: (handle, input) =>
     call(() => {
       const described = typeof input === "string" ? { content: input } : input;

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import { parseOr } from "../../envelope/violations.ts";
-import type { EventRow } from "../../store/rows.ts";
+import { eventOf, type HubEvent } from "../../history/event.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 export const EventsQuerySchema = z.strictObject({
@@ -16,7 +16,7 @@ export type EventsQuery = z.input<typeof EventsQuerySchema>;
 
 export interface Events {
   /** Returns what happened after an event, oldest first. */
-  list(query?: EventsQuery): Promise<readonly EventRow[]>;
+  list(query?: EventsQuery): Promise<readonly HubEvent[]>;
 }
 
 export const events = (workspace: Workspace): Events => ({
@@ -24,6 +24,6 @@ export const events = (workspace: Workspace): Events => ({
     const how = { code: "invalid_input", what: "The query" } as const;
     const { after, limit } = parseOr(EventsQuerySchema, query, how);
     checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-    return workspace.store.readEvents(workspace.name, after, limit);
+    return (await workspace.store.readEvents(workspace.name, after, limit)).map(eventOf);
   },
 });

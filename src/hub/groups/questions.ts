@@ -11,7 +11,7 @@ import {
   reject,
   reply,
 } from "../../delivery/work/person.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Sent } from "../sent.ts";
 import { LocalWork } from "../work.ts";
@@ -21,7 +21,7 @@ export interface Questions {
   /** Returns the open questions of receivers about handoffs of this agent. */
   list(): Promise<Asked[]>;
   /** Answers a question; the work is offered again, with the answer. */
-  answer(delivery: string, text: string): Promise<DeliveryRow>;
+  answer(delivery: string, text: string): Promise<Delivery>;
 }
 
 /** `seen`: the newest envelope, when the sender extended work that was accepted before. */
@@ -31,11 +31,11 @@ interface Seen {
 
 export interface Approvals {
   /** Accepts a handoff and completes it with the approval it asks for. */
-  approve(delivery: string, options?: Approval): Promise<DeliveryRow>;
+  approve(delivery: string, options?: Approval): Promise<Delivery>;
   /** Accepts a handoff and completes it with the text it asks for. */
-  reply(delivery: string, text: string, options?: Seen): Promise<DeliveryRow>;
+  reply(delivery: string, text: string, options?: Seen): Promise<Delivery>;
   /** Accepts a handoff and declines it. */
-  reject(delivery: string, reason: string, options?: Seen): Promise<DeliveryRow>;
+  reject(delivery: string, reason: string, options?: Seen): Promise<Delivery>;
   /** Accepts a handoff and returns it to its sender with changes, as a new envelope. */
   edit(delivery: string, changes: Edit): Promise<Sent<object>>;
 }

@@ -20,10 +20,10 @@ import {
 import type { Sender } from "../../delivery/send/plan.ts";
 import { cancel } from "../../delivery/settle/cancel.ts";
 import { type LineStep, lineOf } from "../../delivery/watch/task-line.ts";
+import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { type Ledger, ledgerOf } from "../../ledger/ledger.ts";
 import { release, taskName } from "../../ledger/release.ts";
 import type { ReleaseInput } from "../../ledger/releasing.ts";
-import type { DeliveryRow } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import { type Call, plainCall } from "./call.ts";
@@ -66,7 +66,7 @@ export interface AgentTasks extends HubTasks {
   /** Cancels everything open of a task and its parts, and closes them. Holders are notified. */
   cancel(task: string, reason: string): Promise<TaskInfo>;
   /** Cancels every open handoff of a task; the task stays open. */
-  cancelHandoffs(task: string, reason: string): Promise<readonly DeliveryRow[]>;
+  cancelHandoffs(task: string, reason: string): Promise<readonly Delivery[]>;
   /**
    * Releases a constraint or decision from a task's ledger, with the reason. Allowed for the agent that
    * set it or is to decide it, and for the roles in `settings.releasers`.
@@ -105,7 +105,8 @@ export function agentTasks(workspace: Workspace, self: Sender, call: Call): Agen
     close: (task, options) => afterwards(task, () => closeTask(workspace, self, task, options)),
     reopen: (task, reason) => afterwards(task, () => reopenTask(workspace, self, task, reason)),
     cancel: (task, reason) => afterwards(task, () => cancelWhole(workspace, self, task, reason)),
-    cancelHandoffs: (task, reason) => call(() => cancel(workspace, self, { task }, reason)),
+    cancelHandoffs: (task, reason) =>
+      call(async () => (await cancel(workspace, self, { task }, reason)).map(deliveryOf)),
     releaseItem: (task, released) => call(() => release(workspace, self, task, released)),
   };
 }

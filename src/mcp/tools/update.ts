@@ -163,7 +163,7 @@ async function acting(args: Args, connection: Connection): Promise<Answer> {
     status: "settled",
     handoff: id,
     state,
-    ...(settledBy === "" ? {} : { memory: settledBy }),
+    ...(settledBy === undefined ? {} : { memory: settledBy }),
   };
 }
 

@@ -18,6 +18,7 @@ import { FAILURE_CLASSES } from "../../envelope/schema.ts";
 import type { Deprecated } from "../../envelope/versions.ts";
 import type { Attempt } from "../../history/attempt.ts";
 import type { Background } from "../../history/background.ts";
+import type { Delivery, HeldDelivery } from "../../history/delivery.ts";
 import type { AttemptNote, EarlierAttempt } from "../../history/earlier-attempts.ts";
 import type { TriedFailure } from "../../history/failure.ts";
 import { DECISIONS, type KeptDecision } from "../../history/failure-decisions.ts";
@@ -25,7 +26,6 @@ import type { Ended, HandoffResult } from "../../history/outcome.ts";
 import {
   ATTEMPT_OUTCOMES,
   DELIVERY_STATES,
-  type DeliveryRow,
   type OfferForm as OfferFields,
   type SentForm as SentFields,
   type WorkForm as WorkFields,
@@ -49,33 +49,55 @@ const delivery = {
   task: Text,
   sender: Text,
   receiver: Text.meta({ description: "An agent's id, or role:…" }),
-  parent: Text.meta({ description: "The envelope this line of work came from" }),
+  parent: Text.exactOptional().meta({
+    description: "The envelope this work continues; absent for the first handoff of a line",
+  }),
   state: z.enum(DELIVERY_STATES),
   place: z.int().meta({ description: "Order within the receiver's inbox" }),
   inTurn: z.boolean().meta({ description: "False: earlier work of the same task comes first" }),
   attempt: Count.meta({ description: "Claims so far" }),
   maxAttempts: Count,
   fence: Count.meta({ description: "Grows with every claim" }),
-  leaseUntil: Instant,
-  holdUntil: Instant.meta({ description: "However often its lease is renewed" }),
-  readyAt: Instant,
-  deadline: Instant.meta({ description: "0: no such time" }),
-  lapseAt: Instant.meta({ description: "When somebody has to decide about it; 0: never" }),
+  holder: Text.exactOptional().meta({ description: "The agent that holds it, or held it last" }),
+  instance: Text.exactOptional().meta({ description: "The session of the holder" }),
+  lease: z.enum(["process", "session"]).exactOptional().meta({
+    description:
+      "What the lease is bound to: a process ends it when it dies, a session only by time",
+  }),
+  leaseUntil: Instant.exactOptional(),
+  holdUntil: Instant.exactOptional().meta({
+    description: "The latest time to which the lease can be renewed",
+  }),
   sentAt: Instant,
-  seenAt: Instant,
-  acceptedAt: Instant,
-  settledAt: Instant,
-  holder: Text,
-  instance: Text.meta({ description: "The holder's session" }),
-  process: Text.meta({ description: "The process its lease is bound to; empty for a session's" }),
-  acceptedBy: Text.meta({ description: "The record it was accepted with" }),
-  settledBy: Text.meta({ description: "The record its settlement left" }),
-  followers: Text.meta({ description: "Deliveries that wait for it, separated by spaces" }),
-} satisfies Fields<DeliveryRow>;
+  readyAt: Instant.exactOptional().meta({
+    description: "A scheduled delivery cannot be claimed before this time",
+  }),
+  seenAt: Instant.exactOptional().meta({
+    description: "When its content was first shown to a receiver",
+  }),
+  acceptedAt: Instant.exactOptional(),
+  settledAt: Instant.exactOptional(),
+  deadline: Instant.exactOptional().meta({ description: "It must be settled by this time" }),
+  lapseAt: Instant.exactOptional().meta({
+    description: "When its policy next takes effect: a reminder, an accept timeout or the deadline",
+  }),
+  acceptedBy: Text.exactOptional().meta({ description: "The memory that records the acceptance" }),
+  settledBy: Text.exactOptional().meta({ description: "The memory that records the settlement" }),
+  followers: Texts.meta({ description: "Deliveries that wait for this one (joins)" }),
+} satisfies Fields<Delivery>;
 
 export const DeliveryForm = z
   .strictObject(delivery)
   .meta({ id: "Delivery", description: "Where a handoff stands at one receiver." });
+
+const HeldDeliveryForm = z
+  .strictObject({
+    ...delivery,
+    holder: Text,
+    instance: Text,
+    leaseUntil: Instant,
+  } satisfies Fields<HeldDelivery>)
+  .meta({ id: "HeldDelivery", description: "A delivery that an offer or accepted work holds." });
 
 /** Of a call in which something was said that is stored. */
 export const AnsweredDeliveryForm = z
@@ -205,7 +227,7 @@ const PrimerForm = Text.meta({
 export const OfferForm = z
   .strictObject({
     handle: Text.meta({ description: "By which it is answered" }),
-    delivery: DeliveryForm,
+    delivery: HeldDeliveryForm,
     envelope: EnvelopeForm,
     primer: PrimerForm,
     ...background,
@@ -215,7 +237,7 @@ export const OfferForm = z
 export const WorkForm = z
   .strictObject({
     handle: Text.meta({ description: "By which it is gone on with and settled" }),
-    delivery: DeliveryForm,
+    delivery: HeldDeliveryForm,
     envelope: EnvelopeForm,
     primer: PrimerForm,
     conflicts: z.array(ReservationConflictForm),

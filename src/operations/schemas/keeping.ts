@@ -6,12 +6,13 @@ import type { HandoffRules } from "../../delivery/settings/handoff-rules.ts";
 import type { PayloadTypeInfo, PayloadTypeVersion } from "../../delivery/settings/payload-types.ts";
 import { UNREGISTERED } from "../../delivery/settings/registry.ts";
 import { FreeForm, STRATEGIES } from "../../envelope/schema.ts";
+import type { HubEvent } from "../../history/event.ts";
 import type { Settings } from "../../hub/groups/settings.ts";
 import type { FoundSecrets, SecretFound } from "../../memory/redaction/secrets-found.ts";
 import type { PrunedSession, PruneReport } from "../../memory/traces/prune.ts";
 import { RetentionSchema } from "../../memory/traces/retention.ts";
 import type { RoleProfileInfo } from "../../profiles/workspace-profiles.ts";
-import { DELIVERY_STATES, EVENT_KINDS, type EventRow } from "../../store/rows.ts";
+import { DELIVERY_STATES, EVENT_KINDS } from "../../store/rows.ts";
 import type { ModelState } from "../../store/search.ts";
 import type { Books } from "../../store/store.ts";
 import type { Problem, VerifyReport } from "../../store/verify-report.ts";
@@ -128,12 +129,12 @@ export const EventForm = z
     number: Count.meta({ description: "Rises with every event; a cursor over it never skips one" }),
     at: Instant,
     kind: z.enum(EVENT_KINDS),
-    agent: Text,
-    task: Text,
-    delivery: Text,
-    envelope: Text,
-    attempt: Count,
-  } satisfies Fields<EventRow>)
+    agent: Text.exactOptional().meta({ description: "Absent if the hub caused it" }),
+    task: Text.exactOptional(),
+    delivery: Text.exactOptional(),
+    envelope: Text.exactOptional(),
+    attempt: Count.exactOptional(),
+  } satisfies Fields<HubEvent>)
   .meta({ id: "Event" });
 
 export const BreakerForm = z

@@ -1,7 +1,9 @@
 /** The task queue: tasks with parts and dependencies, whose states follow from what was handed over. */
+
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 import { closings, finish, names, onBoard, task, team } from "./task-team.ts";
 
 describe.each(STORES)("the task queue on %s", (store) => {
@@ -245,7 +247,7 @@ describe.each(STORES)("redacting on %s", (store) => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("api"));
     const settled = await finish(coder, "api", "The password is hunter2");
-    await lead.memories.redact({ ids: [settled.delivery.settledBy] }, "A secret");
+    await lead.memories.redact({ ids: [present(settled.delivery.settledBy)] }, "A secret");
     expect(await hub.tasks.get("api")).toMatchObject({
       state: "done",
       closed: { reason: "[redacted]" },

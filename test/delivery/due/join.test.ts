@@ -1,9 +1,11 @@
 /** Joining: a handoff that opens when others have completed, with what they have come to. */
+
 import { describe, expect, it } from "vitest";
 import { type Agent, type Hub, type HubOptions, LocalHub, type Sent } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore } from "../../support/hub/shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 describe.each(STORES)("a join on %s", (store) => {
   async function team(options: HubOptions = {}) {
@@ -53,7 +55,7 @@ describe.each(STORES)("a join on %s", (store) => {
     const origins = sent.map(({ envelope }) => envelope.id);
     expect(work.envelope.parents).toEqual([join.envelope.id, ...origins]);
     // On the chain it continues from the join, and is derived from each result.
-    const [acceptedFrom] = await lead.memories.relations(work.delivery.acceptedBy);
+    const [acceptedFrom] = await lead.memories.relations(present(work.delivery.acceptedBy));
     const edges = await lead.memories.relations(acceptedFrom?.target ?? "");
     expect(edges.map(({ kind, target }) => [kind, target])).toEqual([
       ["continues-from", join.memory],

@@ -1,8 +1,10 @@
 /** The dead man's handoff: what a holder wrote down before it fell silent reaches whoever has the work next. */
+
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Work } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 const DRAFT = { to: "ben", task: "t", intent: "Go" };
 
@@ -89,7 +91,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
         ["summarizes", lost.delivery.acceptedBy],
       ].sort(),
     );
-    expect(await ada.memories.relations(work.delivery.acceptedBy)).toMatchObject([
+    expect(await ada.memories.relations(present(work.delivery.acceptedBy))).toMatchObject([
       { kind: "continues-from", target: record.id },
     ]);
   });

@@ -1,4 +1,5 @@
 /** What a lease is bound to: a process, whose death ends it, or a session, which lives by calling. */
+
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemProcesses } from "../../../src/delivery/receive/process.ts";
 import {
@@ -14,6 +15,7 @@ import { VirtualClock } from "../../../src/testing/index.ts";
 import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 import { type Child, startChild } from "../../support/child.ts";
 import { freshAddress, open, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 import { until } from "../../support/until.ts";
 
 const HOUR_MS = 3_600_000;
@@ -86,7 +88,7 @@ describe("a holder in another process", () => {
     child.kill();
     await child.ended;
     expect(await waited()).toBeUndefined();
-    expect(await sent.status()).toMatchObject({ state: "accepted", attempt: 1, process: "" });
+    expect(await sent.status()).toMatchObject({ state: "accepted", attempt: 1, lease: "session" });
     const work = await coder.resume(handle);
     expect(await work.complete({ summary: "Finished elsewhere" })).toMatchObject({
       kind: "settled",
@@ -104,15 +106,15 @@ describe.each(STORES)("leases on %s", (store) => {
     return { hub, clock, planner, coder, send };
   }
 
-  it("carry the process they are bound to, those of a session none [DLV-6]", async () => {
+  it("are bound to a process or to a session [DLV-6]", async () => {
     const processes = { self: "this one", isGone: () => false };
     const { hub, coder, send } = await team({ processes });
     const [first, second] = [await send("one"), await send("two")];
     await take(coder);
     const session = await hub.agent("coder", undefined, { lease: "session" });
     await take(session);
-    expect((await first.status()).process).toBe("this one");
-    expect((await second.status()).process).toBe("");
+    expect((await first.status()).lease).toBe("process");
+    expect((await second.status()).lease).toBe("session");
   });
 
   it("of a process that is gone are noticed by whoever waits, in whatever inbox [DLV-6]", async () => {
@@ -185,7 +187,7 @@ describe.each(STORES)("leases on %s", (store) => {
     expect((await sent.status()).leaseUntil).toBe(leaseUntil);
     const same = await hub.agent("coder", undefined, { lease: "session", instance: "a" });
     await same.memories.recent();
-    expect((await sent.status()).leaseUntil).toBe(leaseUntil + 5);
+    expect((await sent.status()).leaseUntil).toBe(present(leaseUntil) + 5);
   });
 });
 

@@ -1,7 +1,9 @@
 /** Receipts: whoever accepts says back what it is about, where the sender wants that. */
+
 import { describe, expect, it } from "vitest";
 import type { Envelope, Receipt } from "../../../src/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 const DRAFT = {
   to: "coder",
@@ -50,7 +52,9 @@ describe.each(STORES)("a receipt on %s", (store) => {
   it("that fits is kept with the acceptance [DLV-11]", async () => {
     const { hub, coder } = await team();
     const work = await take(coder, { receipt: GOOD });
-    expect((await coder.memories.read(work.delivery.acceptedBy)).data).toEqual({ receipt: GOOD });
+    expect((await coder.memories.read(present(work.delivery.acceptedBy))).data).toEqual({
+      receipt: GOOD,
+    });
     await work.complete();
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -70,7 +74,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
       },
     });
     expect(seen[0]).toEqual(sent.envelope);
-    expect((await coder.memories.read(work.delivery.acceptedBy)).data).toMatchObject({
+    expect((await coder.memories.read(present(work.delivery.acceptedBy))).data).toMatchObject({
       receipt: { goal: "Refactor auth", constraints: ["api", "fixtures"] },
     });
   });
@@ -152,12 +156,14 @@ describe.each(STORES)("a receipt on %s", (store) => {
   it("is off unless it is asked for, and may be given all the same [DLV-11]", async () => {
     const { coder, planner } = await team({});
     const work = await take(coder);
-    expect((await coder.memories.read(work.delivery.acceptedBy)).data).toBeUndefined();
+    expect((await coder.memories.read(present(work.delivery.acceptedBy))).data).toBeUndefined();
     await work.complete();
     await planner.handoff({ ...DRAFT, task: "u" });
     const own: Receipt = { goal: "Mine", firstStep: "Read it", constraints: ["whatever"] };
     const given = await take(coder, { receipt: own });
-    expect((await coder.memories.read(given.delivery.acceptedBy)).data).toEqual({ receipt: own });
+    expect((await coder.memories.read(present(given.delivery.acceptedBy))).data).toEqual({
+      receipt: own,
+    });
   });
 
   it("that does not come leaves room to decline [DLV-11]", async () => {

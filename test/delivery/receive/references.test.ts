@@ -2,6 +2,7 @@
  * The references of a received handoff: whether each is fresh, stale or gone, how missing ones are looked up
  * again, and reading them at any level of detail.
  */
+
 import { describe, expect, it } from "vitest";
 import {
   type Agent,
@@ -13,6 +14,7 @@ import {
 } from "../../../src/index.ts";
 import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
 import { openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 import { idsOf, team } from "./receiving-team.ts";
 
 /** An id as callers may give one: of a record that is not there yet. */
@@ -268,7 +270,7 @@ describe.each(STORES)("gaps on %s", (store) => {
       },
     });
     const { delivery } = await hub.deliveries.get(passed.id);
-    expect((await hub.memories.read(delivery.settledBy)).data).toEqual({
+    expect((await hub.memories.read(present(delivery.settledBy))).data).toEqual({
       gaps: [{ id: unwritten(3), reason: "missing: no record has this id" }],
     });
   });

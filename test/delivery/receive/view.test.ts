@@ -1,4 +1,5 @@
 /** The view of a handoff: recorded before it is shown, repeatable, and traced when its content turns out wrong. */
+
 import { describe, expect, it } from "vitest";
 import type { Hub } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -11,6 +12,7 @@ import {
   sha256,
   take,
 } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 import { idsOf, team } from "./receiving-team.ts";
 
 describe.each(STORES)("a view on %s", (store) => {
@@ -178,13 +180,13 @@ describe.each(STORES)("a view on %s", (store) => {
     await eve.remember({
       type: "view",
       content: "made up",
-      refs: [work.delivery.acceptedBy],
+      refs: [present(work.delivery.acceptedBy)],
       data: {},
     });
     await eve.remember({
       type: "view",
       content: "made up",
-      refs: [work.delivery.acceptedBy],
+      refs: [present(work.delivery.acceptedBy)],
       data: (await hub.memories.read(first.memory)).data ?? {},
     });
     expect((await hub.deliveries.views(sent.id)).map(({ memory }) => memory)).toEqual([

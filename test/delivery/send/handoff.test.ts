@@ -5,6 +5,7 @@ import type { Agent, DraftOf } from "../../../src/index.ts";
 import type { RelationEdge } from "../../../src/store/rows.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 const UNKNOWN_MEMORY = "mem_01900000-0000-7000-8000-000000000000";
 const UNKNOWN_ENVELOPE = "env_01900000-0000-7000-8000-000000000000";
@@ -128,18 +129,22 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const edge = ({ kind, target }: RelationEdge) => [kind, target];
     const edges = async (id: string) => (await out(id)).map(edge);
     expect(await edges(first.memory)).toEqual([["summarizes", plan.id]]);
-    expect(await edges(coding.delivery.acceptedBy)).toEqual([["continues-from", first.memory]]);
+    expect(await edges(present(coding.delivery.acceptedBy))).toEqual([
+      ["continues-from", first.memory],
+    ]);
     expect(await edges(finding.id)).toEqual([["continues-from", coding.delivery.acceptedBy]]);
     expect(await edges(second.memory)).toEqual([
       ["summarizes", finding.id],
       ["continues-from", coding.delivery.acceptedBy],
     ]);
-    expect(await edges(reviewing.delivery.acceptedBy)).toEqual([["continues-from", second.memory]]);
+    expect(await edges(present(reviewing.delivery.acceptedBy))).toEqual([
+      ["continues-from", second.memory],
+    ]);
     expect(await edges(remark.id)).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
-    expect(await edges(last)).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
+    expect(await edges(present(last))).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
 
     // Whoever starts at either end gets to the other: back along the edges, and forth.
-    expect(await walk(planner, last, "out")).toContain(plan.id);
+    expect(await walk(planner, present(last), "out")).toContain(plan.id);
     expect(await walk(planner, plan.id, "in")).toEqual(
       new Set((await planner.memories.recent({ task: "t" })).map(({ id }) => id).concat(plan.id)),
     );
@@ -182,7 +187,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
       const work = await take(coder);
       await work.fail({ message: `after ${wait}`, type: "timeout", hints: ["wait"] });
       const { state, readyAt } = await sent.status();
-      expect({ state, wait: readyAt - clock.now() }).toEqual({ state: "scheduled", wait });
+      expect({ state, wait: present(readyAt) - clock.now() }).toEqual({ state: "scheduled", wait });
       clock.advance(wait - 1);
       expect(await coder.accept()).toBeUndefined();
       clock.advance(1);
@@ -249,7 +254,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     await (await take(coder)).complete({ summary: "Done.", outputs, confidence: 0.9 });
     const { state, settledBy, settledAt } = await sent.status();
     expect(state).toBe("completed");
-    const record = await planner.memories.read(settledBy);
+    const record = await planner.memories.read(present(settledBy));
     expect(record).toMatchObject({ content: "Done.", confidence: 0.9, storedAt: settledAt });
     expect(record.data).toEqual({ outputs });
     expect(record.trail).toEqual([{ verb: "complete", delivery: sent.id, attempt: 1 }]);

@@ -1,9 +1,11 @@
 /** Taking work back: whoever has it is told, nobody can settle it any more, and it is on record. */
+
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Work } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { twoHubs } from "../../support/hub/shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 /** Resolves when the work's signal has said so. */
 function told(work: Work): Promise<unknown> {
@@ -115,7 +117,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     await take(coder);
     await sent.cancel("Changed my mind");
     const { settledBy } = await sent.status();
-    const record = await hub.memories.read(settledBy);
+    const record = await hub.memories.read(present(settledBy));
     expect(record).toMatchObject({
       agent: "planner",
       task: "t",

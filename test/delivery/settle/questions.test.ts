@@ -1,8 +1,10 @@
 /** Asking back: the sender answers, and whoever takes the work up then has the answer with it. */
+
 import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 describe.each(STORES)("a question on %s", (store) => {
   async function team(options: HubOptions = {}) {
@@ -66,7 +68,7 @@ describe.each(STORES)("a question on %s", (store) => {
     // One graph: handoff ← acceptance ← question ← answer ← acceptance.
     const back = async (id: string) =>
       (await hub.memories.read(id)).relations?.map(({ to }) => to) ?? [];
-    const [answer = ""] = await back(again.delivery.acceptedBy);
+    const [answer = ""] = await back(present(again.delivery.acceptedBy));
     const [question = ""] = await back(answer);
     expect(await hub.memories.read(answer)).toMatchObject({
       agent: "planner",

@@ -1,4 +1,5 @@
 /** Results: held against what was expected before anything is settled, and told to who asked. */
+
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import type { Hub, HubOptions, Result, Sent, Store } from "../../../src/index.ts";
@@ -12,6 +13,7 @@ import {
   STORES,
   take,
 } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 import { until } from "../../support/until.ts";
 
 type Expects = { name: string; type: string; [more: string]: unknown }[];
@@ -155,7 +157,7 @@ describe.each(STORES)("a result on %s", (store) => {
     expect((await refusal(work.complete({ outputs, criteria: wrong }))).violations).toHaveLength(2);
     await work.complete({ outputs, criteria: { patch: criteria } });
     const { settledBy } = await sent.status();
-    expect((await hub.memories.read(settledBy)).data).toEqual({
+    expect((await hub.memories.read(present(settledBy))).data).toEqual({
       outputs,
       criteria: { patch: criteria },
     });

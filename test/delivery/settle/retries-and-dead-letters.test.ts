@@ -1,9 +1,11 @@
 /** What goes wrong is tried again, in time; what was given up lies in dead letters until somebody decides. */
+
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { DraftOf, Failure, HubOptions, PolicyInput, Sent } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
+import { present } from "../../support/present.ts";
 
 const DRAFT = { to: "ben", task: "t", intent: "Go" };
 const UNKNOWN = "dlv_00000000-0000-7000-8000-000000000000";
@@ -27,8 +29,8 @@ describe.each(STORES)("retries on %s", (store) => {
       const { state, readyAt } = await sent.status();
       if (state === "dead") return { hub, sent, times };
       expect(state).toBe("scheduled");
-      times.push(readyAt - clock.now());
-      clock.advance(readyAt - clock.now() - 1);
+      times.push(present(readyAt) - clock.now());
+      clock.advance(present(readyAt) - clock.now() - 1);
       expect(await ben.accept(), "before its time").toBeUndefined();
       clock.advance(1);
     }
@@ -160,7 +162,8 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const sent = await park({ policy: { attempts: 2, backoff: { firstMs: 1, longestMs: 1 } } });
     await (await take(ben)).fail({ message: "no again" });
     const moved = await ada.deadLetters.redrive(sent.id);
-    expect(moved).toMatchObject({ id: sent.id, state: "ready", settledAt: 0, receiver: "ben" });
+    expect(moved).toMatchObject({ id: sent.id, state: "ready", receiver: "ben" });
+    expect(moved).not.toHaveProperty("settledAt");
     expect(await hub.deadLetters.list()).toEqual([]);
     const work = await take(ben);
     expect(work.delivery.attempt).toBe(3);
@@ -376,7 +379,9 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     clock.advance(1_000);
     await hub.deliveries.runDue();
     expect((await sent.status()).state).toBe("expired");
-    expect(await ada.deadLetters.redrive(sent.id)).toMatchObject({ state: "ready", deadline: 0 });
+    const redriven = await ada.deadLetters.redrive(sent.id);
+    expect(redriven.state).toBe("ready");
+    expect(redriven).not.toHaveProperty("deadline");
     clock.advance(10_000);
     await hub.deliveries.runDue();
     expect(await (await take(ben)).complete()).toMatchObject({ kind: "settled" });

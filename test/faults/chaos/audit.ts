@@ -2,7 +2,7 @@
  * The reckoning after the chaos: what the store says happened, held against what the processes were
  * told. Each promise that was broken is a violation, in words.
  */
-import type { Attempt, EventKind, EventRow, Hub } from "../../../src/index.ts";
+import type { Attempt, EventKind, Hub, HubEvent } from "../../../src/index.ts";
 import type { ChaosFact, FactOf } from "./facts.ts";
 
 export interface Audit {
@@ -25,7 +25,7 @@ const PAGE = 1_000;
 
 export async function audit(hub: Hub, facts: readonly ChaosFact[]): Promise<Audit> {
   const events = await allEvents(hub);
-  const byDelivery = Map.groupBy(events, (event) => event.delivery);
+  const byDelivery = Map.groupBy(events, (event) => event.delivery ?? "");
   byDelivery.delete("");
   const violations = [
     ...numbering(events),
@@ -41,8 +41,8 @@ export async function audit(hub: Hub, facts: readonly ChaosFact[]): Promise<Audi
   return { violations, events: countKinds(events), deliveries: byDelivery.size };
 }
 
-async function allEvents(hub: Hub): Promise<EventRow[]> {
-  const events: EventRow[] = [];
+async function allEvents(hub: Hub): Promise<HubEvent[]> {
+  const events: HubEvent[] = [];
   for (;;) {
     const page = await hub.events.list({ after: events.at(-1)?.number ?? 0, limit: PAGE });
     events.push(...page);
@@ -50,7 +50,7 @@ async function allEvents(hub: Hub): Promise<EventRow[]> {
   }
 }
 
-function numbering(events: readonly EventRow[]): string[] {
+function numbering(events: readonly HubEvent[]): string[] {
   return events
     .filter(({ number }, i) => number !== i + 1)
     .slice(0, 1)
@@ -58,11 +58,11 @@ function numbering(events: readonly EventRow[]): string[] {
 }
 
 /** In the order of the store: a hold begins when none is under way, and each ends at most once. */
-function oneHolder(id: string, events: readonly EventRow[]): string[] {
+function oneHolder(id: string, events: readonly HubEvent[]): string[] {
   const violations: string[] = [];
   let holding = 0;
   let over: EventKind | undefined;
-  for (const { kind, attempt } of events) {
+  for (const { kind, attempt = 0 } of events) {
     if (BEGINS.includes(kind)) {
       if (over !== undefined) violations.push(`${id} was ${kind} after it was ${over}`);
       if (holding !== 0 && holding !== attempt) {
@@ -88,7 +88,7 @@ const ofKind = <Kind extends ChaosFact["kind"]>(
   kind: Kind,
 ): FactOf<Kind>[] => facts.filter((fact): fact is FactOf<Kind> => fact.kind === kind);
 
-type Events = ReadonlyMap<string, readonly EventRow[]>;
+type Events = ReadonlyMap<string, readonly HubEvent[]>;
 
 function lostSends(facts: readonly ChaosFact[], events: Events): string[] {
   return ofKind(facts, "sent")
@@ -146,7 +146,7 @@ async function books(hub: Hub, deliveries: number): Promise<string[]> {
   ];
 }
 
-function countKinds(events: readonly EventRow[]): Record<string, number> {
+function countKinds(events: readonly HubEvent[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind } of events) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EventRow, type Hub, openHub } from "../../../src/index.ts";
+import { type Hub, type HubEvent, openHub } from "../../../src/index.ts";
 import { type Child, type ChildEnd, startChild } from "../../support/child.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
@@ -37,8 +37,8 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
   let ends: readonly ChildEnd[] = [];
   let reckoning: Reckoning;
   /** What was read along by a cursor, and what there was in the end. */
-  let seen: readonly EventRow[] = [];
-  let stored: readonly EventRow[] = [];
+  let seen: readonly HubEvent[] = [];
+  let stored: readonly HubEvent[] = [];
 
   beforeAll(async () => {
     // Nothing gets to the disk unless somebody waits for it.
@@ -170,8 +170,8 @@ function startHub(address: string, childSeed: number): LivingHub {
 }
 
 /** Reads events as they come, by a cursor, whatever becomes of the server. */
-function readAlong(hub: Hub): { end(): Promise<EventRow[]> } {
-  const seen: EventRow[] = [];
+function readAlong(hub: Hub): { end(): Promise<HubEvent[]> } {
+  const seen: HubEvent[] = [];
   let ended = false;
   const look = async (): Promise<void> => {
     while (!ended) {
@@ -189,8 +189,8 @@ function readAlong(hub: Hub): { end(): Promise<EventRow[]> } {
   };
 }
 
-async function allEvents(hub: Hub): Promise<EventRow[]> {
-  const all: EventRow[] = [];
+async function allEvents(hub: Hub): Promise<HubEvent[]> {
+  const all: HubEvent[] = [];
   for (;;) {
     const events = await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 });
     if (events.length === 0) return all;

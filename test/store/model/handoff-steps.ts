@@ -1,6 +1,8 @@
 /** Steps of agents through the hub: handing over, accepting, settling, and deciding about deliveries. */
+
 import fc from "fast-check";
 import { isBatonError, type Offer, type Sent, type Work } from "../../../src/index.ts";
+import { present } from "../../support/present.ts";
 import { inputOf, memory } from "./agent-and-memory-steps.ts";
 import { type Handover, LIMITS, NAMES, type Side, WORKSPACE } from "./side.ts";
 import {
@@ -242,7 +244,7 @@ export const accept = step(
 export function keep(side: Side, work: Work | undefined) {
   if (work === undefined) return NOTHING;
   side.works.push(work);
-  side.memories.push(work.delivery.acceptedBy);
+  side.memories.push(present(work.delivery.acceptedBy));
   return seenWork(work);
 }
 

@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     "what could not be stored is told, and counted, when the store is gone",
   ],
   "is about a process on the hub's own machine: over HTTP a lease ends by time": [
-    "carry the process they are bound to, those of a session none",
+    "are bound to a process or to a session",
     "end with the holder's process, at once",
     "is noticed at once when its process has ended, by whoever waits in another",
     "of a process that is gone are noticed by whoever waits, in whatever inbox",

@@ -1,4 +1,5 @@
 /** What every behaviour test needs: a hub on a fresh store, gone with the test, and its contents. */
+
 import { hash } from "node:crypto";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,6 +21,7 @@ import {
 } from "../../../src/index.ts";
 import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 import { reusableSchema } from "../postgres/schema.ts";
+import { present } from "../present.ts";
 import { isServed, openServed, servedAddress } from "./served.ts";
 
 export type EmbeddedStoreName = "sqlite" | "postgres" | "memory";
@@ -133,7 +135,7 @@ export async function refusedAsExtended(
   });
   const after = await by.status();
   expect(after).toMatchObject({ state, fence, envelope: by.envelope.id });
-  expect(after.leaseUntil).toBeGreaterThanOrEqual(leaseUntil);
+  expect(after.leaseUntil).toBeGreaterThanOrEqual(present(leaseUntil));
   expect(held.envelope).toEqual(by.envelope);
 }
 

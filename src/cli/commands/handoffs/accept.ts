@@ -56,7 +56,7 @@ export const accept = command({
     }
     const { delivery: row, envelope } = await hub.deliveries.get(work.id);
     const { handle } = work;
-    const { attempt } = work.delivery;
+    const { attempt, leaseUntil } = work.delivery;
     const redelivered = attempt > 1;
     const warnings = await work.warnings();
     const { primer, attempts, progress } = work;
@@ -67,7 +67,7 @@ export const accept = command({
       sayJson({ handle, attempt, redelivered, attempts, progress, ...shown });
     } else {
       say(bold(handle));
-      sayField("yours", [`until ${localTime(row.leaseUntil)}, and longer with every call`]);
+      sayField("yours", [`until ${localTime(leaseUntil)}, and longer with every call`]);
       sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
       sayField("before", attempts.map(attemptLine));
       say();

@@ -1,5 +1,5 @@
 import { BatonError } from "../../../base/errors.ts";
-import type { DeliveryRow } from "../../../store/rows.ts";
+import type { Delivery } from "../../../history/delivery.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";
@@ -46,7 +46,7 @@ function oneOfBoth(): BatonError {
   );
 }
 
-function isOver({ id, state }: DeliveryRow): BatonError {
+function isOver({ id, state }: Delivery): BatonError {
   return new BatonError("not_open", {
     message: `${id} was over already: it is ${state}.`,
     path: "delivery",

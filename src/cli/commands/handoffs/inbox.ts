@@ -49,7 +49,7 @@ export const inbox = command({
 function sayWaiting({ delivery: row, envelope }: Waiting, agent: string): void {
   const tries = row.attempt === 0 ? "" : `, attempt ${row.attempt} of ${row.maxAttempts}`;
   const shared = row.receiver === agent ? "" : ` for ${row.receiver}`;
-  const until = row.deadline === 0 ? "" : `, until ${localTime(row.deadline)}`;
+  const until = row.deadline === undefined ? "" : `, until ${localTime(row.deadline)}`;
   const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
   const sent = dim(`, sent ${localTime(row.sentAt)}`);
   say(

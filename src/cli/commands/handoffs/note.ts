@@ -28,7 +28,7 @@ export const note = command({
     else sayNoted(noted);
     if (noted.kind === "kept") return ERROR_CODES.lease_lost.exit;
     const { delivery, envelope, sentAt } = await hub.deliveries.get(handle.replace(/#.*$/, ""));
-    if (!json && sentAt > delivery.acceptedAt) {
+    if (!json && sentAt > (delivery.acceptedAt ?? 0)) {
       say(`The sender has added to it (${envelope.id}): baton handoff show ${delivery.id}`);
     }
     return OK;

@@ -1,6 +1,6 @@
 import type { LineStep } from "../../../delivery/watch/task-line.ts";
+import type { Delivery } from "../../../history/delivery.ts";
 import type { Hub } from "../../../hub/hub.ts";
-import type { DeliveryRow } from "../../../store/rows.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { nothingOf } from "../../options/no-task.ts";
@@ -40,13 +40,13 @@ async function sayStep(hub: Hub, { envelope, deliveries }: LineStep): Promise<vo
 }
 
 /** Times count from sending. */
-function stateOf({ state, attempt, maxAttempts, ...at }: DeliveryRow): string {
+function stateOf({ state, attempt, maxAttempts, ...at }: Delivery): string {
   const later = [
     ["accepted", at.acceptedAt],
     ["ended", at.settledAt],
   ] as const;
-  const told = later
-    .filter(([, time]) => time > 0)
-    .map(([what, time]) => `, ${what} +${secondsBetween(at.sentAt, time)}`);
+  const told = later.map(([what, time]) =>
+    time ? `, ${what} +${secondsBetween(at.sentAt, time)}` : "",
+  );
   return `${state} on attempt ${attempt} of ${maxAttempts}, sent ${localTime(at.sentAt)}${told.join("")}`;
 }

@@ -1,0 +1,29 @@
+/** Events as callers see them: absent means none, where the stored row has "" or 0. */
+import type { EventKind, EventRow } from "../store/rows.ts";
+
+/** One entry of the workspace's numbered log. */
+export interface HubEvent {
+  /** Increases with every event of the store; pass it as `after` to get the events that follow. */
+  readonly number: number;
+  /** Store time in milliseconds. */
+  readonly at: number;
+  readonly kind: EventKind;
+  /** The agent that caused it; absent if the hub did. */
+  readonly agent?: string;
+  readonly task?: string;
+  readonly delivery?: string;
+  readonly envelope?: string;
+  /** The attempt of the delivery it belongs to. */
+  readonly attempt?: number;
+}
+
+export const eventOf = (row: EventRow): HubEvent => ({
+  number: row.number,
+  at: row.at,
+  kind: row.kind,
+  ...(row.agent !== "" && { agent: row.agent }),
+  ...(row.task !== "" && { task: row.task }),
+  ...(row.delivery !== "" && { delivery: row.delivery }),
+  ...(row.envelope !== "" && { envelope: row.envelope }),
+  ...(row.attempt > 0 && { attempt: row.attempt }),
+});

@@ -1,0 +1,5 @@
+/** A value that a test relies on: throws if it is absent. */
+export function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("expected a value, got undefined");
+  return value;
+}
