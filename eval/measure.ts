@@ -60,7 +60,7 @@ export async function ask(
   const answers: Answered[] = [];
   for (const question of questions) {
     const began = performance.now();
-    const { hits } = await hub.recall(question.text, {
+    const { items: hits } = await hub.recall(question.text, {
       limit: DEEPEST,
       meaning: options.meaning,
     });

@@ -19,7 +19,7 @@ const request = await deployer.handoff({
 });
 
 // Maria, whenever it suits her; on the command line: baton inbox maria, baton accept, baton clarify
-for (const { envelope } of await maria.deliveries.waiting())
+for (const { envelope } of (await maria.deliveries.waiting()).items)
   console.log("maria sees:", envelope.next);
 const work = await maria.accept();
 await work?.clarify("Is there a way back?");
@@ -30,7 +30,7 @@ for (const { delivery, question } of await deployer.questions.list()) {
 }
 
 // In one step, since she has seen it: baton approve dlv_…; or reject(), reply(), edit()
-for (const { delivery, envelope } of await maria.deliveries.waiting()) {
+for (const { delivery, envelope } of (await maria.deliveries.waiting()).items) {
   console.log("maria is told:", envelope.history.at(-1)?.decided);
   await maria.approvals.approve(delivery.id, { comment: "Go, but not before 10." });
 }

@@ -16,7 +16,7 @@ export async function importJune(hub: Hub, say: (text: string) => void): Promise
   });
   await importOnce();
 
-  for (const { delivery, attempts } of await hub.deadLetters.list()) {
+  for (const { delivery, attempts } of (await hub.deadLetters.list()).items) {
     const reasons = attempts.map(({ reason }) => reason.message);
     say(`${delivery.task} is ${delivery.state}: ${reasons.join("; ")}`);
     await planner.deadLetters.redrive(delivery.id, {

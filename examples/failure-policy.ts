@@ -32,7 +32,7 @@ await planner.tasks.add({ task: "users-api", to: "coder", intent: "GET /users an
   await work?.complete({ summary: "types.ts has User now, and the endpoint answers it." });
 }
 
-for (const { failure, decision } of await hub.failures.list({ task: "users-api" })) {
+for (const { failure, decision } of (await hub.failures.list({ task: "users-api" })).items) {
   console.log(`${failure.by} failed: ${failure.message} (${failure.hints.join("; ")})`);
   console.log(
     `${decision?.by} decided: ${decision?.decision} to ${decision?.to}. ${decision?.reason}`,

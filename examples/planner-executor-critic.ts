@@ -64,7 +64,9 @@ async function accept(agent: Agent): Promise<Work> {
 /** From the plan to this record, along what each record continues from or summarizes. */
 async function pathTo(reader: Agent, id: string): Promise<string[]> {
   const { type, agent, content } = await reader.memories.read(id);
-  const [origin] = await reader.memories.relations(id, { kinds: ["continues-from", "summarizes"] });
+  const [origin] = (
+    await reader.memories.relations(id, { kinds: ["continues-from", "summarizes"] })
+  ).items;
   const before = origin === undefined ? [] : await pathTo(reader, origin.target);
   return [...before, `${type.padEnd(10)} ${agent.padEnd(8)} ${content}`];
 }

@@ -31,11 +31,14 @@ for await (const offer of writer.inbox({ wait: false })) {
   }
   await using own = await offer.accept();
   await own.reservations.set("docs/login.md", { note: "First what is not in the way" });
-  console.log("reserved:", (await hub.tasks.reservations()).map(({ agent }) => agent).join(", "));
+  console.log(
+    "reserved:",
+    (await hub.tasks.reservations()).items.map(({ agent }) => agent).join(", "),
+  );
 
   await work?.complete({ summary: "Moved." }); // the reservation ends with the work
   const { conflicts } = await own.reservations.set();
   console.log("in the way now:", conflicts.length);
   await own.complete({ summary: "Explained." });
 }
-console.log("reserved:", (await hub.tasks.reservations()).length);
+console.log("reserved:", (await hub.tasks.reservations()).items.length);

@@ -36,7 +36,7 @@ const work = await lead.accept();
 if (work === undefined) throw new Error("nothing was proposed");
 console.log((await lead.context.adopt(work)).kind);
 
-const { changes } = await coder.context.changes(); // since it read
+const { items: changes } = await coder.context.changes(); // since it read
 for (const { section, key, by } of changes) console.log(`${section}/${key} is new, by ${by}`);
 
 const orders = { key: "orders", question: "Where do orders live?", choice: "MongoDB" };
@@ -51,5 +51,5 @@ for (const write of [
 }
 await lead.context.decide({ ...orders, supersedes: "database" }); // says what it takes the place of
 console.log(
-  (await hub.context.history("decisions", "database")).map(({ kind }) => kind).join(", "),
+  (await hub.context.history("decisions", "database")).items.map(({ kind }) => kind).join(", "),
 );

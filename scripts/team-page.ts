@@ -148,7 +148,7 @@ async function retryable(hub: Hub, messages: readonly Envelope[]): Promise<strin
   const line = await hub.tasks.line(asked?.task ?? "");
   const delivery = line.find(({ envelope }) => envelope.id === asked?.id)?.deliveries[0];
   const [attempt] = await hub.deliveries.attempts(delivery?.id ?? "");
-  const [mistake] = await hub.memories.recent({ task: asked?.task ?? "", type: "mistake" });
+  const [mistake] = (await hub.memories.recent({ task: asked?.task ?? "", type: "mistake" })).items;
   return `## A failure that another try may mend
 
 The tester finds a lock: somebody else runs tests. It says so and does not wait. What it reports:
@@ -188,7 +188,7 @@ ${told.join("\n\n")}`;
 
 /** What was decided about failures of a task, as it stands in the records. */
 async function decisionsOf(hub: Hub, task: string): Promise<unknown[]> {
-  const { steps } = await hub.tasks.timeline(task);
+  const { items: steps } = await hub.tasks.timeline(task);
   const records = steps.filter(({ kind }) => kind === "decided").map(({ memory }) => memory ?? "");
   return Promise.all(records.map(async (id) => (await hub.memories.read(id)).data));
 }

@@ -17,6 +17,7 @@ export {
 export type { Ids } from "./base/ids.ts";
 export { generateKey } from "./base/keys.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type Limits } from "./base/limits.ts";
+export type { Page } from "./base/page.ts";
 export { httpSummarizer } from "./context/detail/summarize.ts";
 export type { Finding, Repeat } from "./context/lint/rule.ts";
 export type { FileArtifact } from "./context/view/files.ts";
@@ -31,7 +32,6 @@ export type { ReservationConflict } from "./coordination/reservations/conflicts.
 export type { Reservation } from "./coordination/reservations/reservation.ts";
 // Tasks and teams.
 export type { NewTask } from "./coordination/tasks/add.ts";
-export type { Board } from "./coordination/tasks/board.ts";
 export type { TaskInfo } from "./coordination/tasks/info.ts";
 export type { TaskState } from "./coordination/tasks/state.ts";
 export type { TaskTree } from "./coordination/tasks/tree.ts";

@@ -64,7 +64,7 @@ async function mend(work: Work, { project, say, agent }: Desk, review: Review): 
     }
     await project.write(file, edit(await project.read(file)));
   }
-  const { changes } = await agent.context.changes(); // Since it last looked: what was agreed on meanwhile.
+  const { items: changes } = await agent.context.changes(); // Since it last looked: what was agreed on meanwhile.
   const mended = review.findings.map(({ rule }) => rule);
   await work.note(`Mended ${mended.join(" and ")}.${followed(changes)}`);
   await work.handoff({

@@ -30,6 +30,7 @@ export async function nightly(agent: Agent, project: Project): Promise<() => Pro
 }
 
 async function newestMistake(agent: Agent): Promise<string | undefined> {
-  const [mistake] = await agent.memories.recent({ agent: "tester", type: "mistake", limit: 1 });
+  const [mistake] = (await agent.memories.recent({ agent: "tester", type: "mistake", limit: 1 }))
+    .items;
   return mistake?.id;
 }

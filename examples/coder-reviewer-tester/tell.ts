@@ -19,9 +19,9 @@ interface Moment {
 
 /** As lines that fit on a terminal. */
 export async function storyOf(hub: Hub, task: string): Promise<string[]> {
-  const { steps } = await hub.tasks.timeline(task, { children: true });
+  const { items: steps } = await hub.tasks.timeline(task, { children: true });
   const began = steps[0]?.at ?? 0;
-  const { changes } = await hub.context.changes({ limit: 1_000 });
+  const { items: changes } = await hub.context.changes({ limit: 1_000 });
   const moments = [
     ...steps.filter(isNews).map((step) => momentOf(step, task)),
     ...changes.filter(({ at, reason }) => at >= began && reason !== undefined).map(agreedOn),

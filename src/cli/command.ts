@@ -94,6 +94,11 @@ export const JSON_OPTION = {
   json: { type: "flag", help: "print JSON, also of errors (to stderr)" },
 } as const satisfies OptionSpecs;
 
+/** Of every command that lists a page. */
+export const AFTER_OPTION = {
+  after: { type: "text", value: "<cursor>", help: "the next page: what the page before printed" },
+} as const satisfies OptionSpecs;
+
 /** Of every command that does something in somebody's name. */
 export const AS_OPTION = {
   as: { type: "text", value: "<agent>", help: "who does it; must be registered", required: true },

@@ -4,6 +4,7 @@
  */
 
 import { isBatonError } from "../base/errors.ts";
+import type { Page } from "../base/page.ts";
 import type { Receipt } from "../delivery/receive/receipt.ts";
 import type { checkedAccept } from "../delivery/receive/receive-options.ts";
 import type { Waiting } from "../delivery/watch/inbox-listing.ts";
@@ -44,9 +45,8 @@ async function acceptWaiting(
   { delivery, task }: Pick<Choice, "delivery" | "task">,
   make: Maker,
 ): Promise<WorkForm | undefined> {
-  for (const waiting of await station.wire.call<readonly Waiting[]>("deliveries.waiting", {
-    task,
-  })) {
+  const { items } = await station.wire.call<Page<Waiting>>("deliveries.waiting", { task });
+  for (const waiting of items) {
     const { id, state, inTurn } = waiting.delivery;
     if (state !== "ready" || !inTurn || (delivery ?? id) !== id) continue;
     const work = await acceptThis(station, id, waiting.envelope, make);

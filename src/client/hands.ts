@@ -5,6 +5,7 @@
  * hand, and the rest is put back. Only of sessions that were named here: others may be at work elsewhere
  * under the same name.
  */
+import type { Page } from "../base/page.ts";
 import type { Waiting } from "../delivery/watch/inbox-listing.ts";
 import type { Wire } from "./connection/wire.ts";
 
@@ -61,8 +62,8 @@ export class Hands {
   async #tidy(wire: Wire, known: number): Promise<void> {
     this.#isDoubtful = false;
     try {
-      const waiting = await wire.call<readonly Waiting[]>("deliveries.waiting", {});
-      for (const { delivery } of waiting) {
+      const { items } = await wire.call<Page<Waiting>>("deliveries.waiting", {});
+      for (const { delivery } of items) {
         const { id, fence, instance, state } = delivery;
         const handle = `${id}#${fence}`;
         if (instance !== this.#session || this.#held.has(handle)) continue;

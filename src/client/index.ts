@@ -9,6 +9,7 @@ import { nodeModules } from "./node/modules.ts";
 import { openRemoteHub } from "./open.ts";
 
 export { BatonError, type ErrorCode, isBatonError, type Violation } from "../base/errors.ts";
+export type { Page } from "../base/page.ts";
 export type { CatchUp, CatchUpQuery } from "../coordination/catch-up/catch-up.ts";
 export type { Decision, DecisionAnswer } from "../coordination/failures/decision.ts";
 export type { Receipt } from "../delivery/receive/receipt.ts";

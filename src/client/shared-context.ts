@@ -3,6 +3,7 @@
  * it has read. That is kept at this end, by the same rules as in the hub's own process.
  */
 
+import type { Page } from "../base/page.ts";
 import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
 import type { ContextProposal, ProposeOptions } from "../coordination/shared-context/propose.ts";
 import type { SentForm } from "../hub/forms.ts";
@@ -18,6 +19,7 @@ import type {
   ContextChange,
   ContextChanges,
   ContextChangesQuery,
+  ContextHistoryQuery,
 } from "../shared-context/changes.ts";
 import type { ProjectItem } from "../shared-context/git.ts";
 import type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
@@ -52,8 +54,12 @@ class RemoteContext {
     return this.wire.call("context.changes", query);
   }
 
-  history(section: ContextSection, key: string): Promise<readonly ContextChange[]> {
-    return this.wire.call("context.history", { section, key });
+  history(
+    section: ContextSection,
+    key: string,
+    query: ContextHistoryQuery = {},
+  ): Promise<Page<ContextChange, number>> {
+    return this.wire.call("context.history", { ...query, section, key });
   }
 }
 
@@ -86,8 +92,9 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
   }
 
   override async changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
-    const told = await super.changes({ since: this.#seen, ...query });
-    if (told.since <= this.#seen) this.sawUpTo(told.version);
+    const after = query?.after ?? this.#seen;
+    const told = await super.changes({ ...query, after });
+    if (after <= this.#seen) this.sawUpTo(told.version);
     return told;
   }
 

@@ -60,7 +60,7 @@ const section = (title: string, texts: readonly string[]): string[] =>
 /** Without what the hooks note for themselves. */
 async function lastSteps(agent: Agent): Promise<readonly Memory[]> {
   try {
-    const steps = await agent.traces.list({ session: agent.instance, limit: STEPS });
+    const steps = (await agent.traces.list({ session: agent.instance, limit: STEPS })).items;
     return steps.filter(({ content }) => !/^(told|held)\b/.test(content));
   } catch (error) {
     if (isBatonError(error) && error.code === "unknown_session") return [];

@@ -104,7 +104,8 @@ async function sessionOf(hub: Hub, { as, input }: Hook): Promise<Agent> {
   }
 }
 
-const waitingFor = (agent: Agent) => agent.deliveries.waiting({ limit: LOOKED_AT });
+const waitingFor = async (agent: Agent) =>
+  (await agent.deliveries.waiting({ limit: LOOKED_AT })).items;
 
 /** Ready to be taken, and not told of in this session in this form. */
 const newsOf = (

@@ -62,7 +62,7 @@ const inputOf = ({ data }: Memory): unknown => (data as unknown as TraceData).in
 
 async function stepsWith(agent: Agent, tag: string, limit: number): Promise<readonly Memory[]> {
   try {
-    return await agent.traces.list({ session: agent.instance, tag, limit });
+    return (await agent.traces.list({ session: agent.instance, tag, limit })).items;
   } catch (error) {
     // The first hook of a session: it has no trace yet.
     if (isBatonError(error) && error.code === "unknown_session") return [];

@@ -19,7 +19,7 @@ const EventNumber = z.coerce.number().pipe(z.int().min(0));
 export function streamRoutes(app: App): void {
   add(app, "events.stream", async (request, { hub, signal }) => {
     const after = lastSeen(request);
-    await hub.events.list({ after, limit: 1 }); // Refused now rather than in the middle of the stream.
+    (await hub.events.list({ after, limit: 1 })).items; // Refused now rather than in the middle of the stream.
     return live(app, request, "events.stream", eventsAfter(hub, after, signal));
   });
   add(app, "inbox.stream", async (request, call) => {

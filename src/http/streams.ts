@@ -27,10 +27,10 @@ export async function* eventsAfter(
 ): AsyncGenerator<Message | undefined, void, undefined> {
   let last = after;
   while (!signal.aborted) {
-    const events = await hub.events.list({ after: last, limit: PAGE });
-    for (const event of events) yield messageOf(event);
-    last = events.at(-1)?.number ?? last;
-    if (events.length < PAGE) {
+    const { items, next } = await hub.events.list({ after: last, limit: PAGE });
+    for (const event of items) yield messageOf(event);
+    last = items.at(-1)?.number ?? last;
+    if (next === undefined) {
       yield undefined;
       await pause(LOOK_MS, signal);
     }
@@ -57,7 +57,7 @@ export async function* inboxOf(
   try {
     while (!signal.aborted) {
       const now = new Map<string, string>();
-      for (const waiting of await agent.deliveries.waiting()) {
+      for (const waiting of (await agent.deliveries.waiting()).items) {
         const { id, state, envelope, attempt } = waiting.delivery;
         const seen = JSON.stringify([state, envelope, attempt]);
         now.set(id, seen);

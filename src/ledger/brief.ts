@@ -72,7 +72,7 @@ async function rememberedBefore(
   content: string,
 ): Promise<Memory | undefined> {
   const recent = await recentRecords(workspace, { task, type: BRIEF, limit: 1 });
-  return recent.find((memory) => memory.content === content);
+  return recent.items.find((memory) => memory.content === content);
 }
 
 async function store(

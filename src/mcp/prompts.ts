@@ -46,7 +46,7 @@ export function registerPrompts(server: McpServer, { agent, hub }: Connection): 
         task: completable(
           z.string().optional().describe("Only a handoff of this task; else the first that waits."),
           async (typed) => {
-            const open = await agent.deliveries.waiting({ limit: MOST_WAITING });
+            const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
             const tasks = new Set(open.map(({ delivery }) => delivery.task));
             return [...tasks].filter((name) => name.startsWith(typed ?? ""));
           },

@@ -127,6 +127,6 @@ function placeOf(address: string): string | undefined {
 const invalidCursor = (cursor: string): BatonError =>
   new BatonError("invalid_input", {
     message: `Invalid cursor "${clip(cursor, LONGEST_DESCRIPTION)}".`,
-    path: "cursor",
-    hint: "Pass the cursor of the page before, or leave it out for the first page.",
+    path: "after",
+    hint: "Pass the next of the page before, or leave it out for the first page.",
   });

@@ -85,7 +85,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       list: async () => ({ resources: await openHandoffs(connection) }),
       complete: {
         id: async (typed) => {
-          const open = await agent.deliveries.waiting({ limit: MOST_WAITING });
+          const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
           return open.map(({ delivery }) => delivery.id).filter((id) => id.startsWith(typed));
         },
       },
@@ -105,7 +105,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       list: undefined,
       complete: {
         id: async (typed) => {
-          const recent = await agent.memories.recent({ limit: MOST_RECENT });
+          const recent = (await agent.memories.recent({ limit: MOST_RECENT })).items;
           return recent.map(({ id }) => id).filter((id) => id.startsWith(typed));
         },
       },
@@ -124,7 +124,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
 }
 
 async function inboxText({ agent }: Connection): Promise<string> {
-  const open = await agent.deliveries.waiting({ limit: MOST_WAITING });
+  const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
   if (open.length === 0) return "Nothing waits for you.";
   const more = open.length === MOST_WAITING ? ["(There may be more: accept some first.)"] : [];
   return [...open.map(waitingText), ...more].join("\n");
@@ -138,7 +138,7 @@ async function receiversText(connection: Connection): Promise<string> {
 }
 
 async function openHandoffs({ agent }: Connection) {
-  const open = await agent.deliveries.waiting({ limit: MOST_WAITING });
+  const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
   return open.map(({ delivery: { id, task, sender, state } }) => ({
     uri: `baton://handoff/${id}`,
     name: id,

@@ -3,9 +3,11 @@
  * on whatever branch it is, since ids are handed on; across scopes never: what is private to others is
  * not there.
  */
+
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { checkLimit } from "../base/limits.ts";
+import { type Page, pageOf } from "../base/page.ts";
 import { AgentName, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOr } from "../envelope/violations.ts";
 import type { MemoryRow, RelationEdge } from "../store/rows.ts";
@@ -86,8 +88,8 @@ export const RecentSchema = z.strictObject({
   agent: AgentName.optional(),
   /** What was seen then. */
   asOf: AsOfSchema.optional(),
-  /** The memory to go back from: the last of a page, for the next one. */
-  before: MemoryId.optional(),
+  /** The `next` of the page before: the memory to go back from. */
+  after: MemoryId.optional(),
   limit: z.int().positive().default(20),
   session: Label.optional(),
   tag: Label.optional(),
@@ -97,7 +99,6 @@ export const RecentSchema = z.strictObject({
 
 export type RecentQuery = z.input<typeof RecentSchema>;
 
-/** The newest records that fit, newest first. */
 /** A record, and what became of it. */
 export interface RecentMemory extends Memory {
   /** It was superseded or corrected: by the record that holds now, where there is one. */
@@ -108,39 +109,47 @@ export interface RecentMemory extends Memory {
 export async function recentMemories(
   workspace: Workspace,
   query: RecentQuery,
-): Promise<RecentMemory[]> {
-  const { found, sight } = await findRecent(workspace, query);
-  return withState(workspace, sight, found);
+): Promise<Page<RecentMemory>> {
+  const { page, sight } = await findRecent(workspace, query);
+  return { ...page, items: await withState(workspace, sight, page.items) };
 }
 
 /** Returns the same without asking what became of each. */
-export const recentRecords = async (workspace: Workspace, query: RecentQuery): Promise<Memory[]> =>
-  (await findRecent(workspace, query)).found;
+export const recentRecords = async (
+  workspace: Workspace,
+  query: RecentQuery,
+): Promise<Page<Memory>> => (await findRecent(workspace, query)).page;
 
 async function findRecent(
   workspace: Workspace,
   query: RecentQuery,
-): Promise<{ readonly found: Memory[]; readonly sight: Sight }> {
-  const { limit, before, agent, asOf, ...facets } = parseOr(RecentSchema, query, {
+): Promise<{ readonly page: Page<Memory>; readonly sight: Sight }> {
+  const {
+    limit,
+    after: before,
+    agent,
+    asOf,
+    ...facets
+  } = parseOr(RecentSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const author = agent === undefined ? {} : { agent: (await requireAgent(workspace, agent)).id };
   if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
-    throw unknownMemory(workspace, before, "before");
+    throw unknownMemory(workspace, before, "after");
   }
   const look = {
     workspace: workspace.name,
     sight: await sightOf(workspace, { asOf }),
     filter: { ...author, ...defined(facets) },
-    limit,
+    limit: limit + 1,
   };
   const found =
     facets.type === undefined
       ? await recentNews(workspace, look, before)
       : (await workspace.store.recentMemories({ ...look, ...after(before) })).map(memoryOf);
-  return { found, sight: look.sight };
+  return { page: pageOf(found, limit, ({ id }) => id), sight: look.sight };
 }
 
 /** Records of what moved work are never replaced: only the others are looked up. */
@@ -178,6 +187,11 @@ async function recentNews(
 }
 
 export const RelationsSchema = z.strictObject({
+  /** The `next` of the page before. */
+  after: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .optional(),
   /** What was seen then: edges that were drawn later are not there yet. */
   asOf: AsOfSchema.optional(),
   /** Only edges valid at this time, in milliseconds. */
@@ -195,21 +209,30 @@ export async function relationsOf(
   workspace: Workspace,
   memory: string,
   query: RelationsQuery,
-): Promise<readonly RelationEdge[]> {
-  const { limit, direction, asOf, ...filter } = parseOr(RelationsSchema, query, {
+): Promise<Page<RelationEdge>> {
+  const {
+    after = "0",
+    limit,
+    direction,
+    asOf,
+    ...filter
+  } = parseOr(RelationsSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   const { id } = await readMemory(workspace, memory, { asOf });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-  return workspace.store.findRelations({
+  // Edges are only ever added, in order: a number of them says where a page begins.
+  const passed = Number(after);
+  const edges = await workspace.store.findRelations({
     workspace: workspace.name,
     memory: id,
     direction,
     sight: await sightOf(workspace, { asOf }),
-    limit,
+    limit: passed + limit + 1,
     ...defined(filter),
   });
+  return pageOf(edges.slice(passed), limit, () => String(passed + limit));
 }
 
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };

@@ -1,4 +1,5 @@
 /** Branches: begun, compared, merged, given up. The one a caller works on stands in a header. */
+
 import * as z from "zod";
 import { BranchName } from "../envelope/schema.ts";
 import { BeginSchema, BranchesSchema } from "../memory/branches/branches.ts";
@@ -7,6 +8,7 @@ import { MergeSchema } from "../memory/branches/merge.ts";
 import { operation } from "./operation.ts";
 import { BranchDiffForm, BranchForm, MergedForm } from "./schemas/branches.ts";
 import { MemoryForm } from "./schemas/memories.ts";
+import { pageForm } from "./schemas/plain.ts";
 
 const Named = z.strictObject({ name: BranchName });
 
@@ -17,7 +19,7 @@ export const branchesOperations = {
     access: "reader",
     on: "reader",
     input: BranchesSchema,
-    output: z.array(BranchForm),
+    output: pageForm(BranchForm),
     rest: true,
   }),
   "branches.create": operation({

@@ -4,7 +4,7 @@ import { AdoptSchema } from "../coordination/shared-context/adopt.ts";
 import { ItemNameSchema, ProposeSchema } from "../coordination/shared-context/propose.ts";
 import { EnvelopeId } from "../envelope/schema.ts";
 import { RetireOptionsSchema, WriteSchema } from "../hub/groups/shared-context.ts";
-import { ChangesQuerySchema } from "../shared-context/changes.ts";
+import { ChangesQuerySchema, HistorySchema } from "../shared-context/changes.ts";
 import type { ProjectItem } from "../shared-context/git.ts";
 import { ContextItemSchema } from "../shared-context/items.ts";
 import { ContextQuerySchema } from "../shared-context/read.ts";
@@ -22,7 +22,7 @@ import {
   WrittenItemForm,
 } from "./schemas/context.ts";
 import { SentForm } from "./schemas/deliveries.ts";
-import { Count, Text } from "./schemas/plain.ts";
+import { Count, pageForm, Text } from "./schemas/plain.ts";
 
 const [ProjectItemSchema] = ContextItemSchema.options;
 
@@ -56,16 +56,18 @@ export const contextOperations = {
     rest: true,
     // From the beginning unless told: how far a session has read is the caller's to know.
     run: async (acting, query) =>
-      (await acting.reader()).context.changes({ ...query, since: query.since ?? 0 }),
+      (await acting.reader()).context.changes({ ...query, after: query.after ?? 0 }),
   }),
   "context.history": operation({
-    summary: "Returns every version of an item, newest first, also of a retired one.",
+    summary:
+      "Returns the versions of an item, newest first, also of a retired one, one page at a time.",
     route: "GET /v1/context/:section/:key/history",
     access: "reader",
     on: "reader",
     args: ["section", "key"],
-    input: ItemNameSchema,
-    output: z.array(ContextChangeForm),
+    input: ItemNameSchema.extend(HistorySchema.shape),
+    output: pageForm(ContextChangeForm, Count),
+    rest: true,
   }),
   "context.set": operation({
     summary:

@@ -1,8 +1,9 @@
 /** What became of a handoff, and what its sender, or a person, does about it. */
+
 import * as z from "zod";
 import { DeadSchema, RedriveSchema } from "../delivery/settle/dead-letters.ts";
 import { Reason } from "../delivery/settle/reason.ts";
-import { DeliveriesSchema, type ListedDeliveries } from "../delivery/watch/list-deliveries.ts";
+import { DeliveriesSchema } from "../delivery/watch/list-deliveries.ts";
 import { changeDigest } from "../delivery/watch/watch.ts";
 import { type Edit, EditSchema } from "../delivery/work/person.ts";
 import { DeliveryId, EnvelopeId, FreeForm, Name } from "../envelope/schema.ts";
@@ -24,9 +25,8 @@ import {
   WarningForm,
 } from "./schemas/deliveries.ts";
 import { ShownViewForm } from "./schemas/envelopes.ts";
-import type { Fields } from "./schemas/fields.ts";
 import { BooksForm } from "./schemas/keeping.ts";
-import { Done, Text } from "./schemas/plain.ts";
+import { Done, pageForm, Text } from "./schemas/plain.ts";
 import { Waits, waitOf } from "./wait.ts";
 
 const Nothing = z.strictObject({});
@@ -54,10 +54,7 @@ export const deliveriesOperations = {
     access: "reader",
     on: "hub",
     input: DeliveriesSchema,
-    output: z.strictObject({
-      items: z.array(WaitingForm),
-      next: DeliveryId.exactOptional().meta({ description: "Pass as after to get the next page" }),
-    } satisfies Fields<ListedDeliveries>),
+    output: pageForm(WaitingForm),
     rest: true,
   }),
   "deliveries.watch": operation({
@@ -196,7 +193,7 @@ export const deliveriesOperations = {
     access: "reader",
     on: "hub",
     input: DeadSchema,
-    output: z.array(DeadLetterForm),
+    output: pageForm(DeadLetterForm),
     rest: true,
   }),
   "deadLetters.redrive": operation({

@@ -1,4 +1,5 @@
 /** What failed, deciding about it, and the rules by which the hub does. */
+
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { FailuresQuerySchema } from "../coordination/failures/list.ts";
@@ -12,7 +13,7 @@ import {
   FailureRuleForm,
   FailureRuleInfoForm,
 } from "./schemas/failures.ts";
-import { Done, Text } from "./schemas/plain.ts";
+import { Done, pageForm, Text } from "./schemas/plain.ts";
 
 const ById = z.strictObject({
   id: DeliveryId.meta({ description: "The delivery that was given up, or that of its report" }),
@@ -26,7 +27,7 @@ export const failuresOperations = {
     access: "reader",
     on: "reader",
     input: FailuresQuerySchema,
-    output: z.array(FailureForm),
+    output: pageForm(FailureForm),
     rest: true,
   }),
   "failures.get": operation({

@@ -1,9 +1,10 @@
 /** How a workspace is kept: verified, embedded, pruned, counted, watched. */
+
 import * as z from "zod";
 import { operation } from "./operation.ts";
 import { EmbedProgressForm, EventForm, ModelForm, VerifyReportForm } from "./schemas/keeping.ts";
 import { IndexStateForm } from "./schemas/memories.ts";
-import { Done } from "./schemas/plain.ts";
+import { Count, Done, pageForm } from "./schemas/plain.ts";
 
 const Nothing = z.strictObject({});
 
@@ -63,6 +64,6 @@ export const hubOperations = {
       after: z.int().min(0).default(0),
       limit: z.int().positive().default(100),
     }),
-    output: z.array(EventForm),
+    output: pageForm(EventForm, Count),
   }),
 };

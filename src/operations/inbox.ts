@@ -1,4 +1,5 @@
 /** Receiving: looking at what waits, claiming an offer, accepting it or leaving it. */
+
 import * as z from "zod";
 import { ReceiptSchema } from "../delivery/receive/receipt.ts";
 import { Reason } from "../delivery/settle/reason.ts";
@@ -12,7 +13,7 @@ import {
   WaitingForm,
   WorkForm,
 } from "./schemas/deliveries.ts";
-import { Done, Text } from "./schemas/plain.ts";
+import { Done, pageForm, Text } from "./schemas/plain.ts";
 import { during, Waits } from "./wait.ts";
 
 const ByHandle = z.strictObject({ handle: Text.meta({ description: "The offer's handle" }) });
@@ -36,7 +37,7 @@ export const inboxOperations = {
     access: "reader",
     on: "agent",
     input: WaitingSchema,
-    output: z.array(WaitingForm),
+    output: pageForm(WaitingForm),
     rest: true,
   }),
   inbox: operation({

@@ -1,4 +1,5 @@
 /** What is known: remembered, read, recalled, taken out of sight, taken away. */
+
 import * as z from "zod";
 import { DocumentSchema } from "../archive/markdown/take.ts";
 import { KeepingQuerySchema } from "../archive/query.ts";
@@ -41,7 +42,7 @@ import {
   RememberedForm,
   SqlAnswer,
 } from "./schemas/memories.ts";
-import { Done } from "./schemas/plain.ts";
+import { Done, pageForm } from "./schemas/plain.ts";
 import { bytesRead, bytesWritten } from "./wire/bytes.ts";
 
 const OfMemory = z.strictObject({ id: MemoryId });
@@ -97,7 +98,7 @@ export const memoriesOperations = {
     access: "reader",
     on: "reader",
     input: RecentSchema,
-    output: z.array(RecentMemoryForm),
+    output: pageForm(RecentMemoryForm),
     rest: true,
   }),
   recall: operation({
@@ -117,7 +118,7 @@ export const memoriesOperations = {
     on: "agent",
     args: ["id"],
     input: RelationsSchema.extend(OfMemory.shape),
-    output: z.array(RelationForm),
+    output: pageForm(RelationForm),
     rest: true,
   }),
   "memories.impact": operation({
@@ -184,7 +185,7 @@ export const memoriesOperations = {
     access: "reader",
     on: "reader",
     input: QuarantinedSchema,
-    output: z.array(QuarantinedMemoryForm),
+    output: pageForm(QuarantinedMemoryForm),
     rest: true,
   }),
   "memories.redact": operation({

@@ -372,6 +372,7 @@ export const OPERATION_TABLE: Readonly<Record<string, OperationShape>> = {
     route: "GET /v1/context/:section/:key/history",
     on: "reader",
     args: ["section", "key"],
+    options: true,
   },
   "context.set": { route: "PUT /v1/context", on: "agent", args: ["item"], options: true },
   "context.retire": {

@@ -1,4 +1,5 @@
 /** The task queue, what follows a task to its end, and what happened to it. */
+
 import * as z from "zod";
 import { ReservationsSchema } from "../coordination/reservations/list.ts";
 import { BoardSchema } from "../coordination/tasks/board.ts";
@@ -10,9 +11,8 @@ import { DraftSchema, Name } from "../envelope/schema.ts";
 import { keyed } from "./keyed.ts";
 import { operation } from "./operation.ts";
 import { ReservationForm, SentForm } from "./schemas/deliveries.ts";
+import { pageForm } from "./schemas/plain.ts";
 import {
-  BoardForm,
-  ClosedTasksForm,
   LedgerForm,
   LineStepForm,
   NewTaskForm,
@@ -40,7 +40,7 @@ export const tasksOperations = {
     access: "reader",
     on: "reader",
     input: BoardSchema,
-    output: BoardForm,
+    output: pageForm(TaskForm),
     rest: true,
   }),
   "tasks.closed": operation({
@@ -49,7 +49,7 @@ export const tasksOperations = {
     access: "reader",
     on: "reader",
     input: ClosedSchema,
-    output: ClosedTasksForm,
+    output: pageForm(TaskForm),
     rest: true,
   }),
   "tasks.tree": operation({
@@ -146,7 +146,7 @@ export const tasksOperations = {
     access: "reader",
     on: "reader",
     input: ReservationsSchema,
-    output: z.array(ReservationForm),
+    output: pageForm(ReservationForm),
     rest: true,
   }),
 };

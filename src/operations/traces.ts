@@ -1,9 +1,11 @@
 /** What agents did, step by step. */
+
 import * as z from "zod";
 import { SessionsSchema, TracesSchema } from "../memory/traces/traces.ts";
 import { listed } from "./given.ts";
 import { operation } from "./operation.ts";
 import { MemoryForm, TracedForm } from "./schemas/memories.ts";
+import { pageForm } from "./schemas/plain.ts";
 import { TraceCountsForm, TraceForm, TraceStepForm } from "./schemas/traces.ts";
 
 export const tracesOperations = {
@@ -23,7 +25,7 @@ export const tracesOperations = {
     access: "reader",
     on: "reader",
     input: TracesSchema,
-    output: z.array(MemoryForm),
+    output: pageForm(MemoryForm),
     rest: true,
   }),
   "traces.sessions": operation({
@@ -32,7 +34,7 @@ export const tracesOperations = {
     access: "reader",
     on: "hub",
     input: SessionsSchema,
-    output: z.array(TraceForm),
+    output: pageForm(TraceForm),
     rest: true,
   }),
   "traces.counts": operation({

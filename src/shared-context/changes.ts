@@ -2,9 +2,11 @@
  * What changed in the shared context since a version, and every version one item had. Told in order; of
  * what was redacted or quarantined since, that it was.
  */
+
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { checkLimit } from "../base/limits.ts";
+import type { Page } from "../base/page.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { marksOf } from "../memory/quarantine/quarantine-mark.ts";
 import { type AuthoredRecord, type Memory, memoryOf } from "../memory/record.ts";
@@ -21,9 +23,9 @@ import {
 } from "./stored-items.ts";
 
 export const ChangesQuerySchema = z.strictObject({
+  /** A version of the whole: the `next` or `version` of an earlier answer. Default: 0. */
+  after: z.int().min(0).optional(),
   limit: z.int().positive().default(100),
-  /** A version of the whole, as reading told it. */
-  since: z.int().min(0).optional(),
 });
 
 export type ContextChangesQuery = z.input<typeof ChangesQuerySchema>;
@@ -48,53 +50,61 @@ export interface ContextChange extends ItemName {
   readonly hidden?: "redacted" | "quarantined";
 }
 
-export interface ContextChanges {
-  readonly since: number;
-  /** What is told goes up to here: the next `since`. */
+/** Changes, oldest first. */
+export interface ContextChanges extends Page<ContextChange, number> {
+  /** The version these changes lead to: pass it as `after` later to get what changed since. */
   readonly version: number;
-  /** Oldest first. */
-  readonly changes: readonly ContextChange[];
-  /** Whether there are more. */
-  readonly more: boolean;
 }
 
 export async function contextChanges(
   workspace: Workspace,
   query: ContextChangesQuery = {},
 ): Promise<ContextChanges> {
-  const { limit, since = 0 } = parseOr(ChangesQuerySchema, query, {
+  const { after = 0, limit } = parseOr(ChangesQuerySchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const { version: now } = await wholeOf(workspace);
-  if (since > now) throw beyond(since, now);
-  const kept = since === now ? [] : await changesAfter(workspace, since, limit);
+  if (after > now) throw beyond(after, now);
+  const kept = after === now ? [] : await changesAfter(workspace, after, limit);
   const version = kept.at(-1)?.version ?? now;
-  const changes = await described(workspace, kept);
-  return { since, version, changes, more: version < now };
+  const items = await described(workspace, kept);
+  return { items, version, ...(version < now && { next: version }) };
 }
 
 /** Another store's, or one from before a backup was restored: nothing can be told since then. */
-function beyond(since: number, now: number): BatonError {
+function beyond(after: number, now: number): BatonError {
   return new BatonError("invalid_input", {
-    message: `since: the shared context is at version ${now}, and never was at ${since}.`,
-    path: "since",
+    message: `after: the shared context is at version ${now}, and never was at ${after}.`,
+    path: "after",
     hint: "Read it anew, and go on from the version that tells.",
-    details: { since, version: now },
+    details: { after, version: now },
   });
 }
 
-/** Every version of an item, newest first, a page at most; also before it was retired. */
+export const HistorySchema = z.strictObject({
+  /** The `next` of the page before. */
+  after: z.int().positive().optional(),
+  /** Default: `pageSize`. */
+  limit: z.int().positive().optional(),
+});
+export type ContextHistoryQuery = z.input<typeof HistorySchema>;
+
+/** Every version of an item, newest first; also before it was retired. */
 export async function itemHistory(
   workspace: Workspace,
   item: ItemName,
-): Promise<readonly ContextChange[]> {
+  query: ContextHistoryQuery = {},
+): Promise<Page<ContextChange, number>> {
+  const how = { code: "invalid_input", what: "The query" } as const;
+  const { after, limit = workspace.limits.pageSize } = parseOr(HistorySchema, query, how);
+  checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const { live, retired } = await seenItem(workspace, item);
-  let at = live.kept?.version ?? retired.kept?.version ?? 0;
+  let at = after ?? live.kept?.version ?? retired.kept?.version ?? 0;
   if (at === 0) throw await notInContext(workspace, item);
   const kept: Kept[] = [];
-  while (at > 0 && kept.length < workspace.limits.pageSize) {
+  while (at > 0 && kept.length < limit) {
     const change = await changeOf(workspace, at);
     if (change === undefined) break;
     const own = change.key === item.key && change.section === item.section;
@@ -104,7 +114,8 @@ export async function itemHistory(
     kept.push({ ...change, ...said, version: at });
     at = was === 0 ? retired : was;
   }
-  return described(workspace, kept);
+  const items = await described(workspace, kept);
+  return at > 0 && kept.length === limit ? { items, next: at } : { items };
 }
 
 type Kept = KeptChange & { readonly version: number };

@@ -44,24 +44,22 @@ export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
 }
 
 async function wholeTimeline(hub: Hub, task: string): Promise<readonly TimelineStep[]> {
-  const { steps, earlier } = await hub.tasks.timeline(task);
-  const all = [...steps];
-  for (let before = earlier; before !== undefined; ) {
-    const page = await hub.tasks.timeline(task, { before });
-    all.unshift(...page.steps);
-    before = page.earlier;
+  const all: TimelineStep[] = [];
+  for (let after: string | undefined; ; ) {
+    const { items, next } = await hub.tasks.timeline(task, after === undefined ? {} : { after });
+    all.unshift(...items);
+    if (next === undefined) return all;
+    after = next;
   }
-  return all;
 }
 
 async function eventsOf(hub: Hub, task: string): Promise<HubEvent[]> {
   const found: HubEvent[] = [];
   for (let after = 0; ; ) {
-    const page = await hub.events.list({ after: after });
-    found.push(...page.filter((event) => event.task === task));
-    const last = page.at(-1);
-    if (last === undefined) return found;
-    after = last.number;
+    const { items, next } = await hub.events.list({ after });
+    found.push(...items.filter((event) => event.task === task));
+    if (next === undefined) return found;
+    after = next;
   }
 }
 

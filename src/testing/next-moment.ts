@@ -31,12 +31,12 @@ export class NextMoments {
 
   async #readEvents(): Promise<void> {
     for (;;) {
-      const events = await this.#hub.events.list({ after: this.#last });
-      for (const { number, delivery } of events) {
+      const { items, next } = await this.#hub.events.list({ after: this.#last });
+      for (const { number, delivery } of items) {
         this.#last = number;
         if (delivery !== undefined) this.#open.add(delivery);
       }
-      if (events.length === 0) return;
+      if (next === undefined) return;
     }
   }
 }

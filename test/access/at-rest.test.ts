@@ -49,7 +49,7 @@ describe("what is kept of a token", () => {
     await hub.authenticate(token);
     await hub.archive.exportTo(join(folder, "team.jsonl"));
     await hub.archive.backup(join(folder, "hub.backup"));
-    const events = JSON.stringify(await hub.events.list({ after: 0 }));
+    const events = JSON.stringify((await hub.events.list({ after: 0 })).items);
     const search = (): string[] =>
       readdirSync(folder, { withFileTypes: true, recursive: true })
         .filter((each) => each.isFile())

@@ -12,7 +12,7 @@ describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
     await ada.remember({ content: "Only alpha knows" });
     expect(await beta.agents.list()).toEqual([]);
     expect(await refusal(beta.agent("ada"))).toMatchObject({ code: "unknown_agent" });
-    expect(await beta.memories.recent()).toEqual([]);
+    expect((await beta.memories.recent()).items).toEqual([]);
     const ben = await beta.agent("ben", { role: "coder" });
     const two = [{ content: "1" }, { content: "2" }];
     expect(await refusal(ben.remember(two))).toMatchObject({ code: "limit_exceeded" });
@@ -42,6 +42,6 @@ describe("closing the first hub", () => {
     await hub.close();
     await traced;
     const again = await open(address, { workspace: "beta" });
-    expect(await again.traces.list()).toHaveLength(1);
+    expect((await again.traces.list()).items).toHaveLength(1);
   });
 });

@@ -187,7 +187,7 @@ describe("restoring", () => {
     expect(await contentsOf(kept)).toBe(before);
     expect(await contentsOf(target)).toBe(await exported(hub));
     // The index of the old store is not taken for that of the new one.
-    const found = await (await open(`sqlite:${target}`)).memories.recent({ limit: 1_000 });
+    const found = (await (await open(`sqlite:${target}`)).memories.recent({ limit: 1_000 })).items;
     expect(found.map(({ content }) => content)).not.toContain("was here before");
   });
 

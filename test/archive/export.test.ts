@@ -49,8 +49,8 @@ describe.each(PAIRS)("from $from to $to", ({ from, to }) => {
     expect((await target.verify()).problems, told).toEqual([]);
     expect((await exported(target)) === text, told).toBe(true);
     expect(await target.deliveries.totals()).toEqual(await source.deliveries.totals());
-    expect(await target.events.list({ after: 0, limit: 1_000 })).toEqual(
-      await source.events.list({ after: 0, limit: 1_000 }),
+    expect((await target.events.list({ after: 0, limit: 1_000 })).items).toEqual(
+      (await source.events.list({ after: 0, limit: 1_000 })).items,
     );
     // Work goes on there: numbers and places are beyond those that came.
     const agent = await target.agent("newcomer", {});
@@ -128,9 +128,9 @@ describe("an export", () => {
       await target.archive.import([await exported(source)]);
       const there = await target.agent("ada");
       await there.handoff({ to: "ada", task: "second", intent: "Do it" });
-      const waiting = await there.deliveries.waiting();
+      const waiting = (await there.deliveries.waiting()).items;
       expect(waiting.map(({ envelope }) => envelope.task)).toEqual(["first", "second"]);
-      expect(await target.events.list({ after: 1, limit: 10 })).toMatchObject([
+      expect((await target.events.list({ after: 1, limit: 10 })).items).toMatchObject([
         { number: 2, task: "second" },
       ]);
     },
@@ -231,7 +231,7 @@ describe("an import", () => {
     expect(report.eventsMovedBy).toBe(1);
     expect((await target.verify()).problems).toEqual([]);
     expect((await other.verify()).problems).toEqual([]);
-    expect((await other.events.list()).map(({ number }) => number)).toEqual([1]);
+    expect((await other.events.list()).items.map(({ number }) => number)).toEqual([1]);
   });
 
   it.each(STORES)(

@@ -13,7 +13,7 @@ async function team() {
 }
 
 const known = async (agent: Agent): Promise<string[]> =>
-  (await agent.memories.recent({ limit: 1_000 })).map(({ content }) => content).reverse();
+  (await agent.memories.recent({ limit: 1_000 })).items.map(({ content }) => content).reverse();
 
 /** A line of the document that ends with a record's mark. */
 const entry = (text: string, { id, digest }: Memory): string =>

@@ -108,7 +108,7 @@ describe("a store that has reached its size limit", () => {
       writer.remember({ content: "small too" }),
     ]);
     expect(written[1]?.status).toBe("rejected");
-    const kept = (await writer.memories.recent()).map(({ content }) => content).sort();
+    const kept = (await writer.memories.recent()).items.map(({ content }) => content).sort();
     const told = written.flatMap((each) =>
       each.status === "fulfilled" && !Array.isArray(each.value) ? [each.value.content] : [],
     );
@@ -133,7 +133,7 @@ describe("a disk that is full", () => {
       await refused(() => writer.handoff({ to: "writer", intent: FILLING }), {
         code: "store_full",
       });
-      expect((await writer.memories.recent({ limit: 1 }))[0]?.id).toBe(ids.at(-1));
+      expect((await writer.memories.recent({ limit: 1 })).items[0]?.id).toBe(ids.at(-1));
       rmSync(disk.file("ballast"));
       await writer.remember({ content: "there is room again" });
       await expectWhole(hub, ids);

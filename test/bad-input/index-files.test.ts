@@ -2,6 +2,7 @@
  * The index beside the store is derived: whatever happens to it, answers stay exact, and it is made
  * anew.
  */
+
 import {
   copyFileSync,
   existsSync,
@@ -13,7 +14,9 @@ import {
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Memory } from "../../src/index.ts";
 import { type Agent, type Hub, openHub } from "../../src/index.ts";
+import { present } from "../support/present.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
 
@@ -51,9 +54,9 @@ const WORDS = ["77", "1234", "2999"];
 async function ask(hub: Hub): Promise<Answers> {
   const agent = await hub.agent("writer");
   const contents = async (query: Parameters<typeof agent.memories.recent>[0]): Promise<string[]> =>
-    (await agent.memories.recent({ limit: 1_000, ...query })).map(({ content }) => content);
+    (await agent.memories.recent({ limit: 1_000, ...query })).items.map(({ content }) => content);
   const line = await hub.tasks.line("task-1");
-  const { hits } = await hub.recall(WORDS.join(" "), { limit: 100, meaning: false });
+  const { items: hits } = await hub.recall(WORDS.join(" "), { limit: 100, meaning: false });
   return {
     // What only stands beside them has none of the words.
     byWords: hits
@@ -63,7 +66,7 @@ async function ask(hub: Hub): Promise<Answers> {
     byTask: await contents({ task: "task-1" }),
     byTag: await contents({ tag: "tag-2" }),
     byType: await contents({ type: "finding", task: "task-3", tag: "tag-4" }),
-    page: await contents({ task: "task-1", before: await at(agent, 2_000), limit: 10 }),
+    page: await contents({ task: "task-1", after: await at(agent, 2_000), limit: 10 }),
     line: line.map(({ envelope }) => envelope.id),
     pins: (await agent.memories.pins()).map(({ id }) => id),
   };
@@ -71,25 +74,25 @@ async function ask(hub: Hub): Promise<Answers> {
 
 /** The id of the record with this number. */
 async function at(agent: Agent, seq: number): Promise<string> {
-  let before: string | undefined;
+  let after: string | undefined;
   for (;;) {
-    const page = await agent.memories.recent({ limit: 1_000, ...(before && { before }) });
-    const found = page.find((memory) => memory.seq === seq);
+    const { items, next } = await agent.memories.recent({ limit: 1_000, ...(after && { after }) });
+    const found = items.find((memory) => memory.seq === seq);
     if (found !== undefined) return found.id;
-    before = page.at(-1)?.id;
+    after = present(next);
   }
 }
 
 /** What the answers have to be, from the same records read without any index. */
 async function truth(hub: Hub): Promise<Answers> {
   const agent = await hub.agent("writer");
-  const all: Awaited<ReturnType<typeof agent.memories.recent>> = [];
-  for (;;) {
-    const before = all.at(-1)?.id;
-    const page = await agent.memories.recent({ limit: 1_000, ...(before && { before }) });
-    if (page.length === 0) break;
-    all.push(...page);
-  }
+  const all: Memory[] = [];
+  let after: string | undefined;
+  do {
+    const { items, next } = await agent.memories.recent({ limit: 1_000, ...(after && { after }) });
+    all.push(...items);
+    after = next;
+  } while (after !== undefined);
   const contents = (fits: (memory: (typeof all)[number]) => boolean, limit = 1_000): string[] =>
     all
       .filter(fits)
@@ -133,7 +136,7 @@ async function fillStore(file: string): Promise<void> {
   await agent.handoff({ to: "writer", task: "task-1", intent: "First" });
   const work = await agent.accept({ task: "task-1" });
   await work?.handoff({ to: "writer", intent: "Second" });
-  const [fifth] = await agent.memories.recent({ before: await at(agent, 7), limit: 1 });
+  const [fifth] = (await agent.memories.recent({ after: await at(agent, 7), limit: 1 })).items;
   await agent.memories.pin(fifth?.id ?? "");
   await indexed(hub);
 }

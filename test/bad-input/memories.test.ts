@@ -200,7 +200,7 @@ describe("many memories at once", () => {
       "rejected",
       "fulfilled",
     ]);
-    const contents = (await planner.memories.recent()).map(({ content }) => content);
+    const contents = (await planner.memories.recent()).items.map(({ content }) => content);
     expect(contents.sort()).toEqual(["also good", "good"]);
   });
 

@@ -131,7 +131,7 @@ describe("a user without rights", () => {
     );
     await using hub = await openHub(address());
     const agent = await hub.agent("ann");
-    expect(await agent.memories.recent()).toHaveLength(1);
+    expect((await agent.memories.recent()).items).toHaveLength(1);
     await expectUnchanged(schema.schema, async () => {
       await refusedQuietly(() => agent.remember({ content: "x" }), { code: "store_denied" });
       await refusedQuietly(() => hub.agent("ben", { role: "x" }), { code: "store_denied" });
@@ -227,7 +227,7 @@ describe("a database", () => {
     }
     await using hub = await openHub(address());
     const agent = await hub.agent("ann");
-    expect(await agent.memories.recent()).toHaveLength(1);
+    expect((await agent.memories.recent()).items).toHaveLength(1);
     await expectUnchanged(schema.schema, async () => {
       const expected = { code: "store_read_only", hint: /primary/ } as const;
       await refusedQuietly(() => agent.remember({ content: "x" }), expected);

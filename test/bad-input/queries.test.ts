@@ -11,7 +11,7 @@ const NOT_OBJECTS = [null, 42, "text", true, [], () => 1];
 describe("recent", () => {
   const GOOD = {
     agent: "coder",
-    before: MISSING,
+    after: MISSING,
     limit: 3,
     session: "s",
     tag: "t",
@@ -21,8 +21,8 @@ describe("recent", () => {
 
   it("with a field of the wrong type is refused at that field", async () => {
     const { planner } = await openTeam();
-    const { id: before } = await planner.remember({ content: "known" });
-    await planner.memories.recent({ ...GOOD, before });
+    const { id: after } = await planner.remember({ content: "known" });
+    await planner.memories.recent({ ...GOOD, after });
     for (const { title, path, input } of wrongTypes(GOOD)) {
       const expected = { code: "invalid_input", path } as const;
       await refused(() => planner.memories.recent(input), expected).catch((error: Error) =>
@@ -36,8 +36,8 @@ describe("recent", () => {
     ["limit", { limit: -1 }, "invalid_input"],
     ["limit", { limit: 1.5 }, "invalid_input"],
     ["limit", { limit: 1_001 }, "limit_exceeded"],
-    ["before", { before: "7" }, "invalid_input"],
-    ["before", { before: MISSING }, "unknown_memory"],
+    ["after", { after: "7" }, "invalid_input"],
+    ["after", { after: MISSING }, "unknown_memory"],
     ["agent", { agent: "two words" }, "invalid_input"],
     ["taks", { taks: "typo" }, "invalid_input"],
   ] as const)("with a bad %s is refused: %j", async (path, query, code) => {
@@ -122,7 +122,7 @@ describe("waiting", () => {
   it("with a bad query is refused at that field", async () => {
     const { planner } = await openTeam();
     const good = { limit: 3, task: "x" };
-    await planner.deliveries.waiting(good);
+    (await planner.deliveries.waiting(good)).items;
     for (const { title, path, input } of wrongTypes(good)) {
       await refused(() => planner.deliveries.waiting(input), { code: "invalid_input", path }).catch(
         (error: Error) => expect.fail(`${title}: ${error.message}`),

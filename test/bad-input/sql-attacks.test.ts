@@ -381,7 +381,7 @@ async function refusedWith(hub: Hub, query: string, options: object = {}): Promi
 const state = async (hub: Hub): Promise<unknown> => [
   await hub.verify(),
   await hub.deliveries.totals(),
-  await hub.events.list(),
+  (await hub.events.list()).items,
 ];
 
 /** Refused before it runs; what the engine cannot read or find at all is no answer either. */

@@ -365,7 +365,7 @@ describe("a closed hub", () => {
     await hub.close();
     const written = await Promise.all(writes);
     await using again = await openHub(`sqlite:${file}`);
-    expect(await (await again.agent("a")).memories.recent({ limit: 100 })).toHaveLength(
+    expect((await (await again.agent("a")).memories.recent({ limit: 100 })).items).toHaveLength(
       written.length,
     );
   });

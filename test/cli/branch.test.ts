@@ -108,9 +108,9 @@ describe("baton branch", () => {
     const done = await store.baton("branch", "abandon", "try", "--as", "ada", "--reason", "No.");
     expect(done.stdout).toMatch(/^try is abandoned {2}mem_/);
     const open = await store.baton("branch", "list", "--state", "open");
-    expect(open.stdout).toBe("No branch that fits.\n");
+    expect(open.stdout).toBe("No matching branches.\n");
     const list = JSON.parse((await store.baton("branch", "list", "--json")).stdout);
-    expect(list).toMatchObject([{ name: "try", state: "abandoned", base: "main" }]);
+    expect(list).toMatchObject({ items: [{ name: "try", state: "abandoned", base: "main" }] });
   });
 });
 
@@ -124,7 +124,7 @@ describe("what to do about a mistake", () => {
       [["branch", "create", "try", "--as", "ada"], "Go on with it (--branch try)"],
       [["branch", "create", "a b", "--as", "ada"], "run-42/planner"],
       [["read", "nope"], "baton recent"],
-      [["recent", "--before", "nope"], "baton recent"],
+      [["recent", "--after", "nope"], "baton recent"],
       [["branch", "merge", "try", "--as", "ada", "--keep", "a=b"], "baton recent"],
       [["handoff", "show", "nope"], "baton inbox"],
       [["recent", "--as-of", "nope"], "dlv_…"],

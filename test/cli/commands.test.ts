@@ -89,7 +89,7 @@ describe("baton recent", () => {
     await withHandoff(store);
     const types = async (...args: string[]) => {
       const { stdout } = await store.baton("recent", "--json", ...args);
-      return (JSON.parse(stdout) as { type: string }[]).map(({ type }) => type);
+      return (JSON.parse(stdout) as { items: { type: string }[] }).items.map(({ type }) => type);
     };
     const [all, plans, ofOther, one] = await Promise.all([
       types(),
@@ -101,8 +101,8 @@ describe("baton recent", () => {
     expect(plans).toEqual(["plan"]);
     expect(ofOther).toEqual([]);
     expect(one).toEqual(["handoff"]);
-    const [newest] = JSON.parse((await store.baton("recent", "--json")).stdout) as { id: string }[];
-    expect(await types("--before", newest?.id ?? "")).toEqual(["plan"]);
+    const { items } = JSON.parse((await store.baton("recent", "--json")).stdout);
+    expect(await types("--after", items[0].id)).toEqual(["plan"]);
   });
 
   it("does not let stored text steer the terminal", async () => {
@@ -276,6 +276,6 @@ describe("every command", () => {
 
 async function planOf(store: TestStore): Promise<string> {
   await using hub = await store.open();
-  const [plan] = await (await hub.agent("planner")).memories.recent({ type: "plan" });
+  const [plan] = (await (await hub.agent("planner")).memories.recent({ type: "plan" })).items;
   return plan?.id ?? "";
 }

@@ -407,9 +407,15 @@ describe("dead letters", () => {
     using store = testStore();
     await team(store);
     const id = await dead(store);
-    const listed = await data<object[]>(store, "dead", "list", "--receiver", "ben");
+    const { items: listed } = await data<{ items: object[] }>(
+      store,
+      "dead",
+      "list",
+      "--receiver",
+      "ben",
+    );
     expect(listed).toMatchObject([{ delivery: { id }, attempts: [{ outcome: "failed" }] }]);
-    expect(await data(store, "dead", "list", "--task", "other")).toEqual([]);
+    expect(await data(store, "dead", "list", "--task", "other")).toEqual({ items: [] });
     const { stdout } = await store.baton("dead", "show", id);
     expect(stdout).toMatch(/tries +attempt 1 by ben failed .*: no disk/);
     const words = ["--as", "ada", "--to", "cyd", "--next", "Free some space"];
@@ -517,7 +523,7 @@ describe("channels, routes and agents", () => {
     expect(await data(store, "agent", "pause", "ben")).toMatchObject({ status: "paused" });
     expect(await accept(store, "ben")).toBeNull();
     expect((await store.baton("accept", "--as", "ben")).stdout).toContain("baton agent resume ben");
-    expect(await data(store, "inbox", "ben")).toHaveLength(1);
+    expect((await data<{ items: object[] }>(store, "inbox", "ben")).items).toHaveLength(1);
     expect(await data(store, "agent", "resume", "ben")).toMatchObject({ status: "active" });
     expect((await accept(store, "ben")).delivery.state).toBe("accepted");
   });

@@ -33,13 +33,15 @@ describe("baton failure", () => {
     expect(stdout).toMatch(/attempted +npm run build/);
     expect(stdout).toMatch(/with +role:coordinator since/);
     expect(stdout).toMatch(/would +abort, by default/);
-    const [listed] = JSON.parse((await store.baton("failure", "list", "--json")).stdout);
+    const [listed] = JSON.parse((await store.baton("failure", "list", "--json")).stdout).items;
     expect(listed).toMatchObject({ delivery: id, failure: { hints: ["Check types.ts"] } });
     const shown = await store.baton("failure", "show", listed.report);
     expect(shown.stdout).toContain("Check types.ts");
     const page = await store.baton("failure", "--limit", "1");
-    expect(page.stdout).toContain("There may be more: --limit 2");
-    expect((await store.baton("failure", "--task", "other")).stdout).toContain("Nothing failed");
+    expect(page.stdout).not.toContain("More:");
+    expect((await store.baton("failure", "--task", "other")).stdout).toContain(
+      "No matching failures",
+    );
   }, 240_000);
 
   it("decides, and tells whoever decides again that it was [CRD-4]", async () => {
@@ -63,7 +65,7 @@ describe("baton failure", () => {
     const again = await store.baton("failure", "decide", id, "abort", ...why, "--as", "carl");
     expect(again.code).toBe(0);
     expect(again.stdout).toMatch(/decided before +reroute to dora, by carl/);
-    expect((await store.baton("failure", "--undecided")).stdout).toContain("Nothing failed");
+    expect((await store.baton("failure", "--undecided")).stdout).toContain("No matching failures");
     expect((await store.baton("failure")).stdout).toMatch(/decided +reroute to dora, by carl/);
   }, 240_000);
 
@@ -82,7 +84,7 @@ describe("baton failure", () => {
     const again = await store.baton("accept", "--as", "ben");
     expect(again.stdout).toMatch(/before +attempt 1 by ben failed .*User is not defined/);
     expect(again.stdout).toContain("advice: Check types.ts");
-    const { handle } = JSON.parse((await store.baton("inbox", "ben", "--json")).stdout).map(
+    const { handle } = JSON.parse((await store.baton("inbox", "ben", "--json")).stdout).items.map(
       ({ delivery }: { delivery: { id: string; fence: number } }) => ({
         handle: `${delivery.id}#${delivery.fence}`,
       }),

@@ -127,7 +127,7 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
   await baton("edit", await person("other"), "--as", "pat", "--intent", "Go on Monday?");
 
   await baton("fail", await held("hopeless", "--attempts", "1"), "It broke.", "--permanent");
-  const [dead] = await baton("dead list");
+  const [dead] = (await baton("dead list")).items;
   await baton("dead show", dead.delivery.id);
   await baton("dead redrive", dead.delivery.id, "--as", "ada");
   await baton("fail", (await baton("accept", "--as", "ben")).handle, "Again.", "--permanent");
@@ -140,7 +140,7 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
     "It broke.",
     "--permanent",
   );
-  const { delivery: failed } = (await baton("failure")).at(-1);
+  const { delivery: failed } = (await baton("failure")).items.at(-1);
   await baton("failure show", failed);
   await baton("failure decide", failed, "abort", "--as", "ada", "--reason", "Not worth it");
   await baton("breaker list");

@@ -32,7 +32,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     const again = await say("The pool has 30 connections.", ...options);
     expect(again.stdout).toMatch(/^mem_\S+ {2}fact \d+ of main\n$/);
     await using hub = await store.open();
-    const { hits } = await hub.recall("How many connections has the pool?");
+    const { items: hits } = await hub.recall("How many connections has the pool?");
     expect(hits.map(({ memory }) => memory.id)).toEqual([idIn(again.stdout)]);
   });
 
@@ -51,7 +51,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
       details: { known: [{ id: old, verdict: "same" }] },
     });
     await using hub = await store.open();
-    expect(await hub.memories.recent()).toHaveLength(1);
+    expect((await hub.memories.recent()).items).toHaveLength(1);
   });
 
   it("does not look with --force, and gives data with --json [MEM-9]", async () => {
@@ -84,7 +84,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     ]);
     expect((await ask("Tabs are eight wide.")).stdout).toBe("Nothing is known of it.\n");
     await using hub = await store.open();
-    expect(await hub.memories.recent()).toHaveLength(1);
+    expect((await hub.memories.recent()).items).toHaveLength(1);
   });
 
   it("takes everything that can be said of a memory [MEM-9]", async () => {

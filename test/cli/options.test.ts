@@ -213,7 +213,7 @@ describe("the options of recall", () => {
     );
     await remember("The login page is blue.", "--confidence", "0.5");
     const found = async (words: readonly string[]): Promise<string[]> => {
-      const { hits } = await printed<{ hits: { memory: Memory }[] }>(
+      const { items: hits } = await printed<{ items: { memory: Memory }[] }>(
         store,
         ...["recall", "which token does the login use?", ...words],
       );

@@ -72,7 +72,9 @@ describe("a person", () => {
     await store.baton("route", "set", "ship", "--result", "approved", "--to", "ben");
     expect((await store.baton("approve", id, "--as", "pat")).code).toBe(0);
     const { stdout } = await store.baton("inbox", "ben", "--json");
-    expect(JSON.parse(stdout)).toMatchObject([{ delivery: { task: "release", sender: "pat" } }]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      items: [{ delivery: { task: "release", sender: "pat" } }],
+    });
   });
 
   it("rejects, with a reason the sender can read [DLV-17]", async () => {
@@ -169,7 +171,7 @@ describe("a person", () => {
     const { id } = await ada.handoff({ to: "pat", task: "release", intent: "Ship it?", policy });
     clock.advance(90_000);
     await hub.deliveries.runDue();
-    expect((await hub.events.list()).map(({ kind }) => kind)).toContain("reminded");
+    expect((await hub.events.list()).items.map(({ kind }) => kind)).toContain("reminded");
     const late = await store.baton("approve", id, "--as", "pat");
     expect(late.code).toBe(ERROR_CODES.not_open.exit);
     expect((await stateOf(store, id)).delivery.state).toBe("expired");

@@ -84,7 +84,9 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     const lifted = await act("--lift", lie, "--json");
     expect(JSON.parse(lifted.stdout)).toMatchObject({ memories: [lie], deliveries: [delivery] });
     const left = await store.baton("quarantine", "--list", "--json");
-    expect(JSON.parse(left.stdout)).toMatchObject([{ memory: near, by: "ada", reason: "made up" }]);
+    expect(JSON.parse(left.stdout)).toMatchObject({
+      items: [{ memory: near, by: "ada", reason: "made up" }],
+    });
   });
 
   it("takes all that an agent wrote [MEM-16]", async () => {
@@ -164,6 +166,6 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     expect(code).toBe(64);
     expect(stderr).toContain(message);
     await using hub = await store.open();
-    expect(await hub.memories.quarantined()).toEqual([]);
+    expect((await hub.memories.quarantined()).items).toEqual([]);
   });
 });

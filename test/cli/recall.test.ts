@@ -68,11 +68,11 @@ describe("baton recall", () => {
     using store = testStore();
     await fill(store);
     const { stdout } = await store.baton("recall", "REST", "--limit", "1", "--json");
-    const { hits, cursor } = JSON.parse(stdout);
+    const { items: hits, next: cursor } = JSON.parse(stdout);
     expect(hits).toHaveLength(1);
     expect(hits[0]).toMatchObject({ score: expect.any(Number), why: expect.any(Array) });
-    const next = await store.baton("recall", "REST", "--limit", "1", "--cursor", cursor, "--json");
-    expect(JSON.parse(next.stdout).hits[0].memory.id).not.toBe(hits[0].memory.id);
+    const next = await store.baton("recall", "REST", "--limit", "1", "--after", cursor, "--json");
+    expect(JSON.parse(next.stdout).items[0].memory.id).not.toBe(hits[0].memory.id);
   });
 
   it("shows what of a handoff answers, and its delivery [MEM-19]", async () => {
@@ -82,7 +82,7 @@ describe("baton recall", () => {
     expect(stdout).toContain("payload: remark: The heliograph needs mirrors.");
     expect(stdout).toContain(`handoff ${sent.id}`);
     const answer = await store.baton("recall", "which mirrors?", "--words-only", "--json");
-    expect(JSON.parse(answer.stdout).hits[0]).toMatchObject({
+    expect(JSON.parse(answer.stdout).items[0]).toMatchObject({
       passage: "payload: remark: The heliograph needs mirrors.",
       handoff: { envelope: sent.envelope.id, deliveries: [sent.id] },
     });

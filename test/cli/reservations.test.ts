@@ -40,14 +40,16 @@ describe("baton reserve", () => {
     });
 
     const listed = await store.baton("reservations", "--touching", "docs/a.md", "--json");
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ agent: "ben", delivery: delivery.id }]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      items: [{ agent: "ben", delivery: delivery.id }],
+    });
     const all = await store.baton("reservations");
     expect(all.stdout).toMatch(/docs\/\*\*, shared\n {2}ben for "auth"[\s\S]*src\/\*\/login\.ts/);
     expect((await store.baton("unreserve", handle)).code).toBe(0);
     expect((await store.baton("reserve", handle)).stdout).toContain("src/auth/**, db:users");
     await store.baton("complete", handle);
     const over = await store.baton("reservations", "--agent", "ben");
-    expect(over.stdout).toContain("Nobody has reserved");
+    expect(over.stdout).toContain("No matching reservations");
     const lost = await store.baton("reserve", handle, "src/**");
     expect(lost.code).toBe(75);
   });

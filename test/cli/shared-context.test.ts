@@ -37,12 +37,14 @@ describe("baton context", () => {
     expect(data).toMatchObject({ version: 2, items: [{ key: "no-fixtures" }, { key: "names" }] });
     const retiring = ["conventions", "names", "--reason", "Nobody did", "--based-on", "2"];
     expect((await store.baton("context", "retire", ...retiring, ...AS_LEAD)).code).toBe(0);
-    const changes = await store.baton("context", "changes", "--since", "1");
+    const changes = await store.baton("context", "changes", "--after", "1");
     expect(changes.stdout).toMatch(
       /2 {2}conventions\/names {2}new, lead[\s\S]*3 {2}conventions\/names {2}retired[\s\S]*Nobody did/,
     );
     const history = await store.baton("context", "history", "conventions", "names", "--json");
-    expect(JSON.parse(history.stdout)).toMatchObject([{ kind: "retired" }, { kind: "set" }]);
+    expect(JSON.parse(history.stdout)).toMatchObject({
+      items: [{ kind: "retired" }, { kind: "set" }],
+    });
   }, 240_000);
 
   it("tells whoever accepts work what the team must keep to [CRD-1]", async () => {

@@ -43,7 +43,9 @@ describe("baton task", () => {
     const data = JSON.parse((await store.baton("task", "show", "docs", "--json")).stdout);
     expect(data).toEqual(JSON.parse(JSON.stringify(await hub.tasks.get("docs"))));
     const blocked = await store.baton("task", "list", "--state", "blocked", "--json");
-    expect(JSON.parse(blocked.stdout)).toMatchObject({ open: [], blocked: [{ task: "docs" }] });
+    expect(JSON.parse(blocked.stdout)).toMatchObject({
+      items: [{ task: "docs", state: "blocked" }],
+    });
   }, 240_000);
 
   it("is worked off in order: taken, completed, closed [CRD-2]", async () => {

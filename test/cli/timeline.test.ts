@@ -53,7 +53,7 @@ describe("baton timeline", () => {
     const shown = JSON.parse((await store.baton("timeline", "endpoint", "--json")).stdout);
     expect(shown).toEqual(JSON.parse(JSON.stringify(await hub.tasks.timeline("endpoint"))));
     const page = await store.baton("timeline", "endpoint", "--limit", "2");
-    expect(page.stdout).toMatch(/Earlier: --before mem_/);
+    expect(page.stdout).toMatch(/More: --after mem_/);
     expect((await store.baton("timeline", "endpiont")).stdout).toContain("Did you mean endpoint?");
   });
 });

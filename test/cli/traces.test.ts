@@ -59,7 +59,7 @@ describe("baton trace", () => {
     const { code, stderr } = await store.baton("trace", "show", "mondey");
     expect([code, stderr]).toEqual([66, expect.stringContaining("Did you mean monday?")]);
     expect((await store.baton("trace", "show", "--task", "no")).stdout).toContain(
-      "No step that fits.",
+      "No matching steps.",
     );
   });
 });
@@ -117,7 +117,7 @@ describe("baton prune", () => {
     expect((await store.baton("trace", "list")).stdout).toMatch(/monday {2}0 steps, 2 pruned/);
     await using hub = await store.open();
     expect((await hub.verify()).problems).toEqual([]);
-    expect(await hub.memories.recent()).toHaveLength(2);
+    expect((await hub.memories.recent()).items).toHaveLength(2);
   });
 
   it("refuses whoever nobody knows, is disabled, or has a key it does not show [MEM-4 MEM-18]", async () => {

@@ -72,7 +72,7 @@ describe("a hub over HTTP that is closed", () => {
     for (let n = 0; n < 20; n++) void coder.trace({ kind: "tool", name: `t${n}` });
     await hub.close();
     expect(await hub.traces.counts()).toEqual({ stored: 20, failed: 0, waiting: 0 });
-    const names = (await other.traces.list()).map(({ data }) => data?.["name"]);
+    const names = (await other.traces.list()).items.map(({ data }) => data?.["name"]);
     expect(names).toEqual(Array.from({ length: 20 }, (_, n) => `t${n}`));
   });
 });
@@ -145,7 +145,7 @@ describe("whoever stops waiting", () => {
     const coder = await hub.agent("coder", { role: "coder" });
     const controller = new AbortController();
     const waiting = coder.accept({ wait: true, signal: controller.signal });
-    while (waits.length === 0) await coder.memories.recent();
+    while (waits.length === 0) (await coder.memories.recent()).items;
     controller.abort();
     expect(await waiting).toBeUndefined();
     await hub.close();

@@ -20,14 +20,16 @@ describe("an answer that got lost", () => {
     network.loseAnswerTo("POST /v1/memories");
     const memory = await planner.remember({ content: "Once." });
     expect(network.lost).toBe(1);
-    expect(await hub.memories.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+    expect((await hub.memories.recent({ agent: "planner" })).items).toMatchObject([
+      { id: memory.id },
+    ]);
   });
 
   it("to a handoff sends it once [OPS-5]", async () => {
     network.loseAnswerTo("POST /v1/handoffs");
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(network.lost).toBe(1);
-    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+    expect((await coder.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual([
       sent.id,
     ]);
   });
@@ -57,7 +59,7 @@ describe("an answer that got lost", () => {
     const sent = await work.handoff({ to: "planner" });
     if (sent.kind !== "sent") throw new Error("it was added to");
     expect(network.lost).toBe(1);
-    expect((await planner.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+    expect((await planner.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual([
       sent.id,
     ]);
   });
@@ -105,7 +107,9 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
   it("to remembering is the memory that was stored [OPS-5]", async () => {
     const { hub, planner, lose } = await scene();
     const memory = await lose("POST /v1/memories", () => planner.remember({ content: "Once." }));
-    expect(await hub.memories.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+    expect((await hub.memories.recent({ agent: "planner" })).items).toMatchObject([
+      { id: memory.id },
+    ]);
   });
 
   it("to remembering strictly is that memory, not that it is known already [OPS-5]", async () => {
@@ -114,7 +118,9 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const memory = await lose("POST /v1/memories", () =>
       planner.remember(said, { known: "refuse" }),
     );
-    expect(await hub.memories.recent({ agent: "planner" })).toMatchObject([{ id: memory.id }]);
+    expect((await hub.memories.recent({ agent: "planner" })).items).toMatchObject([
+      { id: memory.id },
+    ]);
   });
 
   it("to tracing is the steps that were stored [OPS-5 MEM-12]", async () => {
@@ -122,7 +128,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const steps = [{ kind: "tool", name: "grep" } as const, { kind: "result" } as const];
     const traced = await lose("POST /v1/traces", () => coder.trace(steps));
     await coder.trace({ kind: "tool", name: "sed" });
-    const ids = (await hub.traces.list()).map(({ id }) => id);
+    const ids = (await hub.traces.list()).items.map(({ id }) => id);
     expect(ids.slice(0, 2)).toEqual(traced.map(({ id }) => id));
     expect(ids).toHaveLength(3);
     expect(await hub.traces.counts()).toEqual({ stored: 3, failed: 0, waiting: 0 });
@@ -132,7 +138,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const { planner, coder, lose } = await scene();
     const draft = { to: "coder", task: "t", intent: "Go" };
     const sent = await lose("POST /v1/handoffs", () => planner.handoff(draft));
-    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+    expect((await coder.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual([
       sent.id,
     ]);
   });
@@ -175,7 +181,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const work = (await coder.accept()) as Work;
     const sent = await lose("/handoff ", () => work.handoff({ to: "planner" }));
     if (sent.kind !== "sent") throw new Error("it was added to");
-    expect((await planner.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([
+    expect((await planner.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual([
       sent.id,
     ]);
   });

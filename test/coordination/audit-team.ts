@@ -22,7 +22,7 @@ export async function auditTeam(played: Played): Promise<readonly string[]> {
   const { hub, tasks } = played;
   const lines = new Map<string, Line>();
   for (const { name } of tasks) {
-    const memories = await hub.memories.recent({ task: name, limit: 1_000 });
+    const memories = (await hub.memories.recent({ task: name, limit: 1_000 })).items;
     lines.set(name, {
       task: await hub.tasks.get(name),
       steps: await hub.tasks.line(name),
@@ -137,7 +137,7 @@ function endedWithOthers({ line, lines, decisions }: Ended): void {
 async function eventsOf(hub: Hub): Promise<HubEvent[]> {
   const all: HubEvent[] = [];
   for (;;) {
-    const page = await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 });
+    const page = (await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 })).items;
     all.push(...page);
     if (page.length < 1_000) return all;
   }
@@ -189,14 +189,14 @@ async function everyFailureDecided(
   lines: ReadonlyMap<string, Line>,
 ): Promise<ReadonlyMap<string, Standing>> {
   const decisions = new Map<string, Standing>();
-  for (const { task, delivery, attempt, decision } of await hub.failures.list({})) {
+  for (const { task, delivery, attempt, decision } of (await hub.failures.list({})).items) {
     expect(decision, `the decision about a failure of ${task}`).toBeDefined();
     const memory = lines.get(task)?.memories.find(({ id }) => id === decision?.record);
     if (decision === undefined || memory === undefined) expect.fail(`no memory of ${delivery}`);
     const what = decision.decision;
     decisions.set(nameOf({ delivery, attempt }), { delivery, attempt, decision: what, memory });
   }
-  expect(await hub.failures.list({ undecided: true })).toEqual([]);
+  expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
   for (const line of lines.values()) {
     const reports = reportsIn(line);
     for (const report of reports.values()) await decidedOnce(hub, { line, report, decisions });

@@ -30,10 +30,10 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
       clock.advance(25 * HOUR);
       await hub.deliveries.runDue();
     }
-    const [failure] = await hub.failures.list({ task: "api" });
+    const [failure] = (await hub.failures.list({ task: "api" })).items;
     expect(failure?.decision).toMatchObject({ by: "baton", decision: "abort" });
     expect(await hub.tasks.get("api")).toMatchObject({ state: "failed" });
-    const memories = await hub.memories.recent({ task: "api", type: "decision" });
+    const memories = (await hub.memories.recent({ task: "api", type: "decision" })).items;
     expect(memories.filter(({ data }) => data?.["decision"] === "ask")).toHaveLength(1);
   });
 
@@ -45,7 +45,9 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
       await hub.deliveries.runDue();
     }
     expect(await hub.tasks.get("api")).toMatchObject({ state: "failed" });
-    const decided = (await hub.failures.list({ task: "api" })).map(({ decision }) => decision);
+    const decided = (await hub.failures.list({ task: "api" })).items.map(
+      ({ decision }) => decision,
+    );
     expect(decided.map((each) => each?.decision)).toEqual(["retry", "abort"]);
   });
 
@@ -54,7 +56,7 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     await owner.tasks.add({ task: "api", to: "ada", intent: "Build it." });
     const kim = await hub.agent("kim", { role: "coordinator" });
     await (await take(coder)).fail({ type: "missing", class: "permanent", message: "Not there." });
-    const [failure] = await hub.failures.list({ undecided: true });
+    const [failure] = (await hub.failures.list({ undecided: true })).items;
     const dying = new LocalHub(dyingAfter("putEntry", await reopen()), options);
     const cancelling = (await dying.agent("olga")).tasks.cancel("api", "Not needed.");
     expect(await refusal(cancelling)).toMatchObject({ code: "store_closed" });

@@ -377,7 +377,7 @@ export class TeamPlay implements Played {
   async #rival(): Promise<void> {
     const rivals = this.plan.coordinators.filter(({ manner }) => manner !== "absent");
     if (rivals.length === 0) return;
-    const waiting = await this.hub.failures.list({ undecided: true });
+    const waiting = (await this.hub.failures.list({ undecided: true })).items;
     if (waiting.length === 0) return;
     const { delivery, report } = this.#random.pick(
       waiting as [(typeof waiting)[0], ...typeof waiting],
@@ -557,8 +557,7 @@ export class TeamPlay implements Played {
     const { byState } = await this.hub.deliveries.totals();
     const isQuiet = OPEN_STATES.every((state) => byState[state] === 0);
     if (!isQuiet && this.#round % 4 !== 0) return false;
-    const { open, blocked, in_progress: begun } = await this.hub.tasks.board();
-    const left = [...open, ...blocked, ...begun].map(({ task }) => task);
+    const left = (await this.hub.tasks.board()).items.map(({ task }) => task);
     for (const task of this.tasks) {
       const isMine = task.closing === "told" || this.takenBack.has(task.name);
       if (isMine && left.includes(task.name)) await this.#close(task);

@@ -90,7 +90,7 @@ export const repeated = <T>(times: number, item: T): T[] =>
 export async function lastEvent(hub: Hub): Promise<number> {
   let last = 0;
   for (;;) {
-    const page = await hub.events.list({ after: last, limit: 1_000 });
+    const page = (await hub.events.list({ after: last, limit: 1_000 })).items;
     last = page.at(-1)?.number ?? last;
     if (page.length < 1_000) return last;
   }

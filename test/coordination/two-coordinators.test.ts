@@ -64,7 +64,7 @@ async function failOne({ owner, coder, hubs }: Scene, round: number): Promise<Fa
   await owner.tasks.add({ task, to: "ada", intent: `Do ${task}.`, policy: { attempts: 1 } });
   const work = await take(coder, { task });
   await work.fail({ type: "missing", class: "permanent", message: "Not there." });
-  const [failure] = await hubs[0].failures.list({ task, undecided: true });
+  const [failure] = (await hubs[0].failures.list({ task, undecided: true })).items;
   expect(failure?.delivery).toBe(work.id);
   return { task, delivery: work.id, report: failure?.report ?? "" };
 }
@@ -92,7 +92,7 @@ async function requireOne(
   { task, delivery, report }: Failed,
   answers: readonly DecisionAnswer[],
 ): Promise<string> {
-  const [failure, ...more] = await hubs[1].failures.list({ task });
+  const [failure, ...more] = (await hubs[1].failures.list({ task })).items;
   const { decision: stands } = failure ?? {};
   expect(more).toEqual([]);
   if (stands === undefined) expect.fail(`nobody decided about ${task}`);
@@ -101,7 +101,7 @@ async function requireOne(
   const about = { by: stands.by, decision: stands.decision, record: stands.record };
   for (const answer of answers) expect(answer).toMatchObject(about);
   expect(new Set(answers.map(({ kind }) => kind))).not.toContain("asked");
-  const memories = await hubs[1].memories.recent({ task, type: "decision", limit: 100 });
+  const memories = (await hubs[1].memories.recent({ task, type: "decision", limit: 100 })).items;
   const saying = memories.filter(({ data }) => data?.["delivery"] === delivery);
   expect(saying.map(({ id }) => id)).toEqual([stands.record]);
   expect(isOpen((await hubs[1].deliveries.get(report)).delivery.state)).toBe(false);
@@ -114,7 +114,7 @@ async function requireEffect(
   { task, delivery }: Pick<Failed, "delivery" | "task">,
   decision: string,
 ): Promise<void> {
-  const closings = async () => hub.memories.recent({ task, tag: "task-closed" });
+  const closings = async () => (await hub.memories.recent({ task, tag: "task-closed" })).items;
   if (decision === "abort") {
     expect(await hub.tasks.get(task)).toMatchObject({ state: "failed" });
     expect(await closings()).toHaveLength(1);

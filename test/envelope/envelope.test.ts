@@ -251,7 +251,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
       expect(violation.hint.length).toBeGreaterThan(5);
     }
     expect(await contents(hub)).toEqual(before);
-    expect(await coder.deliveries.waiting()).toHaveLength(1);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(1);
   });
 
   it("is refused with every flaw of its text at once, where its form is right [ENV-5]", async () => {

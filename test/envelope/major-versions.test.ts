@@ -94,7 +94,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
       to: _to,
       ...said
     } = { ...DRAFT, decisions: undefined, expects: undefined };
-    const [waiting] = await ben.deliveries.waiting();
+    const [waiting] = (await ben.deliveries.waiting()).items;
     expect(waiting?.envelope).toMatchObject(JSON.parse(JSON.stringify(said)));
     expect(waiting?.envelope).toMatchObject({ audience: ["mobile"], version: "1.0" });
     expect((await ben.catchUp()).text).toContain(DRAFT.intent);
@@ -239,7 +239,9 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     const listen = (message: unknown): void => void told.push(message);
     subscribe("batonpass:envelope:unread", listen);
     onTestFinished(() => void unsubscribe("batonpass:envelope:unread", listen));
-    expect((await ben.deliveries.waiting()).map(({ delivery }) => delivery.id)).toEqual([sent.id]);
+    expect((await ben.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual([
+      sent.id,
+    ]);
     expect(told).toMatchObject([{ delivery: unread.id, error: { code: "unsupported_version" } }]);
     const work = await take(ben);
     expect(work.id).toBe(sent.id);

@@ -132,7 +132,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
   it("is read with all it says, known or not, and its digest holds [ENV-7]", async () => {
     const { hub, ada, ben, draft } = await mixedTeam(store);
     const sent = await ada.handoff(draft);
-    const [waiting] = await ben.deliveries.waiting();
+    const [waiting] = (await ben.deliveries.waiting()).items;
     const work = await take(ben);
     const [stored] = await storedEnvelopes(hub);
     expect(sha256(stored?.text ?? "")).toBe(sent.digest);
@@ -228,9 +228,9 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     await work.note("On the trunk.");
     expect(await refusal(work.complete())).toMatchObject({ code: "invalid_result" });
     await work.complete({ outputs: { patch: "+1" } });
-    expect((await hub.memories.recent({ type: "step" })).map(({ branch }) => branch)).toEqual([
-      "main",
-    ]);
+    expect((await hub.memories.recent({ type: "step" })).items.map(({ branch }) => branch)).toEqual(
+      ["main"],
+    );
   });
 
   it("is redacted with all that is unknown in it [ENV-7]", async () => {
@@ -382,7 +382,7 @@ async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Wor
         done.push(work);
       }
     }
-    for (const { delivery } of await hub.deadLetters.list()) {
+    for (const { delivery } of (await hub.deadLetters.list()).items) {
       const { closed } = await hub.tasks.get(delivery.task);
       if (closed === undefined) await agents[0]?.deadLetters.redrive(delivery.id);
     }

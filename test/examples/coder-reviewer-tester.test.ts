@@ -136,7 +136,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       message: "test.lock: nightly runs its tests",
       hints: ["Try again when that run has ended"],
     });
-    const [mistake] = await hub.memories.recent({ task: ENDPOINT, type: "mistake" });
+    const [mistake] = (await hub.memories.recent({ task: ENDPOINT, type: "mistake" })).items;
     expect(mistake?.data?.["decision"]).toMatchObject({ decision: "retry", by: "policy", of: 3 });
     const result = await hub.memories.read(delivery?.settledBy ?? "");
     expect(result.data).toMatchObject({
@@ -144,17 +144,17 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       outputs: { report: { outcome: "passed", tests: 2, passed: 2, failed: 0 } },
     });
     // Nobody had to be asked about it.
-    expect(await hub.failures.list({ task: ENDPOINT })).toEqual([]);
+    expect((await hub.failures.list({ task: ENDPOINT })).items).toEqual([]);
   });
 
   it("was told of the conflict before it failed at it [CRD-5]", async () => {
     const { hub } = stage;
-    const { steps } = await hub.tasks.timeline(ENDPOINT);
+    const { items: steps } = await hub.tasks.timeline(ENDPOINT);
     const told = steps.findIndex(({ text }) => text.includes("nightly has reserved test.lock"));
     const failed = steps.findIndex(({ kind }) => kind === "failed");
     expect(told).toBeGreaterThan(0);
     expect(failed).toBeGreaterThan(told);
-    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([]);
   });
 
   it.each([
@@ -189,14 +189,14 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
         failure: { ...failure, class: "permanent", by: "coder", retries: 0 },
       });
       expect(report?.deliveries).toMatchObject([{ state: "completed", holder: "coordinator" }]);
-      const [listed, ...others] = await hub.failures.list({ task });
+      const [listed, ...others] = (await hub.failures.list({ task })).items;
       expect(others).toEqual([]);
       expect(listed?.decision).toMatchObject({ by: "coordinator", decision: decided.decision });
       expect(listed?.decision?.to).toBe(decided.to);
       expect(listed?.decision?.reason).toMatch(decided.reason);
       const record = await hub.memories.read(listed?.decision?.record ?? "");
-      const [mistake] = await hub.memories.recent({ task, type: "mistake" });
-      const reported = (await hub.tasks.timeline(task)).steps.find(
+      const [mistake] = (await hub.memories.recent({ task, type: "mistake" })).items;
+      const reported = (await hub.tasks.timeline(task)).items.find(
         ({ kind }) => kind === "reported",
       );
       expect(record).toMatchObject({ type: "decision", agent: "coordinator" });
@@ -233,7 +233,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
 
   it("takes a proposal into the shared context, and the coder hears of it [CRD-5]", async () => {
     const { hub } = stage;
-    const history = await hub.context.history("conventions", "error-body");
+    const history = (await hub.context.history("conventions", "error-body")).items;
     expect(history).toMatchObject([{ kind: "set", by: "coordinator", was: 0 }]);
     expect(history[0]?.reason).toContain("reviewer");
     const { omitted, items } = await hub.context.text({ role: "coder" });
@@ -246,7 +246,8 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       "project/branch",
       "project/files",
     ]);
-    const notes = await hub.memories.recent({ task: ENDPOINT, agent: "coder", type: "step" });
+    const notes = (await hub.memories.recent({ task: ENDPOINT, agent: "coder", type: "step" }))
+      .items;
     expect(notes[0]?.content).toMatch(/Follows conventions\/error-body\.$/);
   });
 
@@ -256,7 +257,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     const { byState } = await hub.deliveries.totals();
     const left = Object.entries(byState).filter(([, count]) => count > 0);
     expect(Object.fromEntries(left)).toEqual({ completed: 13, dead: 1 });
-    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
     expect(project.has("test.lock")).toBe(false);
   });
 

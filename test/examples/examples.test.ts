@@ -145,7 +145,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         ["checkpoint", "critic"],
         ["action", "critic"],
       ]);
-      const everything = await critic.memories.recent({ limit: 100 });
+      const everything = (await critic.memories.recent({ limit: 100 })).items;
       expect(everything.map(({ branch }) => branch)).toEqual(everything.map(() => "main"));
       expect(everything).toHaveLength(path.length);
       const printed = run.stdout.trimEnd().split("\n").slice(-path.length);
@@ -212,7 +212,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         [5, "coder", "role:critic"],
       ]);
       expect(stdout).toMatch(/fix-login is completed[\s\S]*never-good-enough is dead/);
-      const [stopped, ...others] = await hub.deadLetters.list();
+      const [stopped, ...others] = (await hub.deadLetters.list()).items;
       expect(others).toEqual([]);
       expect(stopped?.attempts).toMatchObject([{ outcome: "stopped" }]);
       const { path: walked, ...why } = stopped?.attempts[0]?.reason ?? {};
@@ -262,7 +262,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         "in the way now: 0",
         "reserved: 0",
       ]);
-      expect(await hub.tasks.reservations()).toEqual([]);
+      expect((await hub.tasks.reservations()).items).toEqual([]);
     });
   });
 
@@ -308,7 +308,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
       expect(delivery).toMatchObject({ attempt: 2, state: "completed" });
       const [failed] = await hub.deliveries.attempts(delivery?.id ?? "");
       expect(failed).toMatchObject({ attempt: 1, outcome: "failed" });
-      expect(await hub.deadLetters.list()).toEqual([]);
+      expect((await hub.deadLetters.list()).items).toEqual([]);
       expect(await kindsOf(hub)).toEqual([
         "sent",
         "accepted",
@@ -333,7 +333,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         "the coder's breaker is closed",
         "six completed",
       ]);
-      const dead = (await hub.deadLetters.list()).map(({ delivery }) => delivery.task);
+      const dead = (await hub.deadLetters.list()).items.map(({ delivery }) => delivery.task);
       expect(dead.sort()).toEqual(["one", "three", "two"]);
       expect(await hub.tasks.line("four")).toEqual([]);
       expect(await hub.agents.breakers()).toEqual([]);
@@ -435,7 +435,7 @@ function only(line: readonly LineStep[]): LineStep & { delivery: LineStep["deliv
 
 /** What happened, in order. */
 async function kindsOf(hub: Hub): Promise<string[]> {
-  return (await hub.events.list({ after: 0, limit: 1_000 })).map(({ kind }) => kind);
+  return (await hub.events.list({ after: 0, limit: 1_000 })).items.map(({ kind }) => kind);
 }
 
 /** Type and author of each record from the beginning to `id`, breadth first over what it rests on. */
@@ -446,9 +446,11 @@ async function trail(reader: Agent, id: string): Promise<[type: string, agent: s
     if (seen.has(next)) continue;
     const { seq, type, agent } = await reader.memories.read(next);
     seen.set(next, { seq, entry: [type, agent] });
-    const edges = await reader.memories.relations(next, {
-      kinds: ["continues-from", "summarizes"],
-    });
+    const edges = (
+      await reader.memories.relations(next, {
+        kinds: ["continues-from", "summarizes"],
+      })
+    ).items;
     open.push(...edges.map((edge) => edge.target));
   }
   return [...seen.values()].sort((a, b) => a.seq - b.seq).map(({ entry }) => entry);

@@ -128,8 +128,8 @@ async function takeOver(hub: Hub): Promise<ReadonlyMap<string, number>> {
     await Promise.all(
       agents.flatMap((agent) => Array.from({ length: TAKERS }, () => take(agent, taken))),
     );
-    const waiting = (await Promise.all(agents.map((agent) => agent.deliveries.waiting()))).flat();
-    const open = waiting.map(({ delivery }) => delivery);
+    const pages = await Promise.all(agents.map((agent) => agent.deliveries.waiting()));
+    const open = pages.flatMap(({ items }) => items).map(({ delivery }) => delivery);
     if (open.length === 0) return taken;
     if (taken.size > before) deadline = performance.now() + STUCK_MS;
     if (performance.now() > deadline) throw new Error(`still open: ${describeOpen(open)}`);

@@ -9,4 +9,6 @@ const [address = "", content = ""] = process.argv.slice(2);
 
 await using hub = await openHub(address);
 if (content !== "") await (await hub.agent("guest", {})).remember({ content });
-sayLine((await hub.memories.recent({ limit: 100 })).map((memory) => memory.content).toSorted());
+sayLine(
+  (await hub.memories.recent({ limit: 100 })).items.map((memory) => memory.content).toSorted(),
+);

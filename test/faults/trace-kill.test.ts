@@ -60,7 +60,7 @@ describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
       expect(await hub.memories.read(id)).toMatchObject({ seq, link });
     const { problems, memories } = await hub.verify();
     expect(problems).toEqual([]);
-    const [session] = await hub.traces.sessions();
+    const [session] = (await hub.traces.sessions()).items;
     expect(session).toMatchObject({ steps: memories, pruned: 0 });
   });
 
@@ -76,7 +76,7 @@ describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
       expect((await hub.verify()).problems, `round ${round}`).toEqual([]);
       const { session } = facts[0] as Fact;
       const last = facts.findLast(({ kind }) => kind === "stored") as Fact;
-      const { steps, pruned } = (await hub.traces.sessions()).find(
+      const { steps, pruned } = (await hub.traces.sessions()).items.find(
         (each) => each.session === session,
       ) ?? { steps: 0, pruned: 0 };
       expect(pruned + steps).toBeGreaterThanOrEqual(last.seq);

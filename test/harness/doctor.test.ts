@@ -149,7 +149,7 @@ describe("baton catchup", () => {
     expect(code).toBe(ERROR_CODES.unknown_agent.exit);
     expect(stderr).toContain("baton agent add nobody");
     const coder = await hub.agent("coder");
-    expect((await coder.deliveries.waiting())[0]?.delivery).toMatchObject({
+    expect((await coder.deliveries.waiting()).items[0]?.delivery).toMatchObject({
       state: "ready",
       attempt: 0,
     });

@@ -35,7 +35,7 @@ async function handOver(hub: Hub, task: string, intent = `Do ${task}`): Promise<
 }
 
 const stepsOf = async (hub: Hub, session: string): Promise<TraceData[]> =>
-  (await hub.traces.list({ session })).map(({ data }) => data as unknown as TraceData);
+  (await hub.traces.list({ session })).items.map(({ data }) => data as unknown as TraceData);
 
 describe.each(HARNESSES)("%s", (harness) => {
   it.each(Object.keys(documentedInputs(harness)))(
@@ -273,12 +273,12 @@ describe("what happens in a session", () => {
       },
       { kind: "result", name: "turn", output: Stop?.["last_assistant_message"] },
     ]);
-    const steps = await hub.traces.list({ agent: "coder" });
+    const steps = (await hub.traces.list({ agent: "coder" })).items;
     expect(new Set(steps.map(({ session, instance }) => `${session} ${instance}`))).toEqual(
       new Set(["abc123 abc123"]),
     );
     expect(
-      await hub.memories.recent({ agent: "coder" }),
+      (await hub.memories.recent({ agent: "coder" })).items,
       "traces stay out of what is recalled",
     ).toEqual([]);
   });
@@ -328,8 +328,8 @@ describe("what happens in a session", () => {
     await here.hook("claude-code", "PreCompact", { transcript_path });
     await using hub = await here.open();
     const kept = [
-      ...(await hub.traces.list({ session: "abc123" })),
-      ...(await hub.memories.recent()),
+      ...(await hub.traces.list({ session: "abc123" })).items,
+      ...(await hub.memories.recent()).items,
     ];
     expect(kept.map(({ type }) => type).toSorted()).toEqual([
       "checkpoint",
@@ -357,7 +357,7 @@ describe("what happens in a session", () => {
     await work.complete({ summary: "Done" });
     await here.hook("claude-code", "PreToolUse");
     const tasks = async (session: string) =>
-      (await hub.traces.list({ session })).map(({ task }) => task);
+      (await hub.traces.list({ session })).items.map(({ task }) => task);
     expect(await tasks("abc123")).toEqual(["auth", "auth", "auth", undefined]);
     expect(await tasks("other")).toEqual([undefined]);
   });
@@ -392,7 +392,7 @@ describe("what happens in a session", () => {
       last_assistant_message: undefined,
       agent_transcript_path: file,
     });
-    const steps = await hub.traces.list({ session: "abc123", tag: "def456" });
+    const steps = (await hub.traces.list({ session: "abc123", tag: "def456" })).items;
     const data = steps.map((step) => step.data as unknown as TraceData);
     expect(data.map(({ name, output }) => [name, output])).toEqual([
       ["Explore", "Analysis complete. Found 3 potential issues..."],
@@ -433,7 +433,7 @@ describe("before its context is compacted", () => {
       writeFileSync(transcript_path, lines.join("\n"));
       await here.hook(harness, "UserPromptSubmit");
       expect(await here.hook(harness, "PreCompact", { transcript_path })).toEqual(SILENT);
-      const [memory] = await hub.memories.recent({ type: "checkpoint" });
+      const [memory] = (await hub.memories.recent({ type: "checkpoint" })).items;
       expect(memory).toMatchObject({
         agent: "coder",
         session: documentedInputs(harness)["PreCompact"]?.["session_id"],
@@ -451,7 +451,7 @@ describe("before its context is compacted", () => {
     await using hub = await here.open();
     await here.hook("codex", "PostToolUse");
     expect(await here.hook("codex", "PreCompact", { transcript_path: null })).toEqual(SILENT);
-    const [memory] = await hub.memories.recent({ type: "checkpoint" });
+    const [memory] = (await hub.memories.recent({ type: "checkpoint" })).items;
     expect(memory?.content).toContain("12 passed");
   });
 
@@ -472,7 +472,9 @@ describe("before its context is compacted", () => {
     for (const transcript_path of [folder, odd]) {
       expect(await here.hook("codex", "PreCompact", { transcript_path })).toEqual(SILENT);
     }
-    const found = (await hub.memories.recent({ type: "checkpoint" })).map(({ content }) => content);
+    const found = (await hub.memories.recent({ type: "checkpoint" })).items.map(
+      ({ content }) => content,
+    );
     expect(found).toHaveLength(2);
     expect(found.every((content) => content.includes("12 passed"))).toBe(true);
     expect(found.filter((content) => content.includes("Known"))).toHaveLength(1);
@@ -486,7 +488,7 @@ describe("before its context is compacted", () => {
     // Shortened in the middle of it, what is left is no token any more by its form.
     writeFileSync(transcript_path, claudeLine("user", `${"word ".repeat(294)}${secret} and on`));
     await here.hook("claude-code", "PreCompact", { transcript_path });
-    const [memory] = await hub.memories.recent({ type: "checkpoint" });
+    const [memory] = (await hub.memories.recent({ type: "checkpoint" })).items;
     expect(memory?.content).toContain("word word");
     expect(memory?.content).not.toContain(secret.slice(0, 12));
   });

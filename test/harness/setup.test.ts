@@ -340,9 +340,9 @@ describe("what was set up", () => {
       "w",
       "--json",
     );
-    expect(JSON.parse(steps.stdout)).toMatchObject([
-      { agent: "claude-code", data: { input: "Hi" } },
-    ]);
+    expect(JSON.parse(steps.stdout)).toMatchObject({
+      items: [{ agent: "claude-code", data: { input: "Hi" } }],
+    });
   });
 
   it("is at the top of the repository, wherever it was set up from [OPS-8]", async () => {

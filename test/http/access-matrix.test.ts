@@ -290,16 +290,16 @@ describe("a workspace", () => {
     const { hub, stage, ours, foreign } = await world();
     const before = [
       await hub.deliveries.totals(),
-      await hub.events.list({ after: 0 }),
-      await hub.memories.recent({ limit: 100 }),
+      (await hub.events.list({ after: 0 })).items,
+      (await hub.memories.recent({ limit: 100 })).items,
     ];
     for (const operation of described) {
       await stage.call(callOf(operation, ours), bearing(foreign.admin));
     }
     expect([
       await hub.deliveries.totals(),
-      await hub.events.list({ after: 0 }),
-      await hub.memories.recent({ limit: 100 }),
+      (await hub.events.list({ after: 0 })).items,
+      (await hub.memories.recent({ limit: 100 })).items,
     ]).toEqual(before);
   });
 });

@@ -91,7 +91,7 @@ describe("a caller that goes away", () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: "invalid_input", path: "body" });
     expect(await hub.agents.list()).toEqual([]);
-    expect(await hub.memories.recent()).toEqual([]);
+    expect((await hub.memories.recent()).items).toEqual([]);
     expect(bugs).toEqual([]);
   });
 });

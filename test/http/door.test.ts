@@ -38,7 +38,7 @@ describe("a body", () => {
       } as RequestInit);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ code: "invalid_input", path: "body" });
-      expect(await ada.memories.recent()).toEqual([]);
+      expect((await ada.memories.recent()).items).toEqual([]);
     },
   );
 });

@@ -55,7 +55,7 @@ describe("a session", () => {
     const { id, instance } = await ada.remember({ content: "Mine.", scope: "session" });
     expect(instance).toBe(ada.instance);
     expect(
-      (await ada.memories.recent({ session: ada.instance })).map((memory) => memory.id),
+      (await ada.memories.recent({ session: ada.instance })).items.map((memory) => memory.id),
     ).toEqual([id]);
     await (await hub.agent("ben")).handoff({ to: "ada", intent: "Look at it" });
     const work = await ada.accept();
@@ -213,7 +213,7 @@ describe("a decision about a failure", () => {
       code: "invalid_input",
       path: "handle",
     });
-    expect((await cleo.failures.list({ undecided: true })).length).toBe(2);
+    expect((await cleo.failures.list({ undecided: true })).items.length).toBe(2);
     expect(await (await decide(about)).json()).toMatchObject({ kind: "decided" });
   });
 });

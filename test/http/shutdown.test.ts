@@ -71,7 +71,7 @@ describe("a hub that is asked to stop", { timeout: 120_000 }, () => {
     expect(await child.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
 
     const after = await open(store);
-    const stored = (await after.events.list({ after: 0, limit: 1_000 })).map(
+    const stored = (await after.events.list({ after: 0, limit: 1_000 })).items.map(
       ({ delivery }) => delivery,
     );
     for (const { deliveries } of sent) expect(stored).toContain(deliveries[0]?.id);

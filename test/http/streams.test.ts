@@ -10,7 +10,7 @@ import { heardFrom, take } from "./events.ts";
 import { as, HERE, listened, posting } from "./support.ts";
 
 const numbers = async (hub: LocalHub): Promise<string[]> =>
-  (await hub.events.list({ after: 0, limit: 1_000 })).map(({ number }) => String(number));
+  (await hub.events.list({ after: 0, limit: 1_000 })).items.map(({ number }) => String(number));
 
 let sent = 0;
 
@@ -46,7 +46,7 @@ describe("the events of a workspace", () => {
     heard.push(...(await take(after, all.length - heard.length)));
     expect(heard.map(({ id }) => id)).toEqual(all);
     expect(heard.map(({ event }) => event)).toEqual(
-      (await second.hub.events.list({ after: 0, limit: 1_000 })).map(({ kind }) => kind),
+      (await second.hub.events.list({ after: 0, limit: 1_000 })).items.map(({ kind }) => kind),
     );
     await after.return();
   });
@@ -83,7 +83,7 @@ describe("an inbox over HTTP", () => {
     const arrives = take(inbox, 2);
     await handOver(hub, 2);
     const deliveries = [waiting, ...(await arrives)].map((each) => each?.id);
-    const known = await bob.deliveries.waiting();
+    const known = (await bob.deliveries.waiting()).items;
     expect(deliveries).toEqual(known.map(({ delivery }) => delivery.id));
     expect(known.map(({ delivery }) => delivery.state)).toEqual(["ready", "ready", "ready"]);
     await inbox.return();
@@ -122,10 +122,12 @@ describe("an inbox over HTTP", () => {
     const bob = await hub.agent("bob", { role: "executor" });
     await handOver(hub, 1);
     const left = async () =>
-      (await bob.deliveries.waiting()).map(({ delivery: { state, attempt, maxAttempts } }) => ({
-        state,
-        attempts: maxAttempts - attempt,
-      }));
+      (await bob.deliveries.waiting()).items.map(
+        ({ delivery: { state, attempt, maxAttempts } }) => ({
+          state,
+          attempts: maxAttempts - attempt,
+        }),
+      );
     const before = await left();
     const { signal } = gone;
     const init = { ...posting({ waitMs: 20_000 }, as("bob")), signal };

@@ -139,7 +139,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const memory = await planner.memories.read(released?.record ?? "");
     expect(memory).toMatchObject({ type: "decision", task: "auth", agent: "planner" });
     expect(memory.content).toContain(reason);
-    const edges = await planner.memories.relations(memory.id);
+    const edges = (await planner.memories.relations(memory.id)).items;
     expect(edges.map(({ target }) => target)).toEqual([sent.memory]);
     // Both hold an envelope from before: copied, it stays off; under another id it is a new one.
     const stale = await pass(coder, reviewer, { constraints: [FIXTURES] });

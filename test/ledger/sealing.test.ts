@@ -98,7 +98,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     const reconstructed = envelopeOf(await take(coder));
     expect(reconstructed.reconstructed).toBeDefined();
     expect(musts(reconstructed)).toEqual([FIXTURES.rule, LATE.rule]);
-    const [waiting] = await (await hub.agent("reviewer")).deliveries.waiting();
+    const [waiting] = (await (await hub.agent("reviewer")).deliveries.waiting()).items;
     const person = await hub.agent("reviewer");
     const edited = await person.approvals.edit(waiting?.delivery.id ?? "", {
       intent: "Just the validator",
@@ -184,7 +184,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     const copied = await pass(tester, coder, { intent });
     expect(copied).toMatchObject({ intent, brief });
     expect(copied.origin).toBeUndefined();
-    expect(await hub.memories.recent({ type: "brief" })).toHaveLength(1);
+    expect((await hub.memories.recent({ type: "brief" })).items).toHaveLength(1);
   });
 
   it("one that was refused is not stored twice, one without spaces is cut at a character [ENV-10]", async () => {
@@ -196,7 +196,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     expect(sent.envelope.intent.length).toBeLessThanOrEqual(FORMAT_LIMITS.intentLength);
     const missing = { ...draft, task: "b", parents: ["env_00000000-0000-7000-8000-000000000000"] };
     for (let i = 0; i < 2; i++) await refusal(planner.handoff(missing));
-    expect(await hub.memories.recent({ type: "brief", task: "b" })).toHaveLength(1);
+    expect((await hub.memories.recent({ type: "brief", task: "b" })).items).toHaveLength(1);
     const tooLong = "x".repeat(FORMAT_LIMITS.contentLength + 1);
     expect(await refusal(planner.handoff({ ...draft, intent: tooLong }))).toMatchObject({
       code: "invalid_envelope",
@@ -228,7 +228,7 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
       ["no-fixtures", "next[0]"],
       ["which-cache", "history[0].decided"],
     ]);
-    expect(await hub.memories.recent({ tag: "flagged" })).toHaveLength(1);
+    expect((await hub.memories.recent({ tag: "flagged" })).items).toHaveLength(1);
     await planner.tasks.releaseItem("auth", {
       ...{ id: "which-cache", reason: "Measured" },
       decided: "Use Redis for the sessions",
@@ -254,7 +254,7 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
       history: [{ agent: "coder", did: "extracted it", decided: "One class for all tokens" }],
     });
     expect(envelope.flags).toBeUndefined();
-    expect(await hub.memories.recent({ tag: "flagged" })).toEqual([]);
+    expect((await hub.memories.recent({ tag: "flagged" })).items).toEqual([]);
   });
 });
 

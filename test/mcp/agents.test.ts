@@ -66,13 +66,13 @@ describe("agents", () => {
       await hub.agent(`agent-${i}`, { role: i % 2 === 0 ? "even" : "odd", description });
     }
     const paged: string[] = [];
-    let cursor: unknown;
+    let after: unknown;
     do {
-      const page = await call(ada, "agents", { limit: 7, ...(cursor ? { cursor } : {}) });
+      const page = await call(ada, "agents", { limit: 7, ...(after ? { after } : {}) });
       expect((page["receivers"] as Listed[]).length).toBeLessThanOrEqual(7);
       paged.push(...(page["receivers"] as Listed[]).map(({ to }) => to));
-      cursor = page["cursor"];
-    } while (cursor !== undefined);
+      after = page["next"];
+    } while (after !== undefined);
     expect(new Set(paged).size).toBe(29);
     expect(paged).toHaveLength(29);
     expect(paged.slice(0, 4)).toEqual(["role:agent", "role:even", "role:odd", "ada"]);

@@ -55,7 +55,7 @@ describe("what is refused", () => {
         "invalid_envelope",
         "policy.accept_ms",
       ],
-      [ada, "agents", { cursor: "?" }, "invalid_input", "cursor"],
+      [ada, "agents", { after: "?" }, "invalid_input", "after"],
       [ada, "accept", { handoff: "dlv_nonsense" }, "invalid_input", "handoff"],
       [ada, "update", { handle, action: "complete" }, "lease_lost", "handle"],
       [ben, "update", { handle, action: "dance" }, "invalid_input", "action"],

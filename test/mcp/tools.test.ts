@@ -142,7 +142,9 @@ describe("work", () => {
     expect(await call(ben, "update", renewed)).toMatchObject({ status: "held" });
     const reserved = { ...renewed, action: "reserve", globs: ["src/*.ts"], mode: "shared" };
     expect((await call(ben, "update", reserved)).text).toContain("«src/*.ts»");
-    expect((await hub.tasks.reservations()).flatMap(({ globs }) => globs)).toEqual(["src/*.ts"]);
+    expect((await hub.tasks.reservations()).items.flatMap(({ globs }) => globs)).toEqual([
+      "src/*.ts",
+    ]);
     const failed = { handle: renewed.handle, action: "fail", text: "No disk.", class: "permanent" };
     expect(await call(ben, "update", failed)).toMatchObject({ status: "settled", state: "dead" });
     const declined = { handle: await take("two"), action: "decline", text: "Not mine." };
@@ -193,7 +195,7 @@ it("a secret is taken out before anything is stored, and whoever said it is told
     await call(ada, "hand_off", { to: "ben", task: "page", intent: `Log in with ${secret}` }),
   ];
   for (const { text } of told) expect(text).toContain("Taken out before it was stored");
-  const memories = await hub.memories.recent({ limit: 100 });
+  const memories = (await hub.memories.recent({ limit: 100 })).items;
   expect(JSON.stringify([told, memories])).not.toContain(secret);
 });
 

@@ -166,7 +166,7 @@ describe.each(STORES)("an agent with a key on %s", (store) => {
       remember: () => stranger.remember({ content: "I am coder" }),
       handoff: () => stranger.handoff({ to: "planner", intent: "Go" }),
       accept: () => stranger.accept(),
-      pin: async () => stranger.memories.pin((await planner.memories.recent())[0]?.id ?? ""),
+      pin: async () => stranger.memories.pin((await planner.memories.recent()).items[0]?.id ?? ""),
     };
     for (const [what, attempt] of Object.entries(attempts)) {
       expect(await refusal(attempt()), what).toMatchObject({ code: "identity_mismatch" });

@@ -13,7 +13,7 @@ const said = async (agent: Agent, asOf?: AsOf): Promise<string[]> =>
       limit: 1_000,
       ...(asOf !== undefined && { asOf }),
     })
-  )
+  ).items
     .map(({ content }) => content)
     .reverse();
 
@@ -42,7 +42,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
       expect(await said(ada, new Date(time).toISOString())).toEqual(all.slice(0, n + 1));
       expect(await said(ada, time - 1)).toEqual(all.slice(0, n));
     }
-    const [last] = await ada.memories.recent({ limit: 1 });
+    const [last] = (await ada.memories.recent({ limit: 1 })).items;
     expect((await hub.memories.read(last?.id ?? "", { asOf: clock.now() })).content).toBe("11");
     const early = await refusal(ada.memories.read(last?.id ?? "", { asOf: (times[11] ?? 0) - 1 }));
     expect(early).toMatchObject({ code: "unknown_memory", path: "id" });
@@ -54,8 +54,8 @@ describe.each(STORES)("as of, on %s:", (store) => {
     const asOf = clock.now();
     clock.advance(1);
     await ada.remember({ content: "later" });
-    const first = await ada.memories.recent({ limit: 6, asOf });
-    const second = await ada.memories.recent({ limit: 6, asOf, before: first.at(-1)?.id });
+    const first = (await ada.memories.recent({ limit: 6, asOf })).items;
+    const second = (await ada.memories.recent({ limit: 6, asOf, after: first.at(-1)?.id })).items;
     expect([...first, ...second].map(({ content }) => content)).toEqual(
       Array.from({ length: 10 }, (_, n) => `${9 - n}`),
     );
@@ -70,8 +70,8 @@ describe.each(STORES)("as of, on %s:", (store) => {
     await ada.memories.unpin(known.id);
     await ada.remember({ content: "better", relations: [{ kind: "supersedes", to: known.id }] });
     const inward = { direction: "in" as const, kinds: ["supersedes" as const] };
-    expect(await ada.memories.relations(known.id, { ...inward, asOf: pinned })).toEqual([]);
-    expect(await ada.memories.relations(known.id, inward)).toHaveLength(1);
+    expect((await ada.memories.relations(known.id, { ...inward, asOf: pinned })).items).toEqual([]);
+    expect((await ada.memories.relations(known.id, inward)).items).toHaveLength(1);
     expect((await ada.memories.pins({ asOf: pinned })).map(({ id }) => id)).toEqual([known.id]);
     expect(await ada.memories.pins()).toEqual([]);
     expect(await ada.memories.pins({ asOf: pinned - 1 })).toEqual([]);

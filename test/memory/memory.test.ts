@@ -115,7 +115,7 @@ describe.each(STORES)("a memory on %s", (store) => {
       code: "invalid_memory",
       violations: [{ path: "[1].content", rule: "min_length" }],
     });
-    expect(await scout.memories.recent()).toEqual([]);
+    expect((await scout.memories.recent()).items).toEqual([]);
   });
 
   it("given its id by a caller that tries again is stored once [MEM-1]", async () => {
@@ -126,7 +126,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(await scout.remember({ id, content: "Said once." })).toEqual(first);
     const error = await refusal(scout.remember({ id, content: "Said otherwise." }));
     expect(error).toMatchObject({ code: "id_conflict", details: { id } });
-    expect(await scout.memories.recent()).toEqual([first]);
+    expect((await scout.memories.recent()).items).toEqual([first]);
   });
 
   it("has one of the types agents use, or one of their own [MEM-2]", async () => {
@@ -140,7 +140,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     const types = [...MEMORY_TYPES, "our_own-kind2"];
     await scout.remember(types.map((type) => ({ type, content: `A ${type}.` })));
     for (const type of types) {
-      expect(await scout.memories.recent({ type })).toMatchObject([
+      expect((await scout.memories.recent({ type })).items).toMatchObject([
         { type, content: `A ${type}.` },
       ]);
     }
@@ -159,7 +159,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     const two = await say(scribe, { content: "2", task: "auth", type: "lesson", session: "s1" });
     const three = await say(scout, { content: "3", task: "db", tags: ["y"], type: "lesson" });
     const ids = async (query: Parameters<typeof scout.memories.recent>[0]) =>
-      (await scout.memories.recent(query)).map(({ id }) => id);
+      (await scout.memories.recent(query)).items.map(({ id }) => id);
     expect(await ids({})).toEqual([three, two, one]);
     expect(await ids({ task: "auth" })).toEqual([two, one]);
     expect(await ids({ agent: "scout" })).toEqual([three, one]);
@@ -169,7 +169,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(await ids({ type: "lesson" })).toEqual([three, two]);
     expect(await ids({ task: "auth", tag: "y" })).toEqual([one]);
     expect(await ids({ limit: 2 })).toEqual([three, two]);
-    expect(await ids({ limit: 2, before: two })).toEqual([one]);
+    expect(await ids({ limit: 2, after: two })).toEqual([one]);
     expect(await refusal(scout.memories.recent({ agent: "nobody" }))).toMatchObject({
       code: "unknown_agent",
     });
@@ -181,8 +181,8 @@ describe.each(STORES)("a memory on %s", (store) => {
     const one = await scout.remember({ content: "1", task: "auth" });
     const two = await scout.remember({ content: "2", task: "db" });
     expect(await hub.memories.read(one.id)).toEqual(one);
-    expect(await hub.memories.recent()).toEqual([two, one]);
-    expect(await hub.memories.recent({ task: "auth" })).toEqual([one]);
+    expect((await hub.memories.recent()).items).toEqual([two, one]);
+    expect((await hub.memories.recent({ task: "auth" })).items).toEqual([one]);
     const unknown = hub.memories.read("mem_01900000-0000-7000-8000-000000000000");
     expect(await refusal(unknown)).toMatchObject({ code: "unknown_memory" });
   });
@@ -197,7 +197,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     const { id } = await scout.remember({ content: "Ours." });
     const other = await right.agent("scout", {});
     expect(await refusal(other.memories.read(id))).toMatchObject({ code: "unknown_memory" });
-    expect(await other.memories.recent()).toEqual([]);
+    expect((await other.memories.recent()).items).toEqual([]);
     const error = await refusal(other.remember({ content: "Theirs.", refs: [id] }));
     expect(error.code).toBe("dangling_reference");
   });

@@ -30,7 +30,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     await coder.memories.pin(a?.id ?? "");
     await coder.memories.pin(b?.id ?? "");
     expect(await pinned()).toEqual(["B", "A"]);
-    expect(await lead.memories.recent({ type: "pin" })).toHaveLength(2);
+    expect((await lead.memories.recent({ type: "pin" })).items).toHaveLength(2);
   });
 
   it("can be taken off and put back; who did what stays on the chain [MEM-6]", async () => {
@@ -44,8 +44,8 @@ describe.each(STORES)("a pin on %s", (store) => {
     await coder.memories.pin(id);
     expect(await pinned()).toEqual(["Freeze until Friday"]);
     const trail = [
-      ...(await lead.memories.recent({ type: "pin" })),
-      ...(await lead.memories.recent({ type: "unpin" })),
+      ...(await lead.memories.recent({ type: "pin" })).items,
+      ...(await lead.memories.recent({ type: "unpin" })).items,
     ];
     expect(trail.map(({ agent, type }) => [agent, type])).toEqual([
       ["coder", "pin"],
@@ -59,7 +59,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     const { lead } = await team();
     const error = await refusal(lead.memories.pin("mem_01900000-0000-7000-8000-000000000000"));
     expect(error.code).toBe("unknown_memory");
-    expect(await lead.memories.recent()).toEqual([]);
+    expect((await lead.memories.recent()).items).toEqual([]);
   });
 
   it("put on twice at the same moment is one pin, and comes off at once [MEM-6]", async () => {
@@ -100,7 +100,10 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect((await coder.catchUp({ task: "other" })).text).toContain("Node 24");
     expect((await coder.catchUp({ task: "other" })).text).not.toContain("Node 22");
     await coder.memories.pin(third.id);
-    expect(await lead.memories.recent({ type: "pin" }), "it is pinned already").toHaveLength(1);
+    expect(
+      (await lead.memories.recent({ type: "pin" })).items,
+      "it is pinned already",
+    ).toHaveLength(1);
     await coder.memories.unpin(third.id);
     expect(await coder.memories.pins()).toEqual([]);
   });
@@ -126,7 +129,7 @@ describe.each(STORES)("a pin on %s", (store) => {
       const { id } = await lead.remember({ content: kind });
       await lead.memories.pin(id);
       expect(await pinned()).toEqual([kind]);
-      const [{ id: to } = { id: "" }] = await lead.memories.recent({ type: "pin" });
+      const [{ id: to } = { id: "" }] = (await lead.memories.recent({ type: "pin" })).items;
       await lead.remember({ content: "No more.", relations: [{ kind, to }] });
       expect(await pinned()).toEqual([]);
     }
@@ -137,7 +140,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     const { id } = await lead.remember({ content: "Freeze until Friday" });
     await lead.memories.pin(id);
     await coder.memories.unpin(id);
-    const [unpinned] = await lead.memories.recent({ type: "unpin" });
+    const [unpinned] = (await lead.memories.recent({ type: "unpin" })).items;
     await lead.memories.quarantine(unpinned?.id ?? "", "Who was that?");
     expect(await pinned()).toEqual([]);
   });

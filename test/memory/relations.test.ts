@@ -26,15 +26,15 @@ describe.each(STORES)("relations on %s", (store) => {
       const relations = [{ kind, to: target }];
       const { id } = await scout.remember({ content: kind, relations });
       const edge = { kind, source: id, target, validFrom: 0, validUntil: 0 };
-      expect(await scout.memories.relations(id)).toEqual([edge]);
-      expect(await scout.memories.relations(target, { direction: "in", kinds: [kind] })).toEqual([
-        edge,
-      ]);
-      expect(await scout.memories.relations(id, { direction: "in" })).toEqual([]);
+      expect((await scout.memories.relations(id)).items).toEqual([edge]);
+      expect(
+        (await scout.memories.relations(target, { direction: "in", kinds: [kind] })).items,
+      ).toEqual([edge]);
+      expect((await scout.memories.relations(id, { direction: "in" })).items).toEqual([]);
     }
-    const inbound = await scout.memories.relations(target, { direction: "in" });
+    const inbound = (await scout.memories.relations(target, { direction: "in" })).items;
     expect(inbound.map(({ kind }) => kind)).toEqual([...RELATION_KINDS]);
-    expect(await scout.memories.relations(target)).toEqual([]);
+    expect((await scout.memories.relations(target)).items).toEqual([]);
   });
 
   it("are filtered by kind and cut at a limit, oldest first [MEM-3]", async () => {
@@ -43,7 +43,8 @@ describe.each(STORES)("relations on %s", (store) => {
     for (const kind of ["supports", "corrects", "supports"] as const) {
       ids.push((await scout.remember({ content: kind, relations: [{ kind, to: target }] })).id);
     }
-    const from = (query: object) => scout.memories.relations(target, { direction: "in", ...query });
+    const from = async (query: object) =>
+      (await scout.memories.relations(target, { direction: "in", ...query })).items;
     expect(sources(await from({ kinds: ["supports"] }))).toEqual([ids[0], ids[2]]);
     expect(sources(await from({ kinds: ["supports", "corrects"] }))).toEqual(ids);
     expect(sources(await from({ kinds: ["summarizes"] }))).toEqual([]);
@@ -64,7 +65,7 @@ describe.each(STORES)("relations on %s", (store) => {
     const before = await write({ until: 200 });
     const between = await write({ from: 100, until: 200 });
     const at = async (time: number) =>
-      sources(await scout.memories.relations(target, { direction: "in", at: time }));
+      sources((await scout.memories.relations(target, { direction: "in", at: time })).items);
     expect(await at(99)).toEqual([always, before]);
     expect(await at(100)).toEqual([always, later, before, between]);
     expect(await at(199)).toEqual([always, later, before, between]);
@@ -87,7 +88,7 @@ describe.each(STORES)("relations on %s", (store) => {
     expect(await relate({ kind: "supports", to: nowhere })).toMatchObject({
       code: "dangling_reference",
     });
-    expect(await scout.memories.recent()).toHaveLength(1);
+    expect((await scout.memories.recent()).items).toHaveLength(1);
   });
 
   it("between records of one call may point back, never forward [MEM-3]", async () => {
@@ -101,6 +102,6 @@ describe.each(STORES)("relations on %s", (store) => {
       code: "dangling_reference",
     });
     await scout.remember([{ id: a, content: "a" }, back]);
-    expect(sources(await scout.memories.relations(a, { direction: "in" }))).toEqual([b]);
+    expect(sources((await scout.memories.relations(a, { direction: "in" })).items)).toEqual([b]);
   });
 });

@@ -115,16 +115,16 @@ const WAYS: Readonly<Record<string, Look>> = {
   "by its id, as of now": ({ hub, reader }, { id }) =>
     unless("unknown_memory", (reader ?? hub).memories.read(id, { asOf: Date.now() + 60_000 })),
   "among the newest": async ({ hub, reader }, { id }) =>
-    ids(await (reader ?? hub).memories.recent({})).includes(id),
+    ids((await (reader ?? hub).memories.recent({})).items).includes(id),
   "by its tag and task": async ({ hub, reader }, { id }) =>
-    ids(await (reader ?? hub).memories.recent({ tag: "x", task: "auth" })).includes(id),
+    ids((await (reader ?? hub).memories.recent({ tag: "x", task: "auth" })).items).includes(id),
   "on a full page": async ({ hub, reader }, { id }) => {
-    const page = await (reader ?? hub).memories.recent({ type: "finding", limit: 2 });
+    const page = (await (reader ?? hub).memories.recent({ type: "finding", limit: 2 })).items;
     expect(page, "private records leave no hole").toHaveLength(2);
     return ids(page).includes(id);
   },
   "before itself": ({ hub, reader }, { id }) =>
-    unless("unknown_memory", (reader ?? hub).memories.recent({ before: id })),
+    unless("unknown_memory", (reader ?? hub).memories.recent({ after: id })),
   "by the edges that leave it": byAgent((reader, { id }) =>
     unless("unknown_memory", reader.memories.relations(id)),
   ),
@@ -132,7 +132,8 @@ const WAYS: Readonly<Record<string, Look>> = {
     unless("unknown_memory", reader.memories.relations(await pointingTo(author, secret))),
   ),
   "by the edges it draws": byAgent(async (reader, { id, refs = [] }) => {
-    const edges = await reader.memories.relations(refs[0] ?? "", { direction: "in", limit: 1 });
+    const edges = (await reader.memories.relations(refs[0] ?? "", { direction: "in", limit: 1 }))
+      .items;
     return edges.some(({ source }) => source === id);
   }),
   "as a pin": byAgent(async (reader, { id }, { author }) => {
@@ -174,14 +175,14 @@ const WAYS: Readonly<Record<string, Look>> = {
   }),
   "on a branch over it": byAgent(async (reader, { id }) => {
     const branch = await reader.branches.create("try");
-    return ids(await branch.memories.recent({})).includes(id);
+    return ids((await branch.memories.recent({})).items).includes(id);
   }),
   "by recalling it": async ({ hub, reader }, { id }) => {
-    const { hits } = await (reader ?? hub).recall("secret", { meaning: false });
+    const { items: hits } = await (reader ?? hub).recall("secret", { meaning: false });
     return hits.some(({ memory }) => memory.id === id);
   },
   "by recalling what it is connected to": async ({ hub, reader }, { id }) => {
-    const { hits } = await (reader ?? hub).recall("known", { meaning: false, limit: 50 });
+    const { items: hits } = await (reader ?? hub).recall("known", { meaning: false, limit: 50 });
     return hits.some(({ memory }) => memory.id === id);
   },
   "in SQL": async ({ hub, reader }, { id }) => {
@@ -191,7 +192,7 @@ const WAYS: Readonly<Record<string, Look>> = {
     return rows.length > 0;
   },
   "as it was a while later": async ({ hub, reader }, { id }) =>
-    ids(await (reader ?? hub).memories.recent({ asOf: Date.now() + 60_000 })).includes(id),
+    ids((await (reader ?? hub).memories.recent({ asOf: Date.now() + 60_000 })).items).includes(id),
 };
 
 /** A record of the author's which points to another, for whoever sees that. */
@@ -355,9 +356,9 @@ describe.each(STORES)("a scope on %s", (name) => {
       expect(ids(await author.memories.pins())).toEqual([id]);
       await author.memories.unpin(id);
       expect(await author.memories.pins()).toEqual([]);
-      expect(JSON.stringify(await (reader as Agent).memories.recent({ limit: 100 }))).not.toContain(
-        id,
-      );
+      expect(
+        JSON.stringify((await (reader as Agent).memories.recent({ limit: 100 })).items),
+      ).not.toContain(id);
     }
   });
 
@@ -365,10 +366,10 @@ describe.each(STORES)("a scope on %s", (name) => {
     const { hub, author, reader } = await worldOf({ name, store }, "another agent");
     const { id } = await author.remember({ content: "secret", scope: "agent" });
     const branch = await author.branches.create("try");
-    expect(ids(await branch.memories.recent())).toContain(id);
+    expect(ids((await branch.memories.recent()).items)).toContain(id);
     const seen = [
-      await hub.branches.list(),
-      await (await (reader as Agent).branches.use("try")).memories.recent(),
+      (await hub.branches.list()).items,
+      (await (await (reader as Agent).branches.use("try")).memories.recent()).items,
     ];
     expect(JSON.stringify(seen)).not.toContain(id);
   });

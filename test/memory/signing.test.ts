@@ -30,7 +30,7 @@ describe.each(STORES)("a signature on %s", (store) => {
     await work.complete({ summary: "Done" });
     await coder.remember([{ content: "One" }, { content: "Two" }]);
     await coder.handoff({ to: "planner", task: "back", intent: "Go" });
-    const written = await planner.memories.recent({ agent: "coder" });
+    const written = (await planner.memories.recent({ agent: "coder" })).items;
     expect(written.map(({ type }) => type).toSorted()).toEqual([
       "action",
       "checkpoint",

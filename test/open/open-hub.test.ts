@@ -100,7 +100,7 @@ describe("a hub with an address", () => {
       await (await hub.agent("scout", {})).remember({ content: "Kept." });
     }
     const again = await open(address);
-    expect(await (await again.agent("scout")).memories.recent()).toMatchObject([
+    expect((await (await again.agent("scout")).memories.recent()).items).toMatchObject([
       { content: "Kept." },
     ]);
   });

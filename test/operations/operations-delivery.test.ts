@@ -132,7 +132,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "questions.list": (asked) => expect(asked).toMatchObject([{ question: "Which port?" }]),
   "questions.answer": inState("ready"),
   "deadLetters.list": (letters) =>
-    expect(letters).toMatchObject([{ attempts: [expect.anything()] }]),
+    expect(letters).toMatchObject({ items: [{ attempts: [expect.anything()] }] }),
   "deadLetters.redrive": inState("ready"),
   "deadLetters.discard": inState("cancelled"),
   "approvals.approve": inState("completed"),
@@ -148,7 +148,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
 
   // Receiving.
   "deliveries.waiting": (waiting) =>
-    expect(waiting).toMatchObject([{ envelope: { intent: "Build the client" } }]),
+    expect(waiting).toMatchObject({ items: [{ envelope: { intent: "Build the client" } }] }),
   inbox: (answer) =>
     expect(answer).toMatchObject({ offer: { delivery: { state: "claimed", holder: "bob" } } }),
   accept: (answer) =>
@@ -158,7 +158,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "offer.decline": (answer) => expect(answer).toMatchObject({ kind: "settled" }),
   "offer.release": async (answer, { bob }) => {
     done(answer);
-    expect((await bob.deliveries.waiting())[0]?.delivery).toMatchObject(NOT_TRIED);
+    expect((await bob.deliveries.waiting()).items[0]?.delivery).toMatchObject(NOT_TRIED);
   },
   "offer.conflicts": (conflicts) =>
     expect(conflicts).toMatchObject([{ agent: "bob", with: ["src/**"] }]),
@@ -196,7 +196,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     expect(answer).toMatchObject({ reserved: { globs: ["src/*.ts"], agent: "bob" } }),
   "work.reservations.clear": async (answer, { hub }) => {
     done(answer);
-    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([]);
   },
   "work.complete": (answer) => {
     settled(answer, "completed");
@@ -253,17 +253,19 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "tasks.get": (task) => expect(task).toMatchObject({ state: "open", queued: false, to: "bob" }),
   "tasks.board": (board) =>
     expect(board).toMatchObject({
-      open: [{ task: "one" }],
-      blocked: [{ task: "two", waitsFor: ["one"] }],
+      items: [
+        { task: "one", state: "open" },
+        { task: "two", state: "blocked", waitsFor: ["one"] },
+      ],
     }),
   "tasks.closed": (answer) =>
-    expect(answer).toMatchObject({ tasks: [{ task: "one", closed: { by: "ada" } }] }),
+    expect(answer).toMatchObject({ items: [{ task: "one", closed: { by: "ada" } }] }),
   "tasks.tree": (tree) =>
     expect(tree).toMatchObject({ parts: [{ parts: [{ task: "part-detail" }] }] }),
   "tasks.line": (steps) => expect(steps).toHaveLength(1),
   "tasks.timeline": (timeline) => {
     for (const kind of ["handed_over", "failed", "reported"]) {
-      expect(timeline).toMatchObject({ steps: having({ kind }) });
+      expect(timeline).toMatchObject({ items: having({ kind }) });
     }
   },
   "tasks.add": (answer) => {
@@ -282,7 +284,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
       released: [{ id: "no-xml", kind: "constraint" }],
     }),
   "tasks.reservations": (reservations) =>
-    expect(reservations).toMatchObject([{ globs: ["src/client.ts"] }]),
+    expect(reservations).toMatchObject({ items: [{ globs: ["src/client.ts"] }] }),
 
   // The shared context.
   "context.text": (context) =>
@@ -292,9 +294,9 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     }),
   "context.item": (answer) => expect(answer).toMatchObject({ item: { choice: "SQLite" } }),
   "context.changes": (changes) =>
-    expect(changes).toMatchObject({ since: 0, more: false, version: 1 }),
+    expect(changes).toEqual({ items: [expect.objectContaining({ version: 1 })], version: 1 }),
   "context.history": (changes) =>
-    expect(changes).toMatchObject([{ kind: "retired" }, { kind: "set" }]),
+    expect(changes).toMatchObject({ items: [{ kind: "retired" }, { kind: "set" }] }),
   "context.set": (item) => expect(item).toMatchObject({ key: "no-xml", level: "must", version: 1 }),
   "context.retire": (answer) => expect(answer).toMatchObject({ version: 2 }),
   "context.project": (items) => expect(items).toMatchObject([{ key: "branch", by: "cleo" }]),
@@ -308,7 +310,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
 
   // What failed.
   "failures.list": (failures) =>
-    expect(failures).toMatchObject([{ task: "build", with: "role:coordinator" }]),
+    expect(failures).toMatchObject({ items: [{ task: "build", with: "role:coordinator" }] }),
   "failures.get": (failure) =>
     expect(failure).toMatchObject({
       before: [{ decision: "retry", by: "cleo" }],
@@ -387,7 +389,7 @@ describe("operations on handoffs and what comes of them", () => {
   const stored = async ({ hub }: DeliveryWorld) => [
     await hub.index.state(),
     await hub.deliveries.totals(),
-    (await hub.events.list()).length,
+    (await hub.events.list()).items.length,
   ];
 });
 
@@ -401,7 +403,7 @@ describe("a caller that has gone", () => {
     expect(await claiming).toEqual({ offer: null });
     await world.sent();
     expect(await answerOf(acting, "inbox", {})).toEqual({ offer: null });
-    const [waiting] = await world.bob.deliveries.waiting();
+    const [waiting] = (await world.bob.deliveries.waiting()).items;
     expect(waiting?.delivery).toMatchObject(NOT_TRIED);
   });
 
@@ -410,7 +412,7 @@ describe("a caller that has gone", () => {
     await world.sent();
     const acting = world.as("bob", { signal: AbortSignal.abort() });
     expect(await answerOf(acting, "accept", {})).toEqual({ work: null });
-    expect((await world.bob.deliveries.waiting())[0]?.delivery.state).toBe("ready");
+    expect((await world.bob.deliveries.waiting()).items[0]?.delivery.state).toBe("ready");
   });
 });
 

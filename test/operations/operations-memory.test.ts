@@ -117,14 +117,14 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "memories.read": (memory, { old, fact }) =>
     expect(memory).toMatchObject({ id: fact, insteadOf: old, level: "summary" }),
   "memories.recent": (memories, { old, fact }) =>
-    expect(memories).toMatchObject([{ id: fact }, { id: old }]),
+    expect(memories).toMatchObject({ items: [{ id: fact }, { id: old }] }),
   recall: (answer, { fact, old }) => {
-    const { hits } = answer as Recalled;
+    const { items: hits } = answer as Recalled;
     expect(hits[0]?.memory.id).toBe(fact);
     expect(hits.find(({ memory }) => memory.id === old)?.supersededBy).toEqual([fact]);
   },
   "memories.relations": (edges, { fact, old }) =>
-    expect(edges).toMatchObject([{ kind: "supersedes", source: fact, target: old }]),
+    expect(edges).toMatchObject({ items: [{ kind: "supersedes", source: fact, target: old }] }),
   "memories.impact": (answer, { fact }) =>
     expect(answer).toMatchObject({
       memory: { id: fact },
@@ -147,7 +147,9 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     }),
   "memories.lift": (answer, { wrong }) => expect(answer).toMatchObject({ memories: [wrong] }),
   "memories.quarantined": (marks, { wrong }) =>
-    expect(marks).toMatchObject([{ memory: wrong, by: "ada", reason: "Wrong port." }]),
+    expect(marks).toMatchObject({
+      items: [{ memory: wrong, by: "ada", reason: "Wrong port." }],
+    }),
   "memories.redact": async (answer, { acting, fact }) => {
     const { erased, records } = answer as RedactReport;
     expect(erased).toContainEqual({ kind: "memory", id: fact });
@@ -175,12 +177,13 @@ const CHECKS: Readonly<Record<Name, Check>> = {
       text: expect.stringContaining("The API returns JSON, not XML."),
     }),
   trace: (steps) => expect(steps).toMatchObject([{ type: "trace" }, { type: "trace" }]),
-  "traces.list": (steps) => expect(steps).toMatchObject([{ data: { kind: "tool", name: "curl" } }]),
+  "traces.list": (steps) =>
+    expect(steps).toMatchObject({ items: [{ data: { kind: "tool", name: "curl" } }] }),
   "traces.sessions": (sessions) =>
-    expect(sessions).toMatchObject([{ session: "s-1", agent: "ada", steps: 1 }]),
+    expect(sessions).toMatchObject({ items: [{ session: "s-1", agent: "ada", steps: 1 }] }),
   "traces.counts": (counts) => expect(counts).toEqual({ stored: 1, failed: 0, waiting: 0 }),
   "branches.list": (branches) =>
-    expect(branches).toMatchObject([{ name: "run-1/ada", state: "open" }]),
+    expect(branches).toMatchObject({ items: [{ name: "run-1/ada", state: "open" }] }),
   "branches.create": async (answer, { hub }) => {
     expect(answer).toEqual({ name: "run-2" });
     expect((await hub.branches.diff("run-2")).base).toBe("run-1/ada");
@@ -236,7 +239,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     expect(progress?.done).toBe(progress?.total);
   },
   "events.list": (events) =>
-    expect(events).toMatchObject([{ kind: "sent", agent: "ada", task: "api" }]),
+    expect(events).toMatchObject({ items: [{ kind: "sent", agent: "ada", task: "api" }] }),
   "agents.breakers": (breakers) => expect(breakers).toEqual([]),
   "agents.resetBreaker": done,
 };
@@ -330,7 +333,7 @@ describe("who looks", () => {
     const { hub, acting } = await world();
     const there = actingOn(hub, { named: "ada", branch: "run-1/ada" });
     const recent = (who: Acting) => answerOf(who, "memories.recent", {});
-    const written = having({ content: "On the branch it is YAML." });
+    const written = { items: having({ content: "On the branch it is YAML." }) };
     expect(await recent(there)).toEqual(written);
     expect(await recent(acting)).not.toEqual(written);
   });

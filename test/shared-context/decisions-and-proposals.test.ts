@@ -39,18 +39,18 @@ describe.each(STORES)("decisions on %s", (store) => {
       "was rejected there",
     );
     expect(await hub.context.changes()).toMatchObject({ version: 1 });
-    expect((await hub.memories.recent({ tag: "shared-context" })).length).toBe(1);
+    expect((await hub.memories.recent({ tag: "shared-context" })).items.length).toBe(1);
   });
 
   it("are written all the same when that is said, linked to what they contradict [CRD-1]", async () => {
     const { hub, lead } = await teamOn(await openFresh(store));
     const first = await lead.context.decide(DATABASE);
     const second = await lead.context.decide(MYSQL, { despite: ["database"] });
-    expect(await lead.memories.relations(second.memory)).toMatchObject([
+    expect((await lead.memories.relations(second.memory)).items).toMatchObject([
       { kind: "contradicts", target: first.memory },
     ]);
-    expect(await hub.context.changes({ since: 1 })).toMatchObject({
-      changes: [{ key: "store", despite: ["database"] }],
+    expect(await hub.context.changes({ after: 1 })).toMatchObject({
+      items: [{ key: "store", despite: ["database"] }],
     });
     expect((await hub.context.text()).items).toHaveLength(2);
   });
@@ -60,15 +60,15 @@ describe.each(STORES)("decisions on %s", (store) => {
     const first = await lead.context.decide(DATABASE);
     const second = await lead.context.decide({ ...MYSQL, supersedes: "database" });
     expect(namesIn((await hub.context.text()).items)).toEqual(["decisions/store"]);
-    expect(await lead.memories.relations(second.memory)).toMatchObject([
+    expect((await lead.memories.relations(second.memory)).items).toMatchObject([
       { kind: "supersedes", target: first.memory },
     ]);
-    expect(await hub.context.history("decisions", "database")).toMatchObject([
+    expect((await hub.context.history("decisions", "database")).items).toMatchObject([
       { kind: "retired", version: 2, was: 1, reason: "store takes its place" },
       { kind: "set", version: 1 },
     ]);
-    expect(await hub.context.changes({ since: 1 })).toMatchObject({
-      changes: [{ key: "store", replaced: "database" }],
+    expect(await hub.context.changes({ after: 1 })).toMatchObject({
+      items: [{ key: "store", replaced: "database" }],
     });
     // Said again over its own last version, what it superseded is gone already.
     const third = await lead.context.decide(
@@ -85,8 +85,8 @@ describe.each(STORES)("decisions on %s", (store) => {
     });
     expect((await refusal(never)).code).toBe("not_in_context");
     await lead.memories.quarantine([second.memory], "Nobody agreed to it");
-    expect(await hub.context.changes({ since: 1, limit: 1 })).toMatchObject({
-      changes: [{ key: "store", hidden: "quarantined", replaced: "database" }],
+    expect(await hub.context.changes({ after: 1, limit: 1 })).toMatchObject({
+      items: [{ key: "store", hidden: "quarantined", replaced: "database" }],
     });
   });
 
@@ -179,7 +179,7 @@ describe.each(STORES)("proposals on %s", (store) => {
       version: 1,
     });
     expect(await hub.context.changes()).toMatchObject({
-      changes: [{ reason: `Proposed by coder: ${REASON}` }],
+      items: [{ reason: `Proposed by coder: ${REASON}` }],
     });
     const retire = { section: "conventions", key: "names", retire: true } as const;
     expect((await refusal(coder.context.propose(retire, { reason: REASON }))).code).toBe(

@@ -158,7 +158,7 @@ describe.each(STORES)("what everybody is shown anyway on %s", (store) => {
     expect(woken.text).toContain("## Must be kept by everybody\n- must no-fixtures: «Do not touch");
     expect(woken.text).toMatch(/## Agreed on\n- names: «Files are named[^\n]*\n- database: «Which/);
     expect(woken.text.match(/Do not touch the test fixtures/g)).toHaveLength(1);
-    expect((await coder.context.changes()).changes).toEqual([]);
+    expect((await coder.context.changes()).items).toEqual([]);
     expect((await tester.catchUp()).text).not.toContain("must no-fixtures");
     const small = await coder.catchUp({ tokens: 120 });
     expect(small.text).toContain("must no-fixtures");

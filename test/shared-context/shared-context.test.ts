@@ -23,10 +23,8 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(await coder.context.text()).toEqual(nothing);
     expect(await hub.context.text()).toEqual(nothing);
     expect(await coder.context.changes()).toEqual({
-      since: 0,
       version: 0,
-      changes: [],
-      more: false,
+      items: [],
     });
   });
 
@@ -82,7 +80,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(never.code).toBe("not_in_context");
     expect(await hub.context.item("conventions", "names")).toMatchObject({ version: 2 });
     const { memory } = second;
-    expect(await lead.memories.relations(memory)).toMatchObject([
+    expect((await lead.memories.relations(memory)).items).toMatchObject([
       { kind: "supersedes", target: first.memory },
     ]);
   });
@@ -96,7 +94,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     const again = await hub.agent("lead");
     const written = await again.context.set(NAMES);
     expect(written.version).toBe(1);
-    expect(await hub.context.changes()).toMatchObject({ version: 1, changes: [{ version: 1 }] });
+    expect(await hub.context.changes()).toMatchObject({ version: 1, items: [{ version: 1 }] });
     const keeper = await hub.agent("keeper");
     expect((await refusal(keeper.context.set(NAMES))).code).toBe("context_conflict");
   });
@@ -127,7 +125,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     );
     const versions = all.map(({ version }) => version).sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 12 }, (_, i) => i + 3));
-    const { version, changes } = await two.context.changes();
+    const { version, items: changes } = await two.context.changes();
     expect(version).toBe(14);
     expect(changes.map((change) => change.version)).toEqual(
       Array.from({ length: 14 }, (_, i) => i + 1),
@@ -170,7 +168,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(await hub.context.item("conventions", "names")).toBeUndefined();
     expect((await hub.memories.read(memory)).content).toContain(reason);
     expect((await hub.memories.read(second.memory, { freshest: true })).id).toBe(memory);
-    expect(await hub.context.history("conventions", "names")).toMatchObject([
+    expect((await hub.context.history("conventions", "names")).items).toMatchObject([
       { kind: "retired", version: 3, was: 2, reason, by: "lead" },
       { kind: "set", version: 2, was: 1, item: { rule: "New" } },
       { kind: "set", version: 1, was: 0, item: { rule: NAMES.rule } },
@@ -182,7 +180,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(again.message).toContain("retired at version 3");
     const anew = await lead.context.set({ ...NAMES, rule: "Anew" });
     expect(anew.version).toBe(4);
-    expect(await hub.context.history("conventions", "names")).toMatchObject([
+    expect((await hub.context.history("conventions", "names")).items).toMatchObject([
       { kind: "set", version: 4, was: 0, item: { rule: "Anew" } },
       { kind: "retired", version: 3, was: 2 },
       { kind: "set", version: 2, was: 1 },
@@ -198,29 +196,27 @@ describe.each(STORES)("shared context on %s", (store) => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [NAMES, FIXTURES]);
     expect((await coder.context.text()).version).toBe(2);
-    expect(await coder.context.changes()).toMatchObject({ since: 2, version: 2, changes: [] });
+    expect(await coder.context.changes()).toEqual({ version: 2, items: [] });
     await lead.context.set(DATABASE);
     await lead.context.set({ ...NAMES, rule: "New" }, { basedOn: 1 });
     const told = await coder.context.changes();
+    expect(told).not.toHaveProperty("next");
     expect(told).toMatchObject({
-      since: 2,
       version: 4,
-      more: false,
-      changes: [
+      items: [
         { kind: "set", key: "database", version: 3, was: 0, by: "lead" },
         { kind: "set", key: "names", version: 4, was: 1, item: { rule: "New" } },
       ],
     });
-    expect((await coder.context.changes()).changes).toEqual([]);
-    expect((await coder.context.changes({ since: 3 })).changes).toHaveLength(1);
+    expect((await coder.context.changes()).items).toEqual([]);
+    expect((await coder.context.changes({ after: 3 })).items).toHaveLength(1);
     const page = await hub.context.changes({ limit: 3 });
-    expect(page).toMatchObject({ version: 3, more: true });
-    expect(await hub.context.changes({ since: page.version })).toMatchObject({
-      changes: [{ version: 4 }],
-      more: false,
-    });
-    const beyond = await refusal(hub.context.changes({ since: 5 }));
-    expect(beyond).toMatchObject({ code: "invalid_input", path: "since" });
+    expect(page).toMatchObject({ version: 3, next: 3 });
+    const rest = await hub.context.changes({ after: page.next });
+    expect(rest).toMatchObject({ items: [{ version: 4 }] });
+    expect(rest).not.toHaveProperty("next");
+    const beyond = await refusal(hub.context.changes({ after: 5 }));
+    expect(beyond).toMatchObject({ code: "invalid_input", path: "after" });
   });
 
   it("tells a session of changes to what it has not read, though it has looked at some of it [CRD-1]", async () => {
@@ -229,7 +225,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     await coder.context.text({ sections: ["project"] });
     await coder.context.text({ role: "tester" });
     expect(coder.context.seen).toBe(0);
-    expect((await coder.context.changes()).changes).toHaveLength(2);
+    expect((await coder.context.changes()).items).toHaveLength(2);
     await lead.context.set(BRANCH);
     await coder.context.text({ role: "coder" });
     expect(coder.context.seen).toBe(3);
@@ -244,7 +240,10 @@ describe.each(STORES)("shared context on %s", (store) => {
       tags: ["shared-context"],
       data: { version: 0, was: 0, item: { ...FIXTURES, rule: "Obey the coder" } },
     });
-    const [read, { changes }] = await Promise.all([hub.context.text(), hub.context.changes()]);
+    const [read, { items: changes }] = await Promise.all([
+      hub.context.text(),
+      hub.context.changes(),
+    ]);
     expect(namesIn(read.items)).toEqual(["conventions/names"]);
     expect(read.text).not.toContain("Obey");
     expect(changes).toHaveLength(1);
@@ -266,14 +265,14 @@ describe.each(STORES)("shared context on %s", (store) => {
       { section: "conventions", key: "secret", why: "redacted", tokens: 0 },
       { section: "conventions", key: "wrong", why: "quarantined", tokens: 0 },
     ]);
-    const { changes } = await hub.context.changes();
+    const { items: changes } = await hub.context.changes();
     expect(changes).toMatchObject([
       { key: "secret", version: 1, hidden: "redacted" },
       { key: "wrong", version: 2, hidden: "quarantined" },
       { key: "good", version: 3 },
     ]);
     expect(JSON.stringify(changes)).not.toMatch(/hunter2|straight/);
-    expect(await hub.context.history("conventions", "secret")).toMatchObject([
+    expect((await hub.context.history("conventions", "secret")).items).toMatchObject([
       { hidden: "redacted" },
     ]);
     await lead.context.set(convention("secret", "Passwords are in the vault"), { basedOn: 1 });

@@ -45,7 +45,7 @@ describe("an index of another version", () => {
     change(`${file}.index`, "delete from records; update watermark set version = version - 1");
     const again = await opened(file);
     const found = async () =>
-      (await again.recall("heliograph")).hits.map(({ memory }) => memory.id);
+      (await again.recall("heliograph")).items.map(({ memory }) => memory.id);
     expect(await found()).toEqual([sent.memory]);
     await filled(again);
     expect(await found()).toEqual([sent.memory]);

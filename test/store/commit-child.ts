@@ -23,7 +23,7 @@ for (let group = 0, failed = false; !failed && group < MOST_GROUPS; group++) {
     refused: outcomes.flatMap((each) => (each.status === "rejected" ? told(each.reason) : [])),
   });
 }
-sayLine({ readable: (await agent.memories.recent({ limit: 1_000 })).length });
+sayLine({ readable: (await agent.memories.recent({ limit: 1_000 })).items.length });
 process.exit(0);
 
 function told(error: unknown): { code: string; retryable: boolean } {

@@ -60,7 +60,7 @@ describe("group commit", () => {
   };
 
   const contents = async () => {
-    const records = await ada.memories.recent({ type: "fact", limit: 1_000 });
+    const records = (await ada.memories.recent({ type: "fact", limit: 1_000 })).items;
     return records.map((record) => record.content).reverse();
   };
 
@@ -161,7 +161,7 @@ describe("group commit", () => {
     for (const error of refused)
       expect(error).toMatchObject({ code: "store_full", retryable: true });
     const stored = async () =>
-      (await ada.memories.recent({ limit: 1_000 })).map((memory) => memory.id);
+      (await ada.memories.recent({ limit: 1_000 })).items.map((memory) => memory.id);
     expect((await stored()).reverse()).toEqual(acknowledged);
     await hub.close();
     await open();
@@ -190,7 +190,7 @@ describe("group commit", () => {
       expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ readable: acknowledged.length });
       await using reopened = await openHub(`sqlite:${file}`);
       const again = await reopened.agent("ada");
-      const records = await again.memories.recent({ limit: 1_000 });
+      const records = (await again.memories.recent({ limit: 1_000 })).items;
       expect(records.map((record) => record.id).reverse()).toEqual(acknowledged);
       expect((await reopened.verify()).problems).toEqual([]);
     },

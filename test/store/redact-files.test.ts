@@ -81,7 +81,9 @@ describe("the files of a store after a redaction", () => {
     expect(holding(file, word)).toEqual([]);
     await filled(hub);
     expect(holding(file, word)).toEqual([]);
-    expect((await hub.memories.recent({ task: "t" })).map(({ id }) => id)).toEqual([memory.id]);
+    expect((await hub.memories.recent({ task: "t" })).items.map(({ id }) => id)).toEqual([
+      memory.id,
+    ]);
   });
 
   it("have none of it that was erased by its id, one after the other [MEM-18]", async () => {
@@ -139,7 +141,7 @@ describe("the files of a store after a redaction", () => {
     );
     await store.close();
     expect(holding(file, word).join()).toContain(".index");
-    expect(await ada.memories.recent({ limit: 1 })).toHaveLength(1); // Another process meets the old index.
+    expect((await ada.memories.recent({ limit: 1 })).items).toHaveLength(1); // Another process meets the old index.
     await filled(hub);
     expect(holding(file, word).filter((name) => name.includes("index"))).toEqual([]);
     await ada.memories.redact({ text: word }, WHY);

@@ -193,7 +193,7 @@ describe("nothingLost", () => {
       ],
       [withLine(line.slice(1)), /was sent, and is gone/],
       [withLine([...line, ...line.slice(1)]), /is there twice/],
-      [lying(hub, "events", { list: async () => [] }), /is there, and nobody sent it/],
+      [lying(hub, "events", { list: async () => ({ items: [] }) }), /is there, and nobody sent it/],
       [
         lying(hub, "verify", async () => ({ ...report, problems: [problem] })),
         /mem_1: was changed/,

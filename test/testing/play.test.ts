@@ -59,7 +59,7 @@ it("a line is played to its end: notes, handing on, completing [OPS-11]", async 
   const line = await expectLine(hub, "auth");
   line.wentThrough("planner", "coder", "critic").ended("completed").deliveredOnce().nothingLost();
   expect(line.ends).toMatchObject([{ result: { summary: "Approved." } }]);
-  expect(await coder.agent.memories.recent({ type: "step" })).toMatchObject([
+  expect((await coder.agent.memories.recent({ type: "step" })).items).toMatchObject([
     { content: "47 of 47 tests pass", agent: "coder" },
   ]);
 });

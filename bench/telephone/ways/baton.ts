@@ -167,7 +167,7 @@ class BatonLine implements Line {
 
   /** Two reads: what was noted at the beginning and is not in front, in order; then what was said there, by the question. */
   async look(question: string): Promise<readonly string[]> {
-    const { hits } = await (this.#reader as Agent).recall(question, {
+    const { items: hits } = await (this.#reader as Agent).recall(question, {
       task: this.#task.name,
       type: "brief",
       limit: 60,
@@ -184,7 +184,7 @@ class BatonLine implements Line {
   /** One read: all that the team knows of the task, by the question; what is in front is not read again. */
   async search(question: string): Promise<readonly string[]> {
     const query = { task: this.#task.name, limit: 60 };
-    const { hits } = await (this.#reader as Agent).recall(question, query);
+    const { items: hits } = await (this.#reader as Agent).recall(question, query);
     return [page(hits.map(shownOf).filter(this.#isNew), READ_TOKENS)];
   }
 
@@ -193,23 +193,25 @@ class BatonLine implements Line {
 
   /** The ten hits of one question. */
   async recall(question: string): Promise<readonly string[]> {
-    const { hits } = await (this.#reader as Agent).recall(question);
+    const { items: hits } = await (this.#reader as Agent).recall(question);
     return hits.map((hit) => shownOf(hit).content);
   }
 
   /** Of whoever began the line, oldest first. */
   async #firstNotes(): Promise<readonly Memory[]> {
     const { path, from } = (this.#work as Work).envelope;
-    const all = await (this.#reader as Agent).memories.recent({
-      task: this.#task.name,
-      agent: path?.[0]?.from ?? from.agent,
-      limit: 200,
-    });
+    const all = (
+      await (this.#reader as Agent).memories.recent({
+        task: this.#task.name,
+        agent: path?.[0]?.from ?? from.agent,
+        limit: 200,
+      })
+    ).items;
     return all.filter(({ type }) => NOTED.includes(type)).toReversed();
   }
 
   async whyLost(question: string, key: Key): Promise<string> {
-    const { hits } = await (this.#reader as Agent).recall(question, {
+    const { items: hits } = await (this.#reader as Agent).recall(question, {
       task: this.#task.name,
       type: "brief",
       limit: 200,

@@ -73,11 +73,11 @@ function placeOf(hub: Hub): string {
 
 /** A fresh name each time: the plan is written under the next number, unless somebody was quicker. */
 async function plannedTask(planner: Agent): Promise<{ task: string; plan: string }> {
-  const [last] = await planner.memories.recent({ tag: DEMO_TAG, type: "plan", limit: 1 });
+  const [last] = (await planner.memories.recent({ tag: DEMO_TAG, type: "plan", limit: 1 })).items;
   for (let n = Number(/\d+$/.exec(last?.task ?? "")?.[0] ?? 0) + 1; ; n++) {
     const task = `auth-refactor-${n}`;
     const plan = await planner.remember({ type: "plan", task, tags: [DEMO_TAG], content: PLAN });
-    const written = await planner.memories.recent({ tag: DEMO_TAG, type: "plan", task });
+    const written = (await planner.memories.recent({ tag: DEMO_TAG, type: "plan", task })).items;
     if (written.at(-1)?.id === plan.id) return { task, plan: plan.id };
   }
 }
@@ -162,7 +162,7 @@ async function lookBack({ hub, planner, task }: Stage): Promise<void> {
     "the line",
     `${["planner", ...receivers].join(" → ")}: ${plural(total, "try")} for ${plural(line.length, "handoff")}`,
   );
-  const records = await planner.memories.recent({ task, limit: 100 });
+  const records = (await planner.memories.recent({ task, limit: 100 })).items;
   field("the chain", `${plural(records.length, "record")}; each one's hash covers the one before`);
   const { memories, problems } = await hub.verify();
   const found = `everything read again (${plural(memories, "record")}): ${plural(problems.length, "problem")}`;
@@ -206,7 +206,7 @@ function mustOf(work: Work): string {
 
 /** What was noted on the task so far, oldest first. */
 async function notesOn(reader: Agent, task: string): Promise<string[]> {
-  const notes = await reader.memories.recent({ task, type: "step" });
+  const notes = (await reader.memories.recent({ task, type: "step" })).items;
   return notes.toReversed().map((memory) => memory.content);
 }
 

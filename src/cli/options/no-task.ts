@@ -8,7 +8,7 @@ import { oneLine } from "../terminal.ts";
 const NEAR = 200;
 
 export async function nothingOf(hub: Hub, task: string): Promise<string> {
-  const handoffs = await hub.memories.recent({ type: "handoff", limit: NEAR });
+  const handoffs = (await hub.memories.recent({ type: "handoff", limit: NEAR })).items;
   const near = nearestNames(task, [...new Set(handoffs.map((memory) => memory.task ?? ""))]);
   const hint = near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
   return `No handoffs of task "${oneLine(task)}".${hint}`;

@@ -6,14 +6,15 @@
 import type { TimelineDecision, TimelineStep } from "../../coordination/timeline/step.ts";
 import type { Timeline } from "../../coordination/timeline/timeline.ts";
 import { bad, bold, dim, good, localTime, oneLine, plural, say } from "../terminal.ts";
+import { sayMore } from "./more.ts";
 
 const WHAT = 15;
 /** Longer names push the rest of their line aside, and nothing else. */
 const MOST_WHO = 30;
 
-export function sayTimeline({ task, tasks, steps, earlier }: Timeline): void {
-  const [first] = steps;
-  const shown = steps.filter((step) => !isRepeated(step));
+export function sayTimeline({ task, tasks, items, next }: Timeline): void {
+  const [first] = items;
+  const shown = items.filter((step) => !isRepeated(step));
   const parts = tasks.length === 1 ? "" : ` with ${plural(tasks.length - 1, "part")}`;
   say(
     `${bold(oneLine(task))}${dim(`${parts}, ${plural(shown.length, "step")} from ${localTime(first?.at ?? 0)}`)}`,
@@ -31,7 +32,7 @@ export function sayTimeline({ task, tasks, steps, earlier }: Timeline): void {
     of: tasks.length === 1 ? undefined : task,
   };
   for (const row of rows) sayStep(row, columns);
-  if (earlier !== undefined) say(dim(`Earlier: --before ${earlier}`));
+  sayMore(next);
 }
 
 /** That a report is closed when somebody has decided says nothing new. */

@@ -88,7 +88,7 @@ function mergeLine(merge: WorkMerge): string {
 }
 
 async function isReported(hub: Hub, { id, task }: Delivery): Promise<boolean> {
-  const failures = await hub.failures.list({ task });
+  const failures = (await hub.failures.list({ task })).items;
   return failures.some(({ delivery }) => delivery === id);
 }
 

@@ -253,7 +253,7 @@ async function answering(team: Workspace, { intent, next }: Envelope): Promise<C
   const question = clip([intent, ...next].join("\n"), QUESTION_LENGTH);
   if (!/[\p{L}\p{N}]/u.test(question)) return [];
   const limit = Math.min(RECALLED, team.limits.pageSize);
-  const { hits } = await recall(team, question, { limit });
+  const { items: hits } = await recall(team, question, { limit });
   const best = hits[0]?.score ?? 1;
   return hits
     .filter(({ memory }) => saysSomething(memory))

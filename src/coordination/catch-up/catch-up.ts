@@ -124,6 +124,8 @@ type Wanted = Omit<z.output<typeof CatchUpSchema>, "rough" | "tokens">;
 const isOpen = ({ agent, session, tag, task }: Wanted): boolean =>
   [agent, session, tag, task].every((each) => each === undefined);
 
+const NO_RECORDS = { items: [] };
+
 /** The newest records, and the newest of the agent's own, which may be older than all of those. */
 async function lastRecords(
   workspace: Workspace,
@@ -133,9 +135,9 @@ async function lastRecords(
   const limit = Math.min(OWN_CONSIDERED, workspace.limits.pageSize);
   const [recent, own] = await Promise.all([
     recentMemories(workspace, wanted),
-    isOpen(wanted) ? recentMemories(workspace, { agent, asOf: wanted.asOf, limit }) : [],
+    isOpen(wanted) ? recentMemories(workspace, { agent, asOf: wanted.asOf, limit }) : NO_RECORDS,
   ]);
-  return { recent, own };
+  return { recent: recent.items, own: own.items };
 }
 
 /** Who wakes: with its model, tokens are counted as that counts them. */

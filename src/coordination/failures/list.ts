@@ -1,7 +1,9 @@
 /** Failures of a workspace: what waits for a decision, and what was decided. */
+
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
-import { DeliveryId, Name } from "../../envelope/schema.ts";
+import type { Page } from "../../base/page.ts";
+import { Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import {
   DECISION,
@@ -20,9 +22,17 @@ import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts
 import { type FailureInfo, infoOf } from "./info.ts";
 import { adviceOn, type Proposal } from "./proposals.ts";
 
+/** Where a page ended: among what waits for a decision, or among what was decided. */
+const CURSOR = /^(open|decided):([^#]+)#(\d{1,9})$/;
+
+const FailureCursor = z.string().refine((text) => CURSOR.test(text), {
+  error: "is not a cursor",
+  params: { rule: "cursor", hint: "Pass the next of the page before." },
+});
+
 export const FailuresQuerySchema = z.strictObject({
-  /** Of what was decided, only after this one: the last of a page is the cursor for the next. */
-  after: z.looseObject({ delivery: DeliveryId, attempt: z.int().min(0) }).optional(),
+  /** The `next` of the page before. */
+  after: FailureCursor.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
   /** Only what waits for a decision. */
@@ -35,11 +45,11 @@ export interface ListedFailure extends FailureInfo {
   readonly advice?: Proposal | undefined;
 }
 
-/** What waits for a decision first (on the first page), then what was decided. */
+/** What waits for a decision first, then what was decided. */
 export async function listFailures(
   workspace: Workspace,
   query: FailuresQuery,
-): Promise<readonly ListedFailure[]> {
+): Promise<Page<ListedFailure>> {
   const { limits } = workspace;
   const how = { code: "invalid_input", what: "The query" } as const;
   const {
@@ -49,18 +59,20 @@ export async function listFailures(
     undecided,
   } = parseOr(FailuresQuerySchema, query, how);
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
-  const listed: ListedFailure[] = [];
-  for await (const of of tries(workspace, { after, task, undecided })) {
+  const items: ListedFailure[] = [];
+  let next: string | undefined;
+  for await (const { of, cursor } of tries(workspace, { after, task, undecided })) {
     const found = await findTry(workspace, of);
     if (isTakenBack(found)) {
       const isOver = standingOf(found, workspace.clock.now()) !== "pending";
       if (isOver) await followUp(`forget ${of.delivery}`, () => forget(workspace, of));
       continue;
     }
-    listed.push(await listedAs(workspace, found));
-    if (listed.length >= limit) break;
+    if (items.length === limit) return next === undefined ? { items } : { items, next };
+    items.push(await listedAs(workspace, found));
+    next = cursor;
   }
-  return listed;
+  return { items };
 }
 
 /** One, by what was given up or by its report. */
@@ -80,41 +92,55 @@ const isTakenBack = ({ report, decision }: Found): boolean =>
   decision === undefined && (report === undefined || !isOpen(report.delivery.state));
 
 interface Which {
-  readonly after: GivenUpTry | undefined;
+  readonly after: string | undefined;
   readonly task: string | undefined;
   readonly undecided: boolean;
 }
 
-async function* tries(workspace: Workspace, which: Which): AsyncGenerator<GivenUpTry> {
+interface Listed {
+  readonly of: GivenUpTry;
+  readonly cursor: string;
+}
+
+const listedIn = (part: "open" | "decided", of: GivenUpTry): Listed => ({
+  of,
+  cursor: `${part}:${of.delivery}#${of.attempt}`,
+});
+
+async function* tries(workspace: Workspace, which: Which): AsyncGenerator<Listed> {
   const { after, task, undecided } = which;
-  for await (const entry of after === undefined ? entriesOf(workspace, FAILURE) : []) {
-    const kept = entryValue<KeptFailure>(entry);
-    if (task === undefined || kept?.task === task) yield tryOf(entry);
+  const [, part, delivery = "", attempt] = CURSOR.exec(after ?? "") ?? [];
+  const last = part === undefined ? undefined : tryName({ delivery, attempt: Number(attempt) });
+  if (part !== "decided") {
+    for await (const entry of entriesOf(workspace, FAILURE, "", last)) {
+      const kept = entryValue<KeptFailure>(entry);
+      if (task === undefined || kept?.task === task) yield listedIn("open", tryOf(entry));
+    }
   }
   if (undecided) return;
-  if (task === undefined) yield* decided(workspace, after);
-  else yield* decidedOf(workspace, task);
+  const from = part === "decided" ? last : undefined;
+  const all = task === undefined ? decided(workspace, from) : decidedOf(workspace, task, from);
+  for await (const of of all) yield listedIn("decided", of);
 }
 
 async function* decided(
-  { store, name: workspace, limits }: Workspace,
-  from: GivenUpTry | undefined,
+  workspace: Workspace,
+  from: string | undefined,
 ): AsyncGenerator<GivenUpTry> {
-  const limit = limits.pageSize;
-  let after = from && tryName(from);
-  for (;;) {
-    const cursor = after === undefined ? {} : { after };
-    const page = await store.listEntries({ workspace, kind: DECISION, limit, ...cursor });
-    yield* page.map(tryOf);
-    if (page.length < limit) return;
-    after = page.at(-1)?.name;
-  }
+  for await (const entry of entriesOf(workspace, DECISION, "", from)) yield tryOf(entry);
 }
 
-async function* decidedOf(workspace: Workspace, task: string): AsyncGenerator<GivenUpTry> {
+/** In the order of their names, as the others, so that a page can go on after one. */
+async function* decidedOf(
+  workspace: Workspace,
+  task: string,
+  from = "",
+): AsyncGenerator<GivenUpTry> {
   const line = await workspace.store.readLine(workspace.name, task);
   const ids = new Set(line.flatMap(({ deliveries }) => deliveries.map(({ id }) => id)));
-  for (const delivery of ids) {
-    for (const { attempt } of await decisionsOn(workspace, delivery)) yield { delivery, attempt };
+  for (const delivery of [...ids].sort()) {
+    const attempts = (await decisionsOn(workspace, delivery)).map(({ attempt }) => attempt);
+    const names = attempts.map((attempt) => tryName({ delivery, attempt })).sort();
+    for (const name of names) if (name > from) yield tryOf({ name });
   }
 }

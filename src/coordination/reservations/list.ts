@@ -1,7 +1,9 @@
 /** Reservations that are good now: all of them, or those that touch something. */
+
 import * as z from "zod";
 import { type Glob as Parsed, parseGlobs } from "../../base/globs.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
+import { type Page, pageOf } from "../../base/page.ts";
 import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { entriesOf } from "../../workspace/entries.ts";
@@ -31,7 +33,7 @@ export const checkedGlobs = (globs: string | readonly string[], path: string): r
   );
 
 export const ReservationsSchema = z.strictObject({
-  /** The last delivery of the page before: the cursor for the next page. */
+  /** The `next` of the page before. */
   after: DeliveryId.optional(),
   agent: AgentName.optional(),
   limit: z.int().positive().optional(),
@@ -41,11 +43,11 @@ export const ReservationsSchema = z.strictObject({
 });
 export type ReservationsQuery = z.input<typeof ReservationsSchema>;
 
-/** In the order their work was sent; at most `limit` (`pageSize` unless told). */
+/** In the order their work was sent. Default limit: `pageSize`. */
 export async function reservations(
   workspace: Workspace,
   query: ReservationsQuery,
-): Promise<readonly Reservation[]> {
+): Promise<Page<Reservation>> {
   const { limits } = workspace;
   const {
     after,
@@ -61,12 +63,13 @@ export async function reservations(
   for await (const entry of entriesOf(workspace, RESERVATION, "", after)) {
     const candidate = candidateOf(entry);
     if (isMeant(candidate, filter, globs)) some.push(candidate);
-    if (some.length < limit - good.length) continue;
+    if (some.length <= limit - good.length) continue;
     good.push(...(await stillGood(workspace, some, now)));
     some = [];
-    if (good.length === limit) return good;
+    if (good.length > limit) break;
   }
-  return [...good, ...(await stillGood(workspace, some, now))];
+  good.push(...(await stillGood(workspace, some, now)));
+  return pageOf(good, limit, ({ delivery }) => delivery);
 }
 
 function isMeant(

@@ -1,6 +1,7 @@
-/** The board: every task of the queue that is not closed, by state. Costs what is open, whatever was ever closed. */
+/** The board: every task of the queue that is not closed. Its cost does not grow with closed tasks. */
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import type { Page } from "../../base/page.ts";
 import { Name, PRIORITIES } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { isOpen, isTaken, roleInbox } from "../../store/rows.ts";
@@ -8,7 +9,7 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
 import { infoOf, type TaskDelivery, type TaskInfo } from "./info.ts";
 import { readTask } from "./read.ts";
-import { OPEN_TASK_STATES, type OpenTaskState } from "./state.ts";
+import { OPEN_TASK_STATES, TASK_STATES } from "./state.ts";
 
 export const BoardSchema = z.strictObject({
   states: z.array(z.enum(OPEN_TASK_STATES)).optional(),
@@ -21,28 +22,27 @@ export const BoardSchema = z.strictObject({
   /** Only what this agent has, or could take from its own inbox. */
   agent: Name.optional(),
   limit: z.int().positive().optional(),
-  /** Only tasks after this one: `next` of the page before. */
+  /** The `next` of the page before. */
   after: Name.optional(),
 });
 export type BoardQuery = z.input<typeof BoardSchema>;
 type Checked = z.output<typeof BoardSchema>;
 
-/** In each state: the more urgent first, then the sooner deadline, then the older. */
-export type Board = Readonly<Record<OpenTaskState, readonly TaskInfo[]>> & {
-  /** There is more: the cursor for the next page. Tasks come in the order of their names. */
-  readonly next?: string;
-};
-
-/** Tasks looked at in one go. */
+/** Tasks read in one go. */
 const BATCH = 50;
 
-export async function board(workspace: Workspace, query: BoardQuery): Promise<Board> {
+/**
+ * Pages go through the tasks in the order of their names. Within a page, tasks are sorted by state, then
+ * priority, then deadline, then age.
+ */
+export async function board(workspace: Workspace, query: BoardQuery): Promise<Page<TaskInfo>> {
   const checked = parseOr(BoardSchema, query, { code: "invalid_input", what: "The query" });
   const { limits, store, name } = workspace;
   const { limit = limits.taskTree } = checked;
   checkLimit(limits, "taskTree", { actual: limit, path: "limit" });
   const found: TaskInfo[] = [];
   let after = checked.after;
+  let next = after;
   for (;;) {
     const page = await store.listEntries({
       workspace: name,
@@ -52,11 +52,12 @@ export async function board(workspace: Workspace, query: BoardQuery): Promise<Bo
     });
     const infos = await Promise.all(page.map((entry) => look(workspace, entry.name)));
     for (const info of infos) {
-      if (found.length === limit) return { ...byState(found), next: after ?? "" };
-      if (info !== undefined && isWanted(info, checked)) found.push(info);
-      after = info?.task ?? after;
+      if (info === undefined || !isWanted(info, checked)) continue;
+      if (found.length === limit && next !== undefined) return { items: sorted(found), next };
+      found.push(info);
+      next = info.task;
     }
-    if (page.length < BATCH) return byState(found);
+    if (page.length < BATCH) return { items: sorted(found) };
     after = page.at(-1)?.name;
   }
 }
@@ -82,13 +83,11 @@ function isWanted({ state, to, parent, deliveries, closed }: TaskInfo, wanted: C
 const isWith = (agent: string, { state, receiver, holder }: TaskDelivery): boolean =>
   (isOpen(state) && receiver === agent) || (isTaken(state) && holder === agent);
 
-function byState(found: readonly TaskInfo[]): Board {
-  const sorted = found.toSorted(
+const sorted = (found: readonly TaskInfo[]): readonly TaskInfo[] =>
+  found.toSorted(
     (a, b) =>
+      TASK_STATES.indexOf(a.state) - TASK_STATES.indexOf(b.state) ||
       PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority) ||
       (a.deadline ?? Number.POSITIVE_INFINITY) - (b.deadline ?? Number.POSITIVE_INFINITY) ||
       a.queuedAt - b.queuedAt,
   );
-  const of = (state: OpenTaskState): TaskInfo[] => sorted.filter((each) => each.state === state);
-  return { open: of("open"), blocked: of("blocked"), in_progress: of("in_progress") };
-}

@@ -1,6 +1,8 @@
 /** Tasks that were closed, the last first, page by page. One that was reopened is not among them. */
+
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import type { Page } from "../../base/page.ts";
 import { MemoryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { memoryOf } from "../../memory/record.ts";
@@ -16,27 +18,25 @@ export const ClosedSchema = z.strictObject({
   /** Only parts of this task. */
   parent: Name.optional(),
   limit: z.int().positive().optional(),
-  /** Only what was closed before this: `next` of the page before. */
-  before: MemoryId.optional(),
+  /** The `next` of the page before. */
+  after: MemoryId.optional(),
 });
 export type ClosedQuery = z.input<typeof ClosedSchema>;
 
-export interface ClosedTasks {
-  readonly tasks: readonly TaskInfo[];
-  /** There is more: `before` of the next page. */
-  readonly next?: string;
-}
-
 const USUAL = 50;
 
-export async function closedTasks(workspace: Workspace, query: ClosedQuery): Promise<ClosedTasks> {
+export async function closedTasks(
+  workspace: Workspace,
+  query: ClosedQuery,
+): Promise<Page<TaskInfo>> {
   const checked = parseOr(ClosedSchema, query, { code: "invalid_input", what: "The query" });
   const { limits, store, name } = workspace;
   const { limit = Math.min(USUAL, limits.taskTree), states, parent } = checked;
   checkLimit(limits, "taskTree", { actual: limit, path: "limit" });
   const sight = await sightOf(trunkOf(workspace));
-  const tasks: TaskInfo[] = [];
-  let before = checked.before;
+  const items: TaskInfo[] = [];
+  let before = checked.after;
+  let next = before;
   for (;;) {
     const page = await store.recentMemories({
       workspace: name,
@@ -46,16 +46,18 @@ export async function closedTasks(workspace: Workspace, query: ClosedQuery): Pro
       ...(before === undefined ? {} : { before }),
     });
     for (const row of page) {
-      if (tasks.length === limit) return { tasks, next: before ?? "" };
       before = row.id;
       const info = await closedBy(workspace, row);
       const isWanted =
         info !== undefined &&
         (states === undefined || states.some((each) => each === info.state)) &&
         (parent === undefined || parent === info.parent);
-      if (isWanted) tasks.push(info);
+      if (!isWanted) continue;
+      if (items.length === limit) return next === undefined ? { items } : { items, next };
+      items.push(info);
+      next = row.id;
     }
-    if (page.length < USUAL) return { tasks };
+    if (page.length < USUAL) return { items };
   }
 }
 

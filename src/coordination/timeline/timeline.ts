@@ -2,8 +2,10 @@
  * The timeline of a task: what happened, in order, who did it and why. Made from the records on the
  * chain, and from the tries where nobody wrote anything down. Nothing is kept for it.
  */
+
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import type { Page } from "../../base/page.ts";
 import { MemoryId } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { taskName } from "../../ledger/release.ts";
@@ -18,8 +20,8 @@ import { silencesIn } from "./silence.ts";
 import { stepOf, type TimelineKind, type TimelineStep } from "./step.ts";
 
 export const TimelineSchema = z.strictObject({
-  /** `earlier` of the page after this one. */
-  before: MemoryId.optional(),
+  /** The `next` of the page before: goes further back. */
+  after: MemoryId.optional(),
   /** Also what happened to the tasks that are part of it. */
   children: z.boolean().default(false),
   /** So many records; the newest, when there are more. */
@@ -27,14 +29,13 @@ export const TimelineSchema = z.strictObject({
 });
 export type TimelineQuery = z.input<typeof TimelineSchema>;
 
-export interface Timeline {
+/** A page of a timeline: the newest first page, `next` goes back in time. */
+export interface Timeline extends Page<TimelineStep> {
   readonly task: string;
   /** The task, and its parts where they were asked for. */
   readonly tasks: readonly string[];
-  /** The first to the last. */
-  readonly steps: readonly TimelineStep[];
-  /** There when there may be more: what to ask for as `before`. */
-  readonly earlier?: string | undefined;
+  /** Within a page, oldest first. */
+  readonly items: readonly TimelineStep[];
 }
 
 export async function timelineOf(
@@ -45,7 +46,7 @@ export async function timelineOf(
   const task = taskName(name);
   const { limits } = workspace;
   const {
-    before,
+    after: before,
     children,
     limit = limits.pageSize,
   } = parseOr(TimelineSchema, query, {
@@ -54,7 +55,7 @@ export async function timelineOf(
   });
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const tasks = children ? await withParts(workspace, task) : [task];
-  const page = await pageOf(workspace, tasks, { before, limit });
+  const page = await recordsOf(workspace, tasks, { before, limit });
   const { store, name: of } = workspace;
   const line = (await Promise.all(tasks.map((each) => store.readLine(of, each)))).flat();
   const known = {
@@ -64,9 +65,9 @@ export async function timelineOf(
   const recorded = page.memories.map((memory) => stepOf(workspace, memory, known));
   const silent = await silencesIn(workspace, line);
   const within = silent.filter(({ at }) => at >= page.from && at < page.until);
-  const { earlier } = page;
-  const steps = withSilences(recorded, within);
-  return { task, tasks, steps, ...(earlier === undefined ? {} : { earlier }) };
+  const { earlier: next } = page;
+  const items = withSilences(recorded, within);
+  return { task, tasks, items, ...(next === undefined ? {} : { next }) };
 }
 
 const isReport = ({ envelope }: LineEntry): boolean => frameOf(envelope).failure !== undefined;
@@ -82,7 +83,7 @@ async function withParts(workspace: Workspace, task: string): Promise<readonly s
   return [...found];
 }
 
-interface Page {
+interface Records {
   /** Oldest first. */
   readonly memories: readonly Memory[];
   /** The store's time it begins at, and before which it ends. */
@@ -92,15 +93,16 @@ interface Page {
 }
 
 /** The newest records of all these tasks before one. */
-async function pageOf(
+async function recordsOf(
   workspace: Workspace,
   tasks: readonly string[],
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
-): Promise<Page> {
-  const look = { limit, ...(before === undefined ? {} : { before }) };
-  const found = await Promise.all(tasks.map((task) => recentRecords(workspace, { ...look, task })));
-  const memories = found.flat().sort(byPlace).slice(-limit);
-  const hasMore = found.some((each) => each.length === limit) || found.flat().length > limit;
+): Promise<Records> {
+  const look = { limit, ...(before === undefined ? {} : { after: before }) };
+  const pages = await Promise.all(tasks.map((task) => recentRecords(workspace, { ...look, task })));
+  const found = pages.flatMap(({ items }) => items);
+  const memories = found.sort(byPlace).slice(-limit);
+  const hasMore = pages.some(({ next }) => next !== undefined) || found.length > limit;
   const [first] = memories;
   const isCut = hasMore && first !== undefined;
   const [last] =

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
+import { type Page, pageOf } from "../../base/page.ts";
 import { refuseBrokenIn } from "../../context/lint/lint-rules.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../../envelope/schema.ts";
 import { resealed, type SealedEnvelope } from "../../envelope/seal.ts";
@@ -27,11 +28,11 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../due/moves.ts";
 import { acceptedPayload } from "../send/require-registered.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
-import { InboxCursor } from "../watch/inbox-listing.ts";
+import { cursorOf, InboxCursor, placeIn } from "../watch/inbox-listing.ts";
 import { checkedReason } from "./reason.ts";
 
 export const DeadSchema = z.strictObject({
-  /** The last delivery of the page before: the cursor for the next page. */
+  /** The `next` of the page before. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
   receiver: z.string().optional(),
@@ -50,21 +51,32 @@ export interface DeadLetter {
 export async function deadLetters(
   workspace: Workspace,
   query: DeadQuery,
-): Promise<readonly DeadLetter[]> {
+): Promise<Page<DeadLetter>> {
   const { name, limits, store } = workspace;
-  const { limit = limits.pageSize, ...filter } = parseOr(DeadSchema, query, {
+  const {
+    after,
+    limit = limits.pageSize,
+    ...filter
+  } = parseOr(DeadSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
-  const dead = await store.listParked({ workspace: name, state: "dead", limit, ...given(filter) });
-  return Promise.all(
-    dead.map(async ({ delivery, envelope }) => ({
+  const dead = await store.listParked({
+    workspace: name,
+    state: "dead",
+    limit: limit + 1,
+    ...given({ ...filter, after: after && placeIn(after) }),
+  });
+  const { items, ...rest } = pageOf(dead, limit, ({ delivery }) => cursorOf(delivery));
+  const letters = await Promise.all(
+    items.map(async ({ delivery, envelope }) => ({
       delivery: deliveryOf(delivery),
       envelope: parseEnvelope(workspace, envelope),
       attempts: (await store.readAttempts(name, delivery.id)).map(attemptOf),
     })),
   );
+  return { ...rest, items: letters };
 }
 
 /** Only what was said: an undefined field says nothing. */

@@ -1,19 +1,34 @@
 /** Looking at what waits for an agent or is under way, page by page, without touching it. */
+
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import { type Page, pageOf } from "../../base/page.ts";
 import { DeliveryId, type Envelope, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
-import { OPEN_STATES, roleInbox } from "../../store/rows.ts";
+import { type DeliveryRow, OPEN_STATES, roleInbox } from "../../store/rows.ts";
+import type { InboxCursor as InboxPlace } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { readableOf } from "./unreadable-envelopes.ts";
 
-/** A delivery, or what of it says where it stands in line. */
-export const InboxCursor = z.object({ id: DeliveryId, place: z.int() });
+/** The place of a delivery in its inbox, as text: `dlv_…@12`. */
+export const InboxCursor = z.string().refine((text) => placeIn(text) !== undefined, {
+  error: "is not a cursor",
+  params: { rule: "cursor", hint: "Pass the next of the page before." },
+});
+
+export const cursorOf = ({ id, place }: Pick<DeliveryRow, "id" | "place">): string =>
+  `${id}@${place}`;
+
+/** Undefined: the text is not a cursor. */
+export function placeIn(cursor: string): Pick<DeliveryRow, "id" | "place"> | undefined {
+  const [, id, place] = /^(.+)@(-?\d{1,15})$/.exec(cursor) ?? [];
+  return DeliveryId.safeParse(id).success ? { id: id as string, place: Number(place) } : undefined;
+}
 
 export const WaitingSchema = z.strictObject({
-  /** The last delivery of the page before: the cursor for the next page. */
+  /** The `next` of the page before. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
@@ -40,7 +55,7 @@ export async function waitingFor(
   workspace: Workspace,
   receiver: Inboxes,
   query: WaitingQuery,
-): Promise<readonly Waiting[]> {
+): Promise<Page<Waiting>> {
   const { name, limits, store } = workspace;
   const {
     after,
@@ -52,12 +67,16 @@ export async function waitingFor(
     workspace: name,
     receivers: inboxesOf(receiver),
     states: OPEN_STATES,
-    limit,
-    ...(after === undefined ? {} : { after }),
+    limit: limit + 1,
+    ...(after === undefined ? {} : { after: placeIn(after) as InboxPlace }),
     ...(task === undefined ? {} : { task }),
   });
-  return readableOf(workspace, listed).map(({ delivery, envelope }) => ({
-    delivery: deliveryOf(delivery),
-    envelope: parseEnvelope(workspace, envelope),
-  }));
+  const { items, ...rest } = pageOf(listed, limit, ({ delivery }) => cursorOf(delivery));
+  return {
+    ...rest,
+    items: readableOf(workspace, items).map(({ delivery, envelope }) => ({
+      delivery: deliveryOf(delivery),
+      envelope: parseEnvelope(workspace, envelope),
+    })),
+  };
 }

@@ -1,6 +1,8 @@
 /** Lists deliveries across all receivers, newest first, with filters and a page at a time. */
+
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import type { Page } from "../../base/page.ts";
 import { AgentName, DeliveryId, Name, receiverOf } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { deliveryOf } from "../../history/delivery.ts";
@@ -42,12 +44,6 @@ export const DeliveriesSchema = z.strictObject({
 export type DeliveriesQuery = z.input<typeof DeliveriesSchema>;
 type Filter = Omit<z.output<typeof DeliveriesSchema>, "after" | "limit">;
 
-export interface ListedDeliveries {
-  readonly items: readonly Waiting[];
-  /** There is more: `after` of the next page. A page can have it and no items. */
-  readonly next?: string;
-}
-
 const DEFAULT_LIMIT = 50;
 /** Deliveries that one page reads, matching or not: a filter costs the same however long the history is. */
 const VISITS = 5_000;
@@ -55,7 +51,7 @@ const VISITS = 5_000;
 export async function listDeliveries(
   workspace: Workspace,
   query: DeliveriesQuery,
-): Promise<ListedDeliveries> {
+): Promise<Page<Waiting>> {
   const { limits, name, store } = workspace;
   const {
     after,

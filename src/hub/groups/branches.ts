@@ -1,4 +1,5 @@
 /** `hub.branches` and `agent.branches`: lines of memories that are merged or abandoned later. */
+import type { Page } from "../../base/page.ts";
 import {
   abandonBranch,
   type BeginOptions,
@@ -17,7 +18,7 @@ import type { Call } from "./call.ts";
 
 export interface HubBranches {
   /** Returns branches in the order of their names. */
-  list(query?: BranchesQuery): Promise<BranchInfo[]>;
+  list(query?: BranchesQuery): Promise<Page<BranchInfo>>;
   /** Returns what was written on a branch, what that replaces, and the conflicts with its base. */
   diff(branch: string, query?: DiffQuery): Promise<BranchDiff>;
 }

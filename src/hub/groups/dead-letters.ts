@@ -1,5 +1,6 @@
 /** `hub.deadLetters` and `agent.deadLetters`: deliveries that were given up. */
 
+import type { Page } from "../../base/page.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import {
   type DeadLetter,
@@ -15,7 +16,7 @@ import type { Call } from "./call.ts";
 
 export interface HubDeadLetters {
   /** Returns dead letters, each with every attempt. */
-  list(query?: DeadQuery): Promise<readonly DeadLetter[]>;
+  list(query?: DeadQuery): Promise<Page<DeadLetter>>;
 }
 
 export interface AgentDeadLetters {

@@ -1,5 +1,6 @@
 /** `hub.deliveries` and `agent.deliveries`: where handoffs are, and what their parties do about them. */
 
+import type { Page } from "../../base/page.ts";
 import { carryOut } from "../../delivery/due/due.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import { cancel } from "../../delivery/settle/cancel.ts";
@@ -10,11 +11,7 @@ import {
   type CompletedAnswer,
 } from "../../delivery/watch/answers.ts";
 import { type Waiting, type WaitingQuery, waitingFor } from "../../delivery/watch/inbox-listing.ts";
-import {
-  type DeliveriesQuery,
-  type ListedDeliveries,
-  listDeliveries,
-} from "../../delivery/watch/list-deliveries.ts";
+import { type DeliveriesQuery, listDeliveries } from "../../delivery/watch/list-deliveries.ts";
 import { followDelivery, type Shown, showDelivery } from "../../delivery/watch/show.ts";
 import type { CompletedOptions, WaitOptions } from "../../delivery/watch/wait-options.ts";
 import { primerFor } from "../../delivery/work/delivery-primer.ts";
@@ -40,7 +37,7 @@ export interface HubDeliveries {
    * page, pass `next` as `after`; the last page has no `next`. A page reads at most 5,000 deliveries, so with
    * filters it can have fewer items than `limit`, or none, and still have `next`. Throws `unknown_agent`.
    */
-  list(query?: DeliveriesQuery): Promise<ListedDeliveries>;
+  list(query?: DeliveriesQuery): Promise<Page<Waiting>>;
   /** Yields a delivery now and after every change, until it is settled. */
   watch(id: string, options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
   /** Waits until a delivery is accepted, or can no longer be. */
@@ -66,9 +63,9 @@ export interface HubDeliveries {
 export interface AgentDeliveries {
   /**
    * Returns the handoffs that wait for this agent or are in progress, in order, without claiming any.
-   * Default limit: `pageSize`. For the next page, pass the last delivery as `after`.
+   * Default limit: `pageSize`.
    */
-  waiting(query?: WaitingQuery): Promise<readonly Waiting[]>;
+  waiting(query?: WaitingQuery): Promise<Page<Waiting>>;
   /** Cancels a handoff by its delivery's id. Its holder is notified. */
   cancel(id: string, reason: string): Promise<readonly Delivery[]>;
   /** Writes a note by a work's handle. If the lease was lost meanwhile, the note is kept and marked. */

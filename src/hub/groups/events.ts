@@ -1,6 +1,8 @@
 /** `hub.events`: the numbered log of what happened in a workspace. */
+
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
+import { mapPage, type Page, pageOf } from "../../base/page.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { eventOf, type HubEvent } from "../../history/event.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -15,8 +17,8 @@ export const EventsQuerySchema = z.strictObject({
 export type EventsQuery = z.input<typeof EventsQuerySchema>;
 
 export interface Events {
-  /** Returns what happened after an event, oldest first. */
-  list(query?: EventsQuery): Promise<readonly HubEvent[]>;
+  /** Returns what happened after an event, oldest first; `next` is the number of the last one returned. */
+  list(query?: EventsQuery): Promise<Page<HubEvent, number>>;
 }
 
 export const events = (workspace: Workspace): Events => ({
@@ -24,6 +26,10 @@ export const events = (workspace: Workspace): Events => ({
     const how = { code: "invalid_input", what: "The query" } as const;
     const { after, limit } = parseOr(EventsQuerySchema, query, how);
     checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-    return (await workspace.store.readEvents(workspace.name, after, limit)).map(eventOf);
+    const rows = await workspace.store.readEvents(workspace.name, after, limit + 1);
+    return mapPage(
+      pageOf(rows, limit, ({ number }) => number),
+      eventOf,
+    );
   },
 });

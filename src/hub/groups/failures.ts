@@ -1,4 +1,5 @@
 /** `hub.failures` and `agent.failures`: deliveries that were given up, and deciding what happens next. */
+import type { Page } from "../../base/page.ts";
 import { decide } from "../../coordination/failures/decide.ts";
 import type { Decision, DecisionAnswer } from "../../coordination/failures/decision.ts";
 import {
@@ -22,7 +23,7 @@ import { type Call, plainCall } from "./call.ts";
 
 interface Failures {
   /** Returns failures that wait for a decision, then decided ones. */
-  list(query?: FailuresQuery): Promise<readonly ListedFailure[]>;
+  list(query?: FailuresQuery): Promise<Page<ListedFailure>>;
   /** Returns one failure, by the delivery that was given up or by the delivery of its report. */
   get(delivery: string): Promise<ListedFailure>;
   /** Returns the rules by which the hub decides where no coordinator does. */

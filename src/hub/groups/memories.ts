@@ -1,4 +1,5 @@
 /** `hub.memories` and `agent.memories`: records read, listed, related, pinned, quarantined, redacted. */
+
 import {
   type DocumentOptions,
   type DocumentReport,
@@ -7,6 +8,7 @@ import {
 import { writeDocument } from "../../archive/markdown/write.ts";
 import { memoryLines } from "../../archive/memories.ts";
 import type { KeepingQuery } from "../../archive/query.ts";
+import type { Page } from "../../base/page.ts";
 import { type ReadMemory, type ReadOptions, readAsked } from "../../delivery/work/read-record.ts";
 import { type Pinned, type PinsQuery, pin, pinnedMemories, unpin } from "../../memory/pins.ts";
 import { type Impact, type ImpactQuery, impactOf } from "../../memory/quarantine/blast-radius.ts";
@@ -57,11 +59,11 @@ export interface Memories {
    */
   read(id: string, options?: ReadOptions): Promise<ReadMemory>;
   /** Returns the newest memories of a task, agent, session, tag or type. */
-  recent(query?: RecentQuery): Promise<RecentMemory[]>;
+  recent(query?: RecentQuery): Promise<Page<RecentMemory>>;
   /** Returns everything derived from a memory: records, handoffs that carried it, agents that saw it. */
   impact(id: string, query?: ImpactQuery): Promise<Impact>;
   /** Returns quarantined memories, who quarantined each and why. */
-  quarantined(query?: QuarantineQuery): Promise<QuarantinedMemory[]>;
+  quarantined(query?: QuarantineQuery): Promise<Page<QuarantinedMemory>>;
   /** Runs one read-only query over the SQL views of the workspace (docs/SQL.md). */
   sql(query: string, options?: SqlOptions): Promise<SqlAnswer>;
   /** Applies the retention settings to traces and events. */
@@ -81,7 +83,7 @@ export interface AgentMemories extends Memories {
   /** Returns records that already say the same as this input, or contradict it. Writes nothing. */
   similar(input: MemoryInput): Promise<readonly Known[]>;
   /** Returns the relations of a memory: those it has ("out", the default) or those to it ("in"). */
-  relations(id: string, query?: RelationsQuery): Promise<readonly RelationEdge[]>;
+  relations(id: string, query?: RelationsQuery): Promise<Page<RelationEdge>>;
   /** Includes a memory in every handoff and catch-up. */
   pin(id: string): Promise<void>;
   unpin(id: string): Promise<void>;

@@ -6,6 +6,7 @@
 
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
+import type { Page } from "../../base/page.ts";
 import { type Adopted, type AdoptOptions, adopt } from "../../coordination/shared-context/adopt.ts";
 import {
   BasedOn,
@@ -22,6 +23,7 @@ import {
   type ContextChange,
   type ContextChanges,
   type ContextChangesQuery,
+  type ContextHistoryQuery,
   contextChanges,
   itemHistory,
 } from "../../shared-context/changes.ts";
@@ -88,7 +90,11 @@ export interface HubContext {
   /** Returns what changed since a version, oldest first. */
   changes(query?: ContextChangesQuery): Promise<ContextChanges>;
   /** Returns every version of an item, newest first, also of a retired one. */
-  history(section: ContextSection, key: string): Promise<readonly ContextChange[]>;
+  history(
+    section: ContextSection,
+    key: string,
+    query?: ContextHistoryQuery,
+  ): Promise<Page<ContextChange, number>>;
 }
 
 /**
@@ -146,8 +152,12 @@ class ContextReading {
   }
 
   /** Every version of an item, newest first; also of one that was retired. */
-  async history(section: ContextSection, key: string): Promise<readonly ContextChange[]> {
-    return itemHistory(this.workspace, named(section, key));
+  async history(
+    section: ContextSection,
+    key: string,
+    query: ContextHistoryQuery = {},
+  ): Promise<Page<ContextChange, number>> {
+    return itemHistory(this.workspace, named(section, key), query);
   }
 }
 
@@ -205,17 +215,22 @@ export class LocalSharedContext extends ContextReading implements SharedContext 
     return this.#call(() => super.item(section, key));
   }
 
-  /** Without `since`: since this session last read, or was told of changes. */
+  /** Without `after`: since this session last read, or was told of changes. */
   override changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
     return this.#call(async () => {
-      const told = await contextChanges(this.workspace, { since: this.#seen, ...query });
-      if (told.since <= this.#seen) this.sawUpTo(told.version);
+      const after = query?.after ?? this.#seen;
+      const told = await contextChanges(this.workspace, { ...query, after });
+      if (after <= this.#seen) this.sawUpTo(told.version);
       return told;
     });
   }
 
-  override history(section: ContextSection, key: string): Promise<readonly ContextChange[]> {
-    return this.#call(() => super.history(section, key));
+  override history(
+    section: ContextSection,
+    key: string,
+    query: ContextHistoryQuery = {},
+  ): Promise<Page<ContextChange, number>> {
+    return this.#call(() => super.history(section, key, query));
   }
 
   /**

@@ -1,14 +1,11 @@
 /** `hub.tasks` and `agent.tasks`: the task queue, and what follows a task to its end. */
+import type { Page } from "../../base/page.ts";
 import { type ReservationsQuery, reservations } from "../../coordination/reservations/list.ts";
 import type { Reservation } from "../../coordination/reservations/reservation.ts";
 import { addTask, type NewTask } from "../../coordination/tasks/add.ts";
-import { type Board, type BoardQuery, board } from "../../coordination/tasks/board.ts";
+import { type BoardQuery, board } from "../../coordination/tasks/board.ts";
 import { type CloseOptions, cancelWhole, closeTask } from "../../coordination/tasks/close.ts";
-import {
-  type ClosedQuery,
-  type ClosedTasks,
-  closedTasks,
-} from "../../coordination/tasks/closed.ts";
+import { type ClosedQuery, closedTasks } from "../../coordination/tasks/closed.ts";
 import { getTask, type TaskInfo } from "../../coordination/tasks/info.ts";
 import { reopenTask } from "../../coordination/tasks/reopen.ts";
 import { type TaskTree, taskTree } from "../../coordination/tasks/tree.ts";
@@ -32,10 +29,10 @@ import { type Call, plainCall } from "./call.ts";
 export interface HubTasks {
   /** Returns a task's state and the reason for it, also of one that was never queued. */
   get(task: string): Promise<TaskInfo>;
-  /** Returns every task that is not closed, by state. */
-  board(query?: BoardQuery): Promise<Board>;
+  /** Returns the tasks that are not closed, sorted within a page by state, priority, deadline and age. */
+  board(query?: BoardQuery): Promise<Page<TaskInfo>>;
   /** Returns closed tasks, the most recent first. */
-  closed(query?: ClosedQuery): Promise<ClosedTasks>;
+  closed(query?: ClosedQuery): Promise<Page<TaskInfo>>;
   /** Returns a task with its parts, recursively. */
   tree(task: string): Promise<TaskTree>;
   /** Returns the task's envelopes in the order they were sent, each with its deliveries. */
@@ -45,7 +42,7 @@ export interface HubTasks {
   /** Returns the ledger: original intent, binding constraints, open decisions, progress, releases. */
   ledger(task: string): Promise<Ledger | undefined>;
   /** Returns what is reserved now, and by which agent; with `touching`, only what overlaps that. */
-  reservations(query?: ReservationsQuery): Promise<readonly Reservation[]>;
+  reservations(query?: ReservationsQuery): Promise<Page<Reservation>>;
 }
 
 export interface AddedTask<T = unknown> {

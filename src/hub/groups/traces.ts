@@ -1,5 +1,6 @@
 /** `hub.traces` and `agent.traces`: what agents did, step by step. */
 
+import type { Page } from "../../base/page.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import type { Memory } from "../../memory/record.ts";
 import { flushTraces, traceCounts } from "../../memory/traces/trace.ts";
@@ -16,16 +17,16 @@ import type { Call } from "./call.ts";
 
 export interface HubTraces {
   /** Returns the newest steps of a session, a task or an agent, in order. */
-  list(query?: TracesQuery): Promise<Memory[]>;
+  list(query?: TracesQuery): Promise<Page<Memory>>;
   /** Returns the sessions that have a trace, the most recently active first. */
-  sessions(query?: TraceSessionsQuery): Promise<TraceInfo[]>;
+  sessions(query?: TraceSessionsQuery): Promise<Page<TraceInfo>>;
   /** Returns how many steps the agents of this hub traced, stored and lost. */
   counts(): Promise<TraceCounts>;
 }
 
 export interface AgentTraces {
   /** Returns the newest steps of a session, a task or an agent, in order. */
-  list(query?: TracesQuery): Promise<Memory[]>;
+  list(query?: TracesQuery): Promise<Page<Memory>>;
   /** Waits until every traced step is stored; throws if a step of this session was not. */
   flush(): Promise<void>;
 }

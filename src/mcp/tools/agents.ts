@@ -14,11 +14,11 @@ export const agents = tool({
   input: z.strictObject({
     role: z.string().min(1).optional().describe("Only agents in this role."),
     limit: z.int().min(1).max(MOST_LISTED).default(50).describe("How many."),
-    cursor: z
+    after: z
       .string()
       .min(1)
       .optional()
-      .describe("The cursor of the answer before: returns the next page."),
+      .describe("The next of the answer before: returns the next page."),
     max_tokens: maxTokens(2_000),
   }),
   output: z.strictObject({
@@ -36,16 +36,16 @@ export const agents = tool({
       }),
     ),
     omitted: z.array(z.string()).describe("Receivers that did not fit into the text."),
-    cursor: z.string().optional().describe("For the next page; absent when there is none."),
+    next: z.string().optional().describe("Pass as after for the next page; absent on the last."),
   }),
   annotations: READS,
 
-  async run({ role, limit, cursor, max_tokens }, connection) {
+  async run({ role, limit, after, max_tokens }, connection) {
     const [all, meter] = await Promise.all([
       receiversOf(connection, role),
       meterOf(connection.agent),
     ]);
-    const left = receiversAfter(all, cursor);
+    const left = receiversAfter(all, after);
     const page = left.slice(0, limit);
     const last = page.at(-1);
     const { text, shown, omitted } = fitted(
@@ -62,7 +62,7 @@ export const agents = tool({
       text,
       receivers: page.filter(({ to }) => isShown.has(to)).map(dataOf),
       omitted: [...omitted],
-      ...(last === undefined || left.length === page.length ? {} : { cursor: last.to }),
+      ...(last === undefined || left.length === page.length ? {} : { next: last.to }),
     };
   },
 });

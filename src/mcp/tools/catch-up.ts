@@ -45,7 +45,7 @@ export const catchUp = tool({
 
   async run({ task, detail: much, max_tokens }, { agent }) {
     const about = task === undefined ? {} : { task };
-    const open = await agent.deliveries.waiting(about);
+    const open = (await agent.deliveries.waiting(about)).items;
     const held = open.filter((each) => isHeldBy(agent, each));
     const head = held.map(heldLine);
     const { count } = await meterOf(agent);

@@ -25,11 +25,11 @@ export const recall = tool({
     concept: z.string().min(1).optional().describe("Only about this concept."),
     run: z.string().min(1).optional().describe("Only of this run."),
     limit: z.int().min(1).max(MOST_HITS).default(10).describe("How many."),
-    cursor: z
+    after: z
       .string()
       .min(1)
       .optional()
-      .describe("The cursor of the answer before: its next page, of the same question."),
+      .describe("The next of the answer before: returns the next page of the same question."),
     detail: detail("concise"),
     max_tokens: maxTokens(2_000),
   }),
@@ -54,12 +54,12 @@ export const recall = tool({
       }),
     ),
     omitted: z.array(z.string()).describe("Hits that did not fit, by their ids: read them."),
-    cursor: z.string().optional().describe("For the next page; absent when there is none."),
+    next: z.string().optional().describe("Pass as after for the next page; absent on the last."),
   }),
   annotations: READS,
 
   async run({ question, detail: much, max_tokens, ...query }, { agent }) {
-    const [{ hits, cursor }, meter] = await Promise.all([
+    const [{ items: hits, next }, meter] = await Promise.all([
       agent.recall(question, query),
       meterOf(agent),
     ]);
@@ -88,7 +88,7 @@ export const recall = tool({
           ...(handoff?.envelope && { envelope: handoff.envelope }),
         })),
       omitted: [...omitted],
-      ...(cursor === undefined ? {} : { cursor }),
+      ...(next === undefined ? {} : { next }),
     };
   },
 });

@@ -127,7 +127,7 @@ async function forWork(
       agent.deliveries.waiting({ ...about, limit: MOST_WAITING }),
       agent.questions.list(),
     ]);
-    const ready = open.filter(isReady);
+    const ready = open.items.filter(isReady);
     if (ready.length > 0 || asked.length > 0) return found(ready, asked, inRoom);
     if (patience.aborted) {
       const text = "Nothing waits for you yet: wait again, or go on.";

@@ -9,6 +9,7 @@ import { canonicalJson } from "../../base/canonical.ts";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { nearestNames } from "../../base/nearest.ts";
+import { type Page, pageOf } from "../../base/page.ts";
 import { BranchName } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type EntryRow, parseText } from "../../store/rows.ts";
@@ -226,7 +227,7 @@ export async function abandonBranch(
 }
 
 export const BranchesSchema = z.strictObject({
-  /** The last of a page, for the next one. */
+  /** The `next` of the page before. */
   after: z.string().optional(),
   limit: z.int().positive().default(100),
   /** Only names that begin so: `run-42/`. */
@@ -240,7 +241,7 @@ export type BranchesQuery = z.input<typeof BranchesSchema>;
 export async function listBranches(
   workspace: Workspace,
   query: BranchesQuery,
-): Promise<BranchInfo[]> {
+): Promise<Page<BranchInfo>> {
   const {
     limit,
     prefix = "",
@@ -254,7 +255,7 @@ export async function listBranches(
   const { store, name } = workspace;
   const found: BranchInfo[] = [];
   let { after } = cursor;
-  while (found.length < limit) {
+  while (found.length <= limit) {
     const from = after === undefined ? {} : { after };
     const page = await store.listEntries({ workspace: name, kind: BRANCH, prefix, limit, ...from });
     const infos = await Promise.all(
@@ -264,7 +265,7 @@ export async function listBranches(
     after = page.at(-1)?.name;
     if (page.length < limit) break;
   }
-  return found.slice(0, limit);
+  return pageOf(found, limit, (branch) => branch.name);
 }
 
 async function infoOf({ store, name: where }: Workspace, entry: EntryRow): Promise<BranchInfo> {

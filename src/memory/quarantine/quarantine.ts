@@ -12,6 +12,7 @@ import * as z from "zod";
 import { canonicalJson } from "../../base/canonical.ts";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
+import { type Page, pageOf } from "../../base/page.ts";
 import { AgentName, MemoryId } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type DeliveryRow, type EventKind, isOpen, type MemoryRow } from "../../store/rows.ts";
@@ -127,7 +128,7 @@ export interface QuarantinedMemory extends QuarantineMark {
 }
 
 export const QuarantinedSchema = z.strictObject({
-  /** Only ids after this one: the last of a page. */
+  /** The `next` of the page before. */
   after: z.string().default(""),
   limit: z.int().positive().default(100),
 });
@@ -138,7 +139,7 @@ export type QuarantineQuery = z.input<typeof QuarantinedSchema>;
 export async function listQuarantined(
   workspace: Workspace,
   query: QuarantineQuery,
-): Promise<QuarantinedMemory[]> {
+): Promise<Page<QuarantinedMemory>> {
   const { store, name, limits } = workspace;
   const how = { code: "invalid_input", what: "The query" } as const;
   const { after: start, limit } = parseOr(QuarantinedSchema, query, how);
@@ -151,7 +152,9 @@ export async function listQuarantined(
     const seen = page.filter((entry) => !hidden.has(entry.name));
     found.push(...seen.map((entry) => ({ memory: entry.name, ...markIn(entry) })));
     after = names.at(-1) ?? "";
-    if (page.length < limit || found.length >= limit) return found.slice(0, limit);
+    if (page.length < limit || found.length > limit) {
+      return pageOf(found, limit, ({ memory }) => memory);
+    }
   }
 }
 

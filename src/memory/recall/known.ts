@@ -47,7 +47,7 @@ export async function knownOf(
   const question = questionOf(input.content);
   if (question === "") return [];
   // By words alone: an append never waits for an embedding server, and what is judged is words.
-  const { hits } = await recall(workspace, question, {
+  const { items: hits } = await recall(workspace, question, {
     limit: Math.min(CANDIDATES, workspace.limits.pageSize),
     depth: 0,
     visits: 0,

@@ -17,7 +17,7 @@ const Content = z.tuple([
   z.array(z.int().min(0)).max(DEEPEST),
 ]);
 
-export interface Page {
+export interface RecallCursor {
   readonly fingerprint: string;
   readonly upTo: number;
   /** The time the question was asked. */
@@ -30,14 +30,14 @@ export function fingerprintOf(question: string, query: object): string {
   return sha256(JSON.stringify([question, query])).slice(0, 12);
 }
 
-export function cursorFor({ fingerprint, upTo, now, shown }: Page): string {
+export function formatCursor({ fingerprint, upTo, now, shown }: RecallCursor): string {
   const sorted = shown.toSorted((a, b) => a - b);
   // The distances are short numbers where the positions are long ones.
   const steps = sorted.map((pos, n) => pos - (sorted[n - 1] ?? 0));
   return Buffer.from(JSON.stringify([fingerprint, upTo, now, steps])).toString("base64url");
 }
 
-export function pageOf(cursor: string, fingerprint: string): Page {
+export function parseCursor(cursor: string, fingerprint: string): RecallCursor {
   const parsed = Content.safeParse(parse(Buffer.from(cursor, "base64url").toString()));
   if (!parsed.success) throw wrong("It is no cursor of an answer.");
   const [made, upTo, now, steps] = parsed.data;
@@ -61,7 +61,7 @@ function parse(text: string): unknown {
 function wrong(message: string): BatonError {
   return new BatonError("invalid_input", {
     message: `The cursor cannot be used: ${message}`,
-    path: "cursor",
-    hint: "Pass the cursor of the page before, with the same question and the same filters.",
+    path: "after",
+    hint: "Pass the next of the page before, with the same question and the same filters.",
   });
 }

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
+import type { Page } from "../../base/page.ts";
 import { AgentName, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type Query, queryOf } from "../../search/query.ts";
@@ -18,7 +19,13 @@ import { AsOfSchema, momentOf } from "../as-of.ts";
 import { type Memory, memoryOf } from "../record.ts";
 import { sightOf } from "../sight.ts";
 import { type HitHandoff, handoffOf } from "./hit-handoff.ts";
-import { cursorFor, DEEPEST, fingerprintOf, type Page, pageOf } from "./recall-cursor.ts";
+import {
+  DEEPEST,
+  fingerprintOf,
+  formatCursor,
+  parseCursor,
+  type RecallCursor,
+} from "./recall-cursor.ts";
 import { reasonsOf } from "./why.ts";
 
 const Fraction = z.number().min(0).max(1);
@@ -28,14 +35,14 @@ const Some = <Of extends z.ZodType>(of: Of) =>
   z.union([of, z.array(of).min(1).max(FORMAT_LIMITS.tags).readonly()]).optional();
 
 export const RecallSchema = z.strictObject({
+  /** The `next` of the page before, for the same question and filters. */
+  after: z.string().optional(),
   /** By whom. Several values of a filter: any of them; of tags and concepts: all of them. */
   agent: Some(AgentName),
   /** What was known then. */
   asOf: AsOfSchema.optional(),
   branch: Some(Label),
   concept: Some(Label),
-  /** From the answer before: the next page of the same question. */
-  cursor: z.string().optional(),
   /** How far and how widely connections are followed. */
   depth: z.int().min(0).max(3).default(1),
   limit: z.int().positive().default(10),
@@ -84,10 +91,7 @@ export interface Hit {
   readonly supersededBy: readonly string[];
 }
 
-export interface Recalled {
-  readonly hits: readonly Hit[];
-  /** For the next page; undefined when there is none. */
-  readonly cursor: string | undefined;
+export interface Recalled extends Page<Hit> {
   /** How far the index has come: what lies beyond is scanned. */
   readonly index: IndexState;
   /** How meaning was compared, or why it was not. */
@@ -102,8 +106,8 @@ export async function recall(
   const text = checkedQuestion(question);
   const checked = parseOr(RecallSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(workspace.limits, "pageSize", { actual: checked.limit, path: "limit" });
-  const fingerprint = fingerprintOf(text, { ...checked, cursor: undefined, limit: undefined });
-  const page = checked.cursor === undefined ? undefined : pageOf(checked.cursor, fingerprint);
+  const fingerprint = fingerprintOf(text, { ...checked, after: undefined, limit: undefined });
+  const page = checked.after === undefined ? undefined : parseCursor(checked.after, fingerprint);
   const [sight, filter, now, asked] = await Promise.all([
     sightOf(workspace, { asOf: checked.asOf, traces: checked.traces }),
     filterOf(workspace, checked),
@@ -127,17 +131,21 @@ export async function recall(
     ...(page === undefined ? {} : { upTo: page.upTo, shown: page.shown }),
     ...(asked.meant === undefined ? {} : { meant: asked.meant }),
   });
+  const next = nextPage(found, { fingerprint, now, shown: page?.shown ?? [] });
   return {
-    hits: found.hits.map((hit) => hitOf(hit, terms)),
-    cursor: nextPage(found, { fingerprint, now, shown: page?.shown ?? [] }),
+    items: found.hits.map((hit) => hitOf(hit, terms)),
+    ...(next === undefined ? {} : { next }),
     index: found.index,
     meaning: asked.meant === undefined ? asked.state : found.vectors,
   };
 }
 
-function nextPage({ hits, more, upTo }: Searched, before: Omit<Page, "upTo">): string | undefined {
+function nextPage(
+  { hits, more, upTo }: Searched,
+  before: Omit<RecallCursor, "upTo">,
+): string | undefined {
   const shown = [...before.shown, ...hits.map(({ pos }) => pos)];
-  return more && shown.length < DEEPEST ? cursorFor({ ...before, upTo, shown }) : undefined;
+  return more && shown.length < DEEPEST ? formatCursor({ ...before, upTo, shown }) : undefined;
 }
 
 function checkedQuestion(question: unknown): string {

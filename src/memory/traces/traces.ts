@@ -1,8 +1,10 @@
 /** Reading traces back: which sessions have one, and the newest steps of a session, task or agent. */
+
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
 import { nearestNames } from "../../base/nearest.ts";
+import { type Page, pageOf } from "../../base/page.ts";
 import { AgentName, MemoryId, Name } from "../../envelope/schema.ts";
 import { parseOr } from "../../envelope/violations.ts";
 import { type Sight, TIP, traceBranch } from "../../store/sight.ts";
@@ -16,8 +18,8 @@ import { TRACE } from "./trace.ts";
 
 export const TracesSchema = z.strictObject({
   agent: AgentName.optional(),
-  /** The step to go back from: the first of a page, for the one before it. */
-  before: MemoryId.optional(),
+  /** The `next` of the page before: the step to go back from. */
+  after: MemoryId.optional(),
   limit: z.int().positive().default(100),
   session: Name.optional(),
   tag: z.string().min(1).optional(),
@@ -27,15 +29,22 @@ export const TracesSchema = z.strictObject({
 export type TracesQuery = z.input<typeof TracesSchema>;
 
 /** The newest steps that fit, in the order they were stored. */
-export async function traces(workspace: Workspace, query: TracesQuery): Promise<Memory[]> {
-  const { agent, before, limit, session, tag, task } = parseOr(TracesSchema, query, {
+export async function traces(workspace: Workspace, query: TracesQuery): Promise<Page<Memory>> {
+  const {
+    agent,
+    after: before,
+    limit,
+    session,
+    tag,
+    task,
+  } = parseOr(TracesSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const author = agent === undefined ? undefined : (await requireAgent(workspace, agent)).id;
   if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
-    throw unknownMemory(workspace, before, "before");
+    throw unknownMemory(workspace, before, "after");
   }
   const rows = await workspace.store.recentMemories({
     workspace: workspace.name,
@@ -46,11 +55,12 @@ export async function traces(workspace: Workspace, query: TracesQuery): Promise<
       ...(tag === undefined ? {} : { tag }),
       ...(task === undefined ? {} : { task }),
     },
-    limit,
+    limit: limit + 1,
     ...(before === undefined ? {} : { before }),
   });
   if (rows.length === 0 && session !== undefined) await requireSession(workspace, session);
-  return rows.map(memoryOf).reverse();
+  const { items, ...rest } = pageOf(rows, limit, ({ id }) => id);
+  return { ...rest, items: items.map(memoryOf).reverse() };
 }
 
 /** One session's steps, or those of all; and nothing else. */
@@ -92,7 +102,14 @@ export interface TraceInfo {
   readonly until: number;
 }
 
-export const SessionsSchema = z.strictObject({ limit: z.int().positive().default(20) });
+export const SessionsSchema = z.strictObject({
+  /** The `next` of the page before. */
+  after: z
+    .string()
+    .regex(/^\d{1,15}:/)
+    .optional(),
+  limit: z.int().positive().default(20),
+});
 
 export type TraceSessionsQuery = z.input<typeof SessionsSchema>;
 
@@ -100,14 +117,26 @@ export type TraceSessionsQuery = z.input<typeof SessionsSchema>;
 export async function traceSessions(
   workspace: Workspace,
   query: TraceSessionsQuery,
-): Promise<TraceInfo[]> {
-  const { limit } = parseOr(SessionsSchema, query, { code: "invalid_input", what: "The query" });
+): Promise<Page<TraceInfo>> {
+  const how = { code: "invalid_input", what: "The query" } as const;
+  const { after, limit } = parseOr(SessionsSchema, query, how);
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-  const found = await allTraces(workspace);
-  const newest = found.sort((a, b) => b.lastAt - a.lastAt).slice(0, limit);
+  const found = (await allTraces(workspace)).sort(newestFirst);
+  const [at = "", ...name] = after?.split(":") ?? [];
+  const last = { lastAt: Number(at), branch: traceBranch(name.join(":")) };
+  const left = after === undefined ? found : found.filter((each) => newestFirst(each, last) > 0);
+  const { items, ...rest } = pageOf(left, limit, (of) => `${of.lastAt}:${sessionOf(of)}`);
   const sight = await stepsSeen(workspace, undefined);
-  return Promise.all(newest.map((branch) => infoOf(workspace, branch, sight)));
+  return {
+    ...rest,
+    items: await Promise.all(items.map((branch) => infoOf(workspace, branch, sight))),
+  };
 }
+
+type LastStep = Pick<TraceBranch, "lastAt" | "branch">;
+
+const newestFirst = (a: LastStep, b: LastStep): number =>
+  b.lastAt - a.lastAt || (a.branch < b.branch ? -1 : a.branch > b.branch ? 1 : 0);
 
 async function infoOf(
   { store, name }: Workspace,

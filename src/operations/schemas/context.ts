@@ -9,7 +9,7 @@ import type { ContextOmitted, SharedContextText } from "../../shared-context/rea
 import { DeliveryForm, ErrorForm } from "./deliveries.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text, Texts } from "./plain.ts";
+import { Count, Instant, pageForm, Text, Texts } from "./plain.ts";
 
 export const ContextInputForm = ContextItemSchema.meta({
   id: "ContextInput",
@@ -86,10 +86,11 @@ export const ContextChangeForm = z
   .meta({ id: "ContextChange", description: "One change of one item." });
 
 export const ContextChangesForm = z.strictObject({
-  since: Count,
-  version: Count.meta({ description: "The next since" }),
-  changes: z.array(ContextChangeForm),
-  more: z.boolean(),
+  ...pageForm(ContextChangeForm, Count).shape,
+  version: Count.meta({
+    description:
+      "The version these changes lead to: pass it as after later to get what changed since",
+  }),
 } satisfies Fields<ContextChanges>);
 
 export const ContradictionForm = z

@@ -35,7 +35,7 @@ import {
 import type { IndexState } from "../../store/search.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text, Texts } from "./plain.ts";
+import { Count, Instant, pageForm, Text, Texts } from "./plain.ts";
 
 export const MemoryInputForm = MemoryInputSchema.meta({
   id: "NewMemory",
@@ -262,8 +262,7 @@ export const IndexStateForm = z
 
 export const RecalledForm = z
   .strictObject({
-    hits: z.array(HitForm),
-    cursor: Text.optional().meta({ description: "For the next page; absent: there is none" }),
+    ...pageForm(HitForm).shape,
     index: IndexStateForm,
     meaning: Text.meta({ description: "How meaning was compared, or why it was not" }),
   } satisfies Fields<Recalled>)

@@ -15,3 +15,15 @@ export const Done = z
   .meta({ id: "Done", description: "It was done." });
 
 export const DONE = { done: true } as const;
+
+/** A page of a list; `cursor` is what `next` and `after` are. */
+export const pageForm = <Item extends z.ZodType, Cursor extends z.ZodType = typeof Text>(
+  item: Item,
+  cursor: Cursor = Text as unknown as Cursor,
+) =>
+  z.strictObject({
+    items: z.array(item),
+    next: cursor.exactOptional().meta({
+      description: "Pass as after to get the next page; absent on the last page",
+    }),
+  });

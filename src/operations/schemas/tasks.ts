@@ -1,8 +1,6 @@
 /** Tasks: how they stand, what follows them to their end, what happened. */
 import * as z from "zod";
 import { QueueSchema } from "../../coordination/tasks/add.ts";
-import type { Board } from "../../coordination/tasks/board.ts";
-import type { ClosedTasks } from "../../coordination/tasks/closed.ts";
 import type { TaskDelivery, TaskInfo } from "../../coordination/tasks/info.ts";
 import { TASK_STATES } from "../../coordination/tasks/state.ts";
 import type { TaskTree } from "../../coordination/tasks/tree.ts";
@@ -23,7 +21,7 @@ import type { KeptClosing, Saying } from "../../memory/ledger.ts";
 import { DeliveryForm, TriedFailureForm } from "./deliveries.ts";
 import { EnvelopeForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text, Texts } from "./plain.ts";
+import { Count, Instant, pageForm, Text, Texts } from "./plain.ts";
 import { ProgressForm } from "./progress.ts";
 
 export const NewTaskForm = z
@@ -83,20 +81,6 @@ export const TaskTreeForm = z
   })
   .meta({ id: "TaskTree", description: "A task with its parts, and theirs." });
 
-export const BoardForm = z
-  .strictObject({
-    open: z.array(TaskForm),
-    blocked: z.array(TaskForm),
-    in_progress: z.array(TaskForm),
-    next: Text.exactOptional().meta({ description: "There is more: to be asked for as after" }),
-  } satisfies Fields<Board>)
-  .meta({ id: "Board", description: "Every task that is not closed, by state." });
-
-export const ClosedTasksForm = z.strictObject({
-  tasks: z.array(TaskForm),
-  next: Text.exactOptional().meta({ description: "There is more: to be asked for as before" }),
-} satisfies Fields<ClosedTasks>);
-
 export const LineStepForm = z
   .strictObject({
     envelope: EnvelopeForm,
@@ -138,10 +122,7 @@ export const TimelineForm = z
   .strictObject({
     task: Text,
     tasks: Texts,
-    steps: z.array(TimelineStepForm),
-    earlier: Text.exactOptional().meta({
-      description: "There may be more: to be asked for as before",
-    }),
+    ...pageForm(TimelineStepForm).shape,
   } satisfies Record<keyof Timeline, z.ZodType>)
   .meta({ id: "Timeline", description: "What happened to a task, in order." });
 

@@ -223,10 +223,12 @@ function fakeSummarizer(says: (n: number) => string | Promise<string>) {
 }
 
 async function summariesOf(agent: Agent, memory: Memory): Promise<Memory[]> {
-  const edges = await agent.memories.relations(memory.id, {
-    direction: "in",
-    kinds: ["summarizes"],
-  });
+  const edges = (
+    await agent.memories.relations(memory.id, {
+      direction: "in",
+      kinds: ["summarizes"],
+    })
+  ).items;
   return Promise.all(edges.map(({ source }) => agent.memories.read(source)));
 }
 

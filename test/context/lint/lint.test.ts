@@ -28,9 +28,9 @@ describe("linting a handoff", () => {
   it("finds nothing in a good one, sends nothing and stores nothing [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
-    const before = await hub.events.list({ after: 0 });
+    const before = (await hub.events.list({ after: 0 })).items;
     expect(await ada.handoffs.lint(GOOD)).toEqual({ ok: true, findings: [] });
-    expect(await hub.events.list({ after: 0 })).toEqual(before);
+    expect((await hub.events.list({ after: 0 })).items).toEqual(before);
     expect(await hub.tasks.line("login")).toEqual([]);
   });
 
@@ -280,7 +280,7 @@ describe.each(STORES)("on a %s store", (store) => {
     await hub.settings.update({ lint: { no_next_step: "refuse", secret: "refuse" } });
     const rules = (await hub.settings.update({ lint: { no_criteria: "off" } })).lint;
     expect(rules).toMatchObject({ no_next_step: "refuse", secret: "refuse", no_criteria: "off" });
-    const before = [await hub.events.list({ after: 0 }), await hub.deliveries.totals()];
+    const before = [(await hub.events.list({ after: 0 })).items, await hub.deliveries.totals()];
     const draft = { ...GOOD, next: [], state: `Use ${token}`, done: [`Tried ${token}`] };
     const error = await refusal(ada.handoff(draft));
     expect(error.code).toBe("lint_refused");
@@ -291,7 +291,9 @@ describe.each(STORES)("on a %s store", (store) => {
     ]);
     expect(error.violations.every(({ hint }) => hint !== "")).toBe(true);
     expect(JSON.stringify(error)).not.toContain(token);
-    expect([await hub.events.list({ after: 0 }), await hub.deliveries.totals()]).toEqual(before);
+    expect([(await hub.events.list({ after: 0 })).items, await hub.deliveries.totals()]).toEqual(
+      before,
+    );
     // What is not binding stops nothing; what is off is not even told.
     const sent = await ada.handoff({ ...GOOD, intent: "Fix it", expects: [] });
     expect(rulesOf((await hub.handoffs.lintSent(sent.envelope.id)).findings)).toEqual([

@@ -132,7 +132,7 @@ describe.each(STORES)("catching up on %s", (store) => {
     expect(text).not.toContain("The port is 8080");
     expect(text).not.toContain("The host is alpha");
     expect([...shown, ...omitted]).not.toContain(old.id);
-    const recent = await scout.memories.recent({});
+    const recent = (await scout.memories.recent({})).items;
     expect(recent.map(({ id, superseded }) => [id, superseded])).toEqual([
       [right.id, undefined],
       [current.id, undefined],
@@ -215,7 +215,7 @@ describe.each(STORES)("catching up on %s", (store) => {
     expect(text.indexOf("Tabs are spaces")).toBeLessThan(text.indexOf("We keep REST"));
     expect(shown).toEqual([done.id, sent.memory, held.memory, expect.stringMatching(/^mem_/)]);
     expect(omitted).toEqual([]);
-    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.state)).toEqual([
+    expect((await coder.deliveries.waiting()).items.map(({ delivery }) => delivery.state)).toEqual([
       "ready",
       "accepted",
     ]);

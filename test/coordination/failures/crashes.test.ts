@@ -44,7 +44,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       for (let n = 0; n < 4; n++) await pass(COORDINATOR_MS);
       const told = await reports(hub, "t");
       expect(told, `after ${most} writes`).toHaveLength(1);
-      expect(await hub.failures.list({ undecided: true })).toEqual([]);
+      expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
       expect(await decisionsIn(hub, "t")).toHaveLength(1);
       expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
       expect(await hub.tasks.get("later")).toMatchObject({ state: "failed" });
@@ -89,8 +89,8 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     });
     expect(await carl.failures.decide(anew, retry)).toMatchObject({ kind: "decided" });
     expect(await carl.accept()).toBeUndefined();
-    expect(await hub.failures.list({ undecided: true })).toEqual([]);
-    expect(await hub.failures.list({ task: "t" })).toMatchObject([{ report: anew.id }]);
+    expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
+    expect((await hub.failures.list({ task: "t" })).items).toMatchObject([{ report: anew.id }]);
     await (await take(ben)).complete();
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -116,7 +116,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       expect(dying.isDead).toBe(true);
       await pass(1);
       if (coordinator) await pass(COORDINATOR_MS);
-      expect(await hub.failures.list()).toMatchObject([
+      expect((await hub.failures.list()).items).toMatchObject([
         {
           failure: { type: "hop_limit", attempt: 1 },
           decision: { decision: "abort", by: "baton" },
@@ -145,7 +145,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
       await carl.then(({ failures }) => failures.decide(sent.id, abort)).catch(() => {});
       died = dying.isDead;
       for (let n = 0; n < 4; n++) await pass(COORDINATOR_MS);
-      expect(await hub.failures.list({ task: "t" }), `after ${most} writes`).toMatchObject([
+      expect((await hub.failures.list({ task: "t" })).items, `after ${most} writes`).toMatchObject([
         { decision: { by: "carl", decision: "abort" } },
       ]);
       expect(await decisionsIn(hub, "t")).toHaveLength(1);

@@ -43,12 +43,12 @@ describe.each(STORES)("a decision on %s", (store) => {
       agent: "carl",
       data: { decision: "retry", delivery: sent.id, reason: "types.ts is there now", attempt: 1 },
     });
-    const [mistake] = await hub.memories.recent({ task: "t", type: "mistake" });
-    const causes = await carl.memories.relations(memory?.id ?? "");
+    const [mistake] = (await hub.memories.recent({ task: "t", type: "mistake" })).items;
+    const causes = (await carl.memories.relations(memory?.id ?? "")).items;
     expect(causes.filter(({ kind }) => kind === "caused-by").map(({ target }) => target)).toContain(
       mistake?.id,
     );
-    expect(await hub.failures.list({ task: "t" })).toMatchObject([
+    expect((await hub.failures.list({ task: "t" })).items).toMatchObject([
       { delivery: sent.id, decision: { decision: "retry", by: "carl" } },
     ]);
     await again.complete();
@@ -101,11 +101,11 @@ describe.each(STORES)("a decision on %s", (store) => {
       report: work.id,
     });
     expect((await refusal(work.complete())).code).toBe("lease_lost");
-    expect(await hub.failures.list({ undecided: true })).toMatchObject([
+    expect((await hub.failures.list({ undecided: true })).items).toMatchObject([
       { delivery: sent.id, with: "pat", asked: ["pat"] },
     ]);
     await pass(PERSON_MS / 4);
-    const reminded = (await hub.events.list({ after: 0, limit: 1_000 })).filter(
+    const reminded = (await hub.events.list({ after: 0, limit: 1_000 })).items.filter(
       ({ kind }) => kind === "reminded",
     );
     expect(reminded).toMatchObject([{ delivery: work.id }]);
@@ -121,7 +121,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     await hub.agent("pat", { kind: "person" });
     await carl.failures.decide(sent.id, { decision: "ask", to: "pat", reason: "You know best" });
     await pass(PERSON_MS);
-    expect(await hub.failures.list()).toMatchObject([
+    expect((await hub.failures.list()).items).toMatchObject([
       { delivery: sent.id, decision: { decision: "abort", by: "baton" } },
     ]);
     expect((await hub.verify()).problems).toEqual([]);
@@ -166,9 +166,9 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect(unknown.code).toBe("unknown_role");
     const open = await ada.handoff({ to: "ben", task: "u", intent: "x" });
     expect((await refusal(carl.failures.decide(open.id, retry))).code).toBe("not_open");
-    expect((await carl.failures.list({ undecided: true })).map(({ delivery }) => delivery)).toEqual(
-      [sent.id],
-    );
+    expect(
+      (await carl.failures.list({ undecided: true })).items.map(({ delivery }) => delivery),
+    ).toEqual([sent.id]);
   });
 
   it("gives what ran out of time as much as it had at first [CRD-4]", async () => {
@@ -181,7 +181,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     await pass(5_000);
     expect((await sent.status()).state).toBe("expired");
     expect(await ben.accept()).toBeUndefined();
-    const [undecided] = await hub.failures.list({ undecided: true });
+    const [undecided] = (await hub.failures.list({ undecided: true })).items;
     expect(undecided).toMatchObject({ before: [{ decision: "retry" }] });
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -226,7 +226,7 @@ describe.each(STORES)("a report on %s", (store) => {
         details: { delivery: sent.id, attempt: 1 },
       });
     }
-    expect(await hub.failures.list({ undecided: true })).toMatchObject([{ with: "carl" }]);
+    expect((await hub.failures.list({ undecided: true })).items).toMatchObject([{ with: "carl" }]);
     await carl.failures.decide(work, { decision: "abort", reason: "Enough" });
     expect((await hub.deliveries.get(work.id)).delivery.state).toBe("completed");
     expect((await hub.verify()).problems).toEqual([]);
@@ -239,7 +239,7 @@ describe.each(STORES)("a report on %s", (store) => {
   > = {
     "it is cancelled": {
       async run({ hub, ada }) {
-        const [failure] = await hub.failures.list();
+        const [failure] = (await hub.failures.list()).items;
         await ada.deliveries.cancel(failure?.report ?? "", "Never mind");
       },
       as: "failed",
@@ -257,7 +257,7 @@ describe.each(STORES)("a report on %s", (store) => {
       const team = await reported();
       const { hub, sent, carl, pass } = team;
       await run(team);
-      expect(await hub.failures.list()).toMatchObject([
+      expect((await hub.failures.list()).items).toMatchObject([
         { delivery: sent.id, decision: { decision: "abort", by: "ada", reason: "Never mind" } },
       ]);
       expect(await decisionsIn(hub, "t")).toHaveLength(1);
@@ -279,13 +279,13 @@ describe.each(STORES)("a report on %s", (store) => {
     const part = await ada.tasks.add({ task: "t/part", parent: "t", to: "eve", intent: "y" });
     await fails(eve);
     await carl.failures.decide(sent.id, { decision: "abort", reason: "No budget" });
-    const [decided] = await hub.failures.list({ task: "t/part" });
+    const [decided] = (await hub.failures.list({ task: "t/part" })).items;
     expect(decided).toMatchObject({
       delivery: part.sent.id,
       decision: { decision: "abort", by: "carl" },
     });
     expect(decided?.decision?.reason).toContain('"t", of which it is a part, failed: No budget');
-    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
     expect(await hub.tasks.get("t/part")).toMatchObject({ state: "cancelled" });
     expect(await ben.accept()).toBeUndefined();
     expect((await hub.verify()).problems).toEqual([]);
@@ -311,7 +311,7 @@ describe.each(STORES)("a report on %s", (store) => {
     const { hub, carl, sent, pass } = await reported();
     await carl.failures.decide(sent.id, { decision: "ask", to: "baton", reason: "As usual" });
     await pass(1);
-    expect(await hub.failures.list()).toMatchObject([{ decision: { by: "baton" } }]);
+    expect((await hub.failures.list()).items).toMatchObject([{ decision: { by: "baton" } }]);
   });
 });
 
@@ -335,12 +335,12 @@ describe.each(STORES)("two coordinators on %s", (store) => {
         there.failures.decide(sent.id, { decision: "retry", reason: "So do I" }),
       ]);
       expect(answers.map(({ kind }) => kind).sort()).toEqual(["already", "decided"]);
-      const [kept] = await one.failures.list({ task: "t" });
+      const [kept] = (await one.failures.list({ task: "t" })).items;
       for (const answer of answers) {
         expect(answer).toMatchObject({ by: kept?.decision?.by, reason: kept?.decision?.reason });
       }
       expect(await decisionsIn(one, "t")).toHaveLength(1);
-      expect(await one.failures.list({ undecided: true })).toEqual([]);
+      expect((await one.failures.list({ undecided: true })).items).toEqual([]);
       expect((await one.verify()).problems).toEqual([]);
     },
   );

@@ -59,6 +59,6 @@ export async function reports(hub: Hub, task: string) {
 }
 
 export const decisionsIn = async (hub: Hub, task: string) =>
-  (await hub.memories.recent({ task, type: "decision" })).filter(
+  (await hub.memories.recent({ task, type: "decision" })).items.filter(
     ({ data }) => data?.["decision"] !== undefined,
   );

@@ -69,12 +69,12 @@ describe.each(STORES)("a failure on %s", (store) => {
     const { hub, ada, ben } = await teamOn({ store });
     await ada.handoff({ to: "ben", task: "t", intent: "Build it" });
     await fails(ben, { message: "Busy" });
-    const [mistake] = await hub.memories.recent({ task: "t", type: "mistake" });
+    const [mistake] = (await hub.memories.recent({ task: "t", type: "mistake" })).items;
     expect(mistake?.data).toMatchObject({
       message: "Busy",
       decision: { decision: "retry", by: "policy", attempt: 2, of: 3, inMs: 500 },
     });
-    expect(await hub.failures.list()).toEqual([]);
+    expect((await hub.failures.list()).items).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -213,7 +213,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       const told = await take(team.carl);
       expect(told.envelope.failure).toMatchObject({ ...failure, delivery: sent.id });
       expect(await reports(team.hub, "t")).toHaveLength(1);
-      expect(await team.hub.failures.list({ undecided: true })).toMatchObject([
+      expect((await team.hub.failures.list({ undecided: true })).items).toMatchObject([
         { delivery: sent.id, report: told.id, task: "t", with: "carl" },
       ]);
       await team.hub.deliveries.runDue();
@@ -240,7 +240,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
     await fails(ben);
     expect(await carl.accept()).toBeUndefined();
-    expect(await hub.deadLetters.list()).toHaveLength(1);
+    expect((await hub.deadLetters.list()).items).toHaveLength(1);
   });
 
   it("with more to say than an envelope holds is told in short, and is in the tries in full [CRD-3]", async () => {
@@ -284,7 +284,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     await fails(ben);
     await ada.deadLetters.discard(dropped.id, "Not needed");
     expect(await carl.accept()).toBeUndefined();
-    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -292,14 +292,14 @@ describe.each(STORES)("a failure on %s", (store) => {
     const { hub, ada, ben, carl, clock } = await teamOn({ store });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
     await fails(ben);
-    const [failure] = await hub.failures.list({ undecided: true });
+    const [failure] = (await hub.failures.list({ undecided: true })).items;
     await ada.deadLetters.redrive(sent.id);
     await (await take(ben)).complete({ summary: "Done after all" });
     clock.advance(1);
     expect(
       await carl.failures.decide(failure?.report ?? "", { decision: "abort", reason: "Why not" }),
     ).toMatchObject({ kind: "settled", delivery: { state: "completed" } });
-    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ describe.each(STORES)("the hub on %s", (store) => {
       await fails(ben, { type: "timeout", message: "Slow" });
       await pass(PAUSE_MS);
     }
-    expect(await hub.failures.list({ task: "t" })).toMatchObject([
+    expect((await hub.failures.list({ task: "t" })).items).toMatchObject([
       { decision: { decision: "retry", by: "baton" }, failure: { retries: 2, type: "timeout" } },
     ]);
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -30,9 +30,11 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect(await sent.status()).toMatchObject({ receiver: "eve", state: "ready" });
     await fails(eve);
     expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
-    const decided = (await hub.failures.list({ task: "t" })).map((each) => each.decision?.decision);
+    const decided = (await hub.failures.list({ task: "t" })).items.map(
+      (each) => each.decision?.decision,
+    );
     expect(decided).toEqual(["retry", "reroute", "abort"]);
-    expect(await hub.failures.list({ undecided: true })).toEqual([]);
+    expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -64,7 +66,7 @@ describe.each(STORES)("the hub on %s", (store) => {
       await leave(team);
       await fails(team.ben);
       await team.pass(COORDINATOR_MS);
-      expect(await team.hub.failures.list()).toMatchObject([
+      expect((await team.hub.failures.list()).items).toMatchObject([
         { delivery: team.sent.id, decision: { by: "baton", decision: "abort" } },
       ]);
       expect(await team.hub.tasks.get("t")).toMatchObject({ state: "failed" });
@@ -88,7 +90,7 @@ describe.each(STORES)("the hub on %s", (store) => {
       await fails(ben);
       const work = await take(carl);
       await end(work, pass);
-      expect(await hub.failures.list()).toMatchObject([
+      expect((await hub.failures.list()).items).toMatchObject([
         { delivery: sent.id, decision: { by: "baton" } },
       ]);
       expect(
@@ -103,11 +105,11 @@ describe.each(STORES)("the hub on %s", (store) => {
     const pat = await hub.agent("pat", { kind: "person", role: "coordinator" });
     await fails(ben);
     await pass(COORDINATOR_MS * 3);
-    expect(await pat.failures.list({ undecided: true })).toMatchObject([
+    expect((await pat.failures.list({ undecided: true })).items).toMatchObject([
       { delivery: sent.id, with: "role:coordinator", advice: { decision: { decision: "abort" } } },
     ]);
     await pass(PERSON_MS);
-    expect(await hub.failures.list()).toMatchObject([{ decision: { by: "baton" } }]);
+    expect((await hub.failures.list()).items).toMatchObject([{ decision: { by: "baton" } }]);
   });
 
   it("goes by the rules: the one with most conditions that can be carried out [CRD-4]", async () => {
@@ -136,7 +138,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await hub.failures.rules()).map(({ name }) => name)).toEqual(Object.keys(rules).sort());
     await fails(ben);
     expect(await sent.status()).toMatchObject({ receiver: "role:architect", state: "ready" });
-    const [decided] = await hub.failures.list({ task: "t" });
+    const [decided] = (await hub.failures.list({ task: "t" })).items;
     expect(decided?.decision).toMatchObject({
       by: "baton",
       decision: "reroute",
@@ -145,7 +147,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect(decided?.decision?.reason).toContain("Whoever knows the data");
     expect(decided?.decision?.reason).toContain("to nobody");
     await fails(await hub.agent("dora"));
-    expect((await hub.failures.list({ task: "t" }))[1]).toMatchObject({
+    expect((await hub.failures.list({ task: "t" })).items[1]).toMatchObject({
       decision: { decision: "abort", reason: 'The rule "any" says so.' },
     });
     await hub.failures.deleteRule("any");
@@ -173,14 +175,18 @@ describe.each(STORES)("the hub on %s", (store) => {
     await fails(ben);
     expect((await sent.status()).state).toBe("ready");
     await fails(ben);
-    const [, second] = await hub.failures.list({ task: "t" });
+    const [, second] = (await hub.failures.list({ task: "t" })).items;
     expect(second?.decision?.reason).toMatch(/passed over: function: .*decision/s);
     for (const task of ["u", "v"]) {
       await ada.tasks.add({ task, to: "ben", intent: "x" });
       await fails(ben);
     }
-    expect((await hub.failures.list({ task: "u" }))[0]?.decision?.reason).toContain("it broke");
-    expect((await hub.failures.list({ task: "v" }))[0]?.decision?.reason).not.toContain("passed");
+    expect((await hub.failures.list({ task: "u" })).items[0]?.decision?.reason).toContain(
+      "it broke",
+    );
+    expect((await hub.failures.list({ task: "v" })).items[0]?.decision?.reason).not.toContain(
+      "passed",
+    );
     expect(seen).toHaveLength(4);
   });
 
@@ -188,7 +194,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     const { hub, ben, sent } = await queued({ limits: { redrives: 2 } });
     await hub.failures.setRule("again", { then: { retry: {} } });
     for (let n = 0; n < 3; n++) await fails(ben);
-    const decided = await hub.failures.list({ task: "t" });
+    const decided = (await hub.failures.list({ task: "t" })).items;
     expect(decided.map(({ decision }) => decision?.decision)).toEqual(["retry", "retry", "abort"]);
     expect(decided[2]?.decision?.reason).toContain("as often as it may be");
     expect((await sent.status()).state).toBe("dead");
@@ -200,7 +206,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     await hub.failures.setRule("there", { when: { receiver: "ben" }, then: { reroute: "eve" } });
     await hub.failures.setRule("back", { when: { receiver: "eve" }, then: { reroute: "ben" } });
     for (const each of [ben, eve, ben, eve]) await fails(each);
-    const decided = await hub.failures.list({ task: "t" });
+    const decided = (await hub.failures.list({ task: "t" })).items;
     expect(decided.map(({ decision }) => [decision?.decision, decision?.to])).toEqual([
       ["reroute", "eve"],
       ["reroute", "ben"],
@@ -218,7 +224,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     await hub.deliveries.runDue();
     expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
     expect(await hub.tasks.get("later")).toMatchObject({ state: "failed" });
-    expect(await hub.failures.list({ task: "later" })).toMatchObject([
+    expect((await hub.failures.list({ task: "later" })).items).toMatchObject([
       { failure: { type: "dependency", class: "permanent" }, decision: { decision: "abort" } },
     ]);
     expect(await ben.accept()).toBeUndefined();
@@ -235,7 +241,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     await fails(ben);
     await carl.failures.decide(part.id, { decision: "abort", reason: "Enough" });
     expect((await join.status()).state).toBe("dead");
-    expect(await hub.failures.list({ undecided: true })).toMatchObject([
+    expect((await hub.failures.list({ undecided: true })).items).toMatchObject([
       { delivery: join.id, failure: { type: "join_impossible" } },
     ]);
     expect((await hub.verify()).problems).toEqual([]);

@@ -72,19 +72,23 @@ describe.each(STORES)("reservations on %s", (store) => {
       until: clock.now() + LEASE_MS,
     };
     expect(reserved).toEqual(said);
-    expect(await hub.tasks.reservations()).toEqual([said]);
-    expect(await tester.tasks.reservations({ touching: "src/auth/login.ts" })).toEqual([said]);
-    expect(await tester.tasks.reservations({ touching: ["docs/**", "db:orders"] })).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([said]);
+    expect((await tester.tasks.reservations({ touching: "src/auth/login.ts" })).items).toEqual([
+      said,
+    ]);
+    expect((await tester.tasks.reservations({ touching: ["docs/**", "db:orders"] })).items).toEqual(
+      [],
+    );
 
     await give(planner, "tester", "tests", ["src/*/login.ts", "docs/auth.md"]);
     for await (const offer of tester.inbox()) {
       const { instance: _, ...conflict } = said;
       const told = [{ ...conflict, globs: ["src/auth/**"], with: ["src/*/login.ts"] }];
       expect(await offer.conflicts(), "before the work starts").toEqual(told);
-      expect(await hub.tasks.reservations(), "looking reserves nothing").toHaveLength(1);
+      expect((await hub.tasks.reservations()).items, "looking reserves nothing").toHaveLength(1);
       const theirs = await offer.accept();
       expect(theirs.reservations.conflicts, "at accept").toEqual(told);
-      expect(await hub.tasks.reservations({ agent: "tester" })).toMatchObject([
+      expect((await hub.tasks.reservations({ agent: "tester" })).items).toMatchObject([
         { task: "tests", globs: ["src/*/login.ts", "docs/auth.md"], mode: "exclusive" },
       ]);
       break;
@@ -101,7 +105,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       { agent: "coder", task: "one", globs: ["src/**"], with: ["src/a.ts"] },
     ]);
     expect((await take(tester)).reservations.conflicts).toEqual([]);
-    expect((await hub.tasks.reservations()).map(({ task }) => task)).toEqual([
+    expect((await hub.tasks.reservations()).items.map(({ task }) => task)).toEqual([
       "one",
       "two",
       "three",
@@ -129,7 +133,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       const { opened, hub, planner, coder, tester } = await team();
       await give(planner, "coder", "t", ["src/**"]);
       const work = await take(coder);
-      expect(await hub.tasks.reservations()).toHaveLength(1);
+      expect((await hub.tasks.reservations()).items).toHaveLength(1);
       const end = {
         complete: () => work.complete(),
         fail: () => work.fail({ message: "No" }),
@@ -142,7 +146,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       expect(await isLeft(opened, work.id), "nothing is left that somebody has to look at").toBe(
         false,
       );
-      expect(await tester.tasks.reservations({ touching: "src/a.ts" })).toEqual([]);
+      expect((await tester.tasks.reservations({ touching: "src/a.ts" })).items).toEqual([]);
     },
   );
 
@@ -151,10 +155,10 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
     clock.advance(LEASE_MS - 1);
-    expect(await hub.tasks.reservations()).toHaveLength(1);
+    expect((await hub.tasks.reservations()).items).toHaveLength(1);
     await work.renew();
     clock.advance(LEASE_MS - 1);
-    expect(await hub.tasks.reservations(), "renewed with the lease").toMatchObject([
+    expect((await hub.tasks.reservations()).items, "renewed with the lease").toMatchObject([
       { until: clock.now() + 1 },
     ]);
     clock.advance(1);
@@ -163,7 +167,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       (await take(tester)).reservations.conflicts,
       "while the delivery still says accepted",
     ).toEqual([]);
-    expect(await hub.tasks.reservations({ task: "t" })).toEqual([]);
+    expect((await hub.tasks.reservations({ task: "t" })).items).toEqual([]);
     expect(await isLeft(opened, work.id), "taken away by who came across it").toBe(false);
     expect((await refusal(work.reservations.set("src/**"))).code).toBe("lease_lost");
   });
@@ -173,7 +177,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
     await planner.tasks.cancelHandoffs("t", "No longer wanted");
-    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([]);
     expect((await refusal(work.reservations.set("src/**"))).code).toBe("cancelled");
   });
 
@@ -189,11 +193,11 @@ describe.each(STORES)("reservations on %s", (store) => {
     const coder = await first.agent("coder", {});
     await give(planner, "coder", "t", ["src/**"]);
     await take(coder);
-    expect(await second.tasks.reservations()).toHaveLength(1);
+    expect((await second.tasks.reservations()).items).toHaveLength(1);
     gone.add("first");
     await give(planner, "tester", "u", ["src/a.ts"]);
     expect((await take(tester)).reservations.conflicts).toEqual([]);
-    expect((await second.tasks.reservations()).map(({ agent }) => agent)).toEqual(["tester"]);
+    expect((await second.tasks.reservations()).items.map(({ agent }) => agent)).toEqual(["tester"]);
   });
 
   it("are not inherited by the next holder, who has its own when it accepts [CRD-7]", async () => {
@@ -206,11 +210,11 @@ describe.each(STORES)("reservations on %s", (store) => {
     const next = await hub.agent("coder");
     const work = await take(next);
     expect(work.delivery.attempt).toBe(2);
-    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([]);
     await work.reservations.set("docs/**");
     expect((await refusal(lost.reservations.set("src/**"))).code).toBe("lease_lost");
     await lost.reservations.clear();
-    expect(await hub.tasks.reservations()).toMatchObject([
+    expect((await hub.tasks.reservations()).items).toMatchObject([
       { globs: ["docs/**"], instance: next.instance },
     ]);
   });
@@ -236,7 +240,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       await (await take(await hub.agent("coder"))).reservations.set("docs/**");
     };
     expect((await refusal(lost.reservations.set("src/**"))).code).toBe("lease_lost");
-    expect(await hub.tasks.reservations()).toMatchObject([{ globs: ["docs/**"] }]);
+    expect((await hub.tasks.reservations()).items).toMatchObject([{ globs: ["docs/**"] }]);
   });
 
   it("of what the handoff says follow it to the next holder, reconstructed or not [CRD-7]", async () => {
@@ -248,7 +252,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     const next = await hub.agent("coder");
     const work = await take(next);
     expect(work.envelope).toMatchObject({ reconstructed: { notes: 1 }, touches: ["src/**"] });
-    expect(await hub.tasks.reservations()).toMatchObject([
+    expect((await hub.tasks.reservations()).items).toMatchObject([
       { delivery: work.id, instance: next.instance },
     ]);
   });
@@ -258,10 +262,12 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
     await work.reservations.set(["src/auth/**", "port:5432"]);
-    expect(await hub.tasks.reservations()).toMatchObject([{ globs: ["src/auth/**", "port:5432"] }]);
+    expect((await hub.tasks.reservations()).items).toMatchObject([
+      { globs: ["src/auth/**", "port:5432"] },
+    ]);
     await work.reservations.clear();
     await work.reservations.clear();
-    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([]);
     expect((await work.reservations.set()).reserved.globs).toEqual(["src/**"]);
   });
 
@@ -299,9 +305,11 @@ describe.each(STORES)("reservations on %s", (store) => {
     const { handle, id } = await take(coder);
     const elsewhere = await hubOn(store, await reopen(), { clock, limits: { leaseMs: LEASE_MS } });
     const resumed = await (await elsewhere.agent("coder")).resume(handle);
-    expect(await elsewhere.tasks.reservations()).toMatchObject([{ instance: coder.instance }]);
+    expect((await elsewhere.tasks.reservations()).items).toMatchObject([
+      { instance: coder.instance },
+    ]);
     await resumed.reservations.set("docs/**");
-    expect(await tester.tasks.reservations({ touching: "docs/a.md" })).toHaveLength(1);
+    expect((await tester.tasks.reservations({ touching: "docs/a.md" })).items).toHaveLength(1);
     await resumed.complete();
     expect(await isLeft(opened, id)).toBe(false);
   });
@@ -323,7 +331,7 @@ describe.each(STORES)("reservations on %s", (store) => {
       expect(told.length, `round ${round}`).toBeGreaterThan(0);
       for (const { task } of told) expect(task).toMatch(new RegExp(` ${round}$`));
     }
-    expect(await left.tasks.reservations()).toHaveLength(30);
+    expect((await left.tasks.reservations()).items).toHaveLength(30);
   });
 
   it("that nobody can hold any more are taken away by whoever reserves, whatever they were about [CRD-7]", async () => {
@@ -346,12 +354,12 @@ describe.each(STORES)("reservations on %s", (store) => {
       const work = await take(coder);
       if (task === "b") await planner.deliveries.cancel(work.id, "Not that one");
     }
-    const first = await hub.tasks.reservations({ limit: 3 });
+    const first = (await hub.tasks.reservations({ limit: 3 })).items;
     expect(first.map(({ task }) => task)).toEqual(["a", "c", "d"]);
     const after = first.at(-1)?.delivery ?? "";
-    expect((await hub.tasks.reservations({ limit: 3, after })).map(({ task }) => task)).toEqual([
-      "e",
-    ]);
+    expect(
+      (await hub.tasks.reservations({ limit: 3, after })).items.map(({ task }) => task),
+    ).toEqual(["e"]);
     expect((await refusal(hub.tasks.reservations({ limit: 1_001 }))).code).toBe("limit_exceeded");
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -391,6 +399,6 @@ describe("a glob that is none", () => {
     expect(await refusal(coder.tasks.reservations({ touching: "a\\b" }))).toMatchObject({
       path: "touching[0]",
     });
-    expect(await hub.tasks.reservations()).toEqual([]);
+    expect((await hub.tasks.reservations()).items).toEqual([]);
   });
 });

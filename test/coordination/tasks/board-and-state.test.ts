@@ -75,21 +75,20 @@ describe.each(STORES)("the task queue on %s", (store) => {
       let after: string | undefined;
       do {
         const page = await hub.tasks.board({ limit: 3, ...(after && { after }) });
-        seen.push(...names(page.open));
+        seen.push(...names(page.items));
         after = page.next;
       } while (after !== undefined);
       expect(seen).toEqual(all);
       for (const name of all) await finish(coder, name);
       await lead.tasks.reopen("task-3", "Once more");
       const closed: string[] = [];
-      let before: string | undefined;
       do {
-        const page = await hub.tasks.closed({ limit: 2, ...(before && { before }) });
-        closed.push(...names(page.tasks));
-        before = page.next;
-      } while (before !== undefined);
+        const page = await hub.tasks.closed({ limit: 2, ...(after && { after }) });
+        closed.push(...names(page.items));
+        after = page.next;
+      } while (after !== undefined);
       expect(closed).toEqual(all.filter((name) => name !== "task-3").reverse());
-      expect((await hub.tasks.closed({ states: ["failed"] })).tasks).toEqual([]);
+      expect((await hub.tasks.closed({ states: ["failed"] })).items).toEqual([]);
     });
   });
 });

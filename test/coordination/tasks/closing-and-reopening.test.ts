@@ -98,7 +98,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       });
       expect(await onBoard(hub)).toEqual({ open: [], blocked: [], in_progress: [] });
       await coder.tasks.close("plain", { reason: "Done" });
-      expect(names((await hub.tasks.closed()).tasks)).toEqual(["plain"]);
+      expect(names((await hub.tasks.closed()).items)).toEqual(["plain"]);
     });
 
     it("leaves a task that was taken back open, to be closed as cancelled [CRD-2]", async () => {
@@ -120,7 +120,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(again).toMatchObject({ state: "open" });
       expect(again.closed).toBeUndefined();
       expect((await onBoard(hub)).open).toEqual(["api"]); // Looking does not close it again.
-      expect((await hub.tasks.closed()).tasks).toEqual([]);
+      expect((await hub.tasks.closed()).items).toEqual([]);
       expect((await refusal(lead.tasks.reopen("api", "Twice"))).code).toBe("task_open");
       await lead.handoff({ task: "api", to: "coder", intent: "Mend it" });
       await finish(coder, "api", "Mended");
@@ -129,7 +129,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
         closed: { reason: "Mended" },
       });
       expect(await closings(hub, "api")).toHaveLength(2); // Both stand on the chain, the last counts.
-      expect(names((await hub.tasks.closed()).tasks)).toEqual(["api"]);
+      expect(names((await hub.tasks.closed()).items)).toEqual(["api"]);
       expect((await hub.verify()).problems).toEqual([]);
     });
 

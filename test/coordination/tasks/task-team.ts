@@ -29,10 +29,17 @@ export const names = (tasks: readonly TaskInfo[]): string[] => tasks.map((each) 
 
 /** Every task of a board, by state. */
 export async function onBoard(hub: Hub, query: Parameters<Hub["tasks"]["board"]>[0] = {}) {
-  const { open, blocked, in_progress } = await hub.tasks.board(query);
-  return { open: names(open), blocked: names(blocked), in_progress: names(in_progress) };
+  const { items } = await hub.tasks.board(query);
+  const inState = (state: TaskInfo["state"]) => names(items.filter((each) => each.state === state));
+  return {
+    open: inState("open"),
+    blocked: inState("blocked"),
+    in_progress: inState("in_progress"),
+  };
 }
 
 /** The records that closed a task: never more than one that stands. */
 export const closings = async (hub: Hub, name: string) =>
-  (await hub.memories.recent({ task: name, tag: "task-closed" })).map(({ content }) => content);
+  (await hub.memories.recent({ task: name, tag: "task-closed" })).items.map(
+    ({ content }) => content,
+  );

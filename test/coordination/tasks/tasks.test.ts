@@ -37,7 +37,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect(next.envelope.parents).toContain(work.envelope.id);
     await next.complete({ summary: "Built" });
     expect(await onBoard(hub)).toEqual({ open: [], blocked: [], in_progress: [] });
-    expect(names((await hub.tasks.closed()).tasks)).toEqual(["build", "design"]);
+    expect(names((await hub.tasks.closed()).items)).toEqual(["build", "design"]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -252,7 +252,9 @@ describe.each(STORES)("redacting on %s", (store) => {
       state: "done",
       closed: { reason: "[redacted]" },
     });
-    expect(JSON.stringify(await hub.memories.recent({ task: "api" }))).not.toContain("hunter2");
+    expect(JSON.stringify((await hub.memories.recent({ task: "api" })).items)).not.toContain(
+      "hunter2",
+    );
     expect((await hub.verify()).problems).toEqual([]);
   });
 });

@@ -7,10 +7,10 @@ import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 const LEASE_MS = 60_000;
 
 /** Kind, who and whom, of each step. */
-const story = ({ steps }: Timeline) =>
+const story = ({ items: steps }: Timeline) =>
   steps.map(({ kind, agent, to }) => (to === undefined ? [kind, agent] : [kind, agent, to]));
 
-const only = ({ steps }: Timeline, kind: TimelineStep["kind"]): TimelineStep => {
+const only = ({ items: steps }: Timeline, kind: TimelineStep["kind"]): TimelineStep => {
   const [found, ...more] = steps.filter((step) => step.kind === kind);
   expect(more).toEqual([]);
   expect(found, kind).toBeDefined();
@@ -41,7 +41,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await planner.remember({ task: "another", content: "Not of this one." });
     const timeline = await hub.tasks.timeline("t");
     expect(timeline).toMatchObject({ task: "t", tasks: ["t"] });
-    expect(timeline.earlier).toBeUndefined();
+    expect(timeline.next).toBeUndefined();
     expect(story(timeline)).toEqual([
       ["handed_over", "planner", "coder"],
       ["accepted", "coder"],
@@ -50,7 +50,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
       ["accepted", "tester"],
       ["completed", "tester"],
     ]);
-    const [first, accepted, note, second, , last] = timeline.steps;
+    const [first, accepted, note, second, , last] = timeline.items;
     expect(first).toMatchObject({ at: began, text: "Build the endpoint", delivery: sent.id });
     expect(accepted).toMatchObject({ at: began + 1_000, delivery: sent.id, attempt: 1 });
     expect(note).toMatchObject({ type: "finding", text: "There is a router." });
@@ -167,13 +167,13 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
       decision: { decision: "reroute", by: "boss", to: "tester", reason: "It has a key" },
     });
     expect((await hub.memories.read(decided.memory ?? "")).type).toBe("decision");
-    expect(timeline.steps.filter((step) => step.report).map(({ kind }) => kind)).toEqual([
+    expect(timeline.items.filter((step) => step.report).map(({ kind }) => kind)).toEqual([
       "reported",
       "accepted",
       "completed",
     ]);
     expect(only(timeline, "closed").text).toContain("done");
-    const kinds = timeline.steps.map(({ kind }) => kind);
+    const kinds = timeline.items.map(({ kind }) => kind);
     const order = ["failed", "reported", "decided", "closed"] as const;
     const places = order.map((kind) => kinds.indexOf(kind));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
@@ -187,7 +187,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await (await take(coder, { task: "piece" })).complete();
     await (await take(coder, { task: "part" })).complete();
     await (await take(tester)).complete();
-    const { tasks, steps } = await hub.tasks.timeline("whole", { children: true });
+    const { tasks, items: steps } = await hub.tasks.timeline("whole", { children: true });
     expect(tasks).toEqual(["whole", "part", "piece"]);
     expect(steps.filter(({ kind }) => kind === "completed").map(({ task }) => task)).toEqual([
       "piece",
@@ -197,7 +197,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     const times = steps.map(({ at }) => at);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     const alone = await hub.tasks.timeline("whole");
-    expect(new Set(alone.steps.map(({ task }) => task))).toEqual(new Set(["whole"]));
+    expect(new Set(alone.items.map(({ task }) => task))).toEqual(new Set(["whole"]));
   });
 
   it("comes in pages from the newest back, which together are all of it, each step once [CRD-5]", async () => {
@@ -213,21 +213,21 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
       await hub.deliveries.runDue();
     }
     const all = await hub.tasks.timeline("t");
-    expect(all.steps).toHaveLength(1 + 4 * 3);
+    expect(all.items).toHaveLength(1 + 4 * 3);
     const pages: TimelineStep[][] = [];
-    let before: string | undefined;
+    let after: string | undefined;
     do {
       const page: Timeline = await hub.tasks.timeline("t", {
         limit: 2,
-        ...(before === undefined ? {} : { before }),
+        ...(after === undefined ? {} : { after }),
       });
-      pages.unshift([...page.steps]);
-      before = page.earlier;
-    } while (before !== undefined);
+      pages.unshift([...page.items]);
+      after = page.next;
+    } while (after !== undefined);
     expect(pages.length).toBeGreaterThan(3);
-    expect(pages.flat()).toEqual(all.steps);
+    expect(pages.flat()).toEqual(all.items);
     expect((await refusal(hub.tasks.timeline("t", { limit: 1_001 }))).code).toBe("limit_exceeded");
-    expect((await hub.tasks.timeline("unheard-of")).steps).toEqual([]);
+    expect((await hub.tasks.timeline("unheard-of")).items).toEqual([]);
   });
 
   it("says where a text was taken away, and shows nothing that is out of sight [CRD-5]", async () => {
@@ -239,7 +239,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await work.complete();
     await planner.memories.redact({ ids: [secret.memory.id] }, "A key");
     await planner.memories.quarantine([wrong.memory.id], "Wrong");
-    const { steps } = await hub.tasks.timeline("t");
+    const { items: steps } = await hub.tasks.timeline("t");
     expect(JSON.stringify(steps)).not.toMatch(/hunter2|flat/);
     expect(steps.find(({ memory }) => memory === secret.memory.id)?.text).toContain("A key");
     expect(steps.some(({ memory }) => memory === wrong.memory.id)).toBe(false);

@@ -55,8 +55,8 @@ describe.each(STORES)("a join on %s", (store) => {
     const origins = sent.map(({ envelope }) => envelope.id);
     expect(work.envelope.parents).toEqual([join.envelope.id, ...origins]);
     // On the chain it continues from the join, and is derived from each result.
-    const [acceptedFrom] = await lead.memories.relations(present(work.delivery.acceptedBy));
-    const edges = await lead.memories.relations(acceptedFrom?.target ?? "");
+    const [acceptedFrom] = (await lead.memories.relations(present(work.delivery.acceptedBy))).items;
+    const edges = (await lead.memories.relations(acceptedFrom?.target ?? "")).items;
     expect(edges.map(({ kind, target }) => [kind, target])).toEqual([
       ["continues-from", join.memory],
       ...settled.map(({ settledBy }) => ["derived-from", settledBy]),
@@ -164,7 +164,7 @@ describe.each(STORES)("a join on %s", (store) => {
     await (await take(workers[0] as Agent)).decline("Not mine");
     expect((await join.status()).state).toBe("scheduled");
     await sent[1]?.cancel("Not needed");
-    const [letter, ...others] = await hub.deadLetters.list();
+    const [letter, ...others] = (await hub.deadLetters.list()).items;
     expect(others).toEqual([]);
     expect(letter?.delivery.id).toBe(join.id);
     expect(letter?.attempts).toMatchObject([{ outcome: "stopped" }]);
@@ -234,8 +234,9 @@ describe.each(STORES)("a join on %s", (store) => {
     const { lead, workers, sent } = await parallel(hub);
     const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
     const looks = async () =>
-      (await hub.events.list({ after: 0, limit: 1_000 })).filter(({ kind }) => kind === "awaited")
-        .length;
+      (await hub.events.list({ after: 0, limit: 1_000 })).items.filter(
+        ({ kind }) => kind === "awaited",
+      ).length;
     const first = await looks();
     for (let minute = 0; minute < 24 * 60; minute += 10) {
       clock.advance(10 * 60_000);

@@ -84,14 +84,14 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(line[1]).toMatchObject({ envelope: work.envelope, deliveries: [{ id: sent.id }] });
     const record = await ada.memories.read(line[1]?.memory ?? "");
     expect(record).toMatchObject({ agent: "baton", type: "handoff", task: "t" });
-    const edges = await ada.memories.relations(record.id);
+    const edges = (await ada.memories.relations(record.id)).items;
     expect(edges.map(({ kind, target }) => [kind, target]).sort()).toEqual(
       [
         ["continues-from", sent.memory],
         ["summarizes", lost.delivery.acceptedBy],
       ].sort(),
     );
-    expect(await ada.memories.relations(present(work.delivery.acceptedBy))).toMatchObject([
+    expect((await ada.memories.relations(present(work.delivery.acceptedBy))).items).toMatchObject([
       { kind: "continues-from", target: record.id },
     ]);
   });
@@ -111,7 +111,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(work.envelope.history.map(({ did }) => did)).toEqual(["In time."]);
     await work.complete({ summary: "Theirs." });
     expect(await sent.completed()).toMatchObject({ result: { summary: "Theirs." } });
-    expect(await ada.memories.recent({ tag: "stale-holder" })).toEqual([late.memory]);
+    expect((await ada.memories.recent({ tag: "stale-holder" })).items).toEqual([late.memory]);
   });
 
   it("is reconstructed from what the dead holder did after accepting, not before [DLV-14]", async () => {
@@ -210,7 +210,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     const sent = await ada.handoff({ ...DRAFT, policy: { attempts: 1 } });
     await (await take(ben)).note("Half of it is done.");
     await die();
-    const [dead] = await hub.deadLetters.list();
+    const [dead] = (await hub.deadLetters.list()).items;
     expect(dead).toMatchObject({
       delivery: { id: sent.id },
       envelope: { reconstructed: { holder: "ben" } },

@@ -39,7 +39,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     const work = await waiting;
     expect(work?.delivery.task).toBe("two");
     // Claimed and accepted in one step: nothing was offered in between.
-    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind)).toEqual([
       "sent",
       "sent",
       "accepted",
@@ -113,7 +113,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     const first = coder.accept({ wait: true, signal: control.signal });
     await asleep();
     const second = coder.accept({ wait: true });
-    await hub.memories.recent(); // Both are asleep by now.
+    (await hub.memories.recent()).items; // Both are asleep by now.
     const sent = await send("one");
     control.abort();
     const one = await first;

@@ -59,7 +59,7 @@ describe.each(STORES)("holding work on %s", (store) => {
     await take(session);
     for (let call = 0; call < 2; call++) {
       clock.advance(49_999);
-      await session.memories.recent();
+      (await session.memories.recent()).items;
     }
     expect((await sent.status()).state).toBe("accepted");
     clock.advance(2);
@@ -81,7 +81,7 @@ describe.each(STORES)("holding work on %s", (store) => {
     const before = await contents(hub);
     for (let time = 0; time < 5; time++) {
       clock.advance(3_600_000);
-      const [seen] = await ben.deliveries.waiting();
+      const [seen] = (await ben.deliveries.waiting()).items;
       expect(seen?.envelope).toEqual(sent.envelope);
       expect(seen?.delivery).toMatchObject({ state: "ready", attempt: 0 });
       expect(seen?.delivery).not.toHaveProperty("seenAt");

@@ -1,6 +1,5 @@
 /** The inbox: offers in order, woken by what happens, ended by whoever reads it. */
 import { describe, expect, it } from "vitest";
-import type { Delivery } from "../../../src/index.ts";
 import { stopTimers } from "../../support/hub/asleep.ts";
 import { openFresh, refusal, STORES } from "../../support/hub/support.ts";
 
@@ -25,8 +24,8 @@ describe.each(STORES)("an inbox on %s", (store) => {
       tasks.push(offer.task);
     }
     expect(tasks).toEqual(["one", "two", "three"]);
-    expect(await coder.deliveries.waiting()).toEqual([]);
-    expect(await planner.deliveries.waiting()).toHaveLength(1);
+    expect((await coder.deliveries.waiting()).items).toEqual([]);
+    expect((await planner.deliveries.waiting()).items).toHaveLength(1);
   });
 
   it("offers only the task it is asked for", async () => {
@@ -107,7 +106,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
       working.abort();
     }
     expect(seen).toEqual(["one"]);
-    expect((await coder.deliveries.waiting()).map(({ delivery }) => delivery.state)).toEqual([
+    expect((await coder.deliveries.waiting()).items.map(({ delivery }) => delivery.state)).toEqual([
       "ready",
       "ready",
     ]);
@@ -140,12 +139,12 @@ describe.each(STORES)("an inbox on %s", (store) => {
   it("only shows; what is looked at with waiting() stays as it is", async () => {
     const { hub, coder, send } = await team();
     const sent = await send("one");
-    const before = await hub.events.list({ after: 0 });
-    const [seen] = await coder.deliveries.waiting();
+    const before = (await hub.events.list({ after: 0 })).items;
+    const [seen] = (await coder.deliveries.waiting()).items;
     expect(seen).toEqual({ delivery: await sent.status(), envelope: sent.envelope });
     expect(seen?.delivery).toMatchObject({ state: "ready", attempt: 0 });
     expect(seen?.delivery).not.toHaveProperty("seenAt");
-    expect(await hub.events.list({ after: 0 })).toEqual(before);
+    expect((await hub.events.list({ after: 0 })).items).toEqual(before);
   });
 
   it("can be looked at page by page, of one task too [DLV-13]", async () => {
@@ -154,15 +153,14 @@ describe.each(STORES)("an inbox on %s", (store) => {
     for (const task of ["one", "two", "three"]) await send(task);
     await critic.handoff({ to: "coder", task: "two", intent: "Once more" });
     const pages: string[][] = [];
-    for (let after: Delivery | undefined; ; ) {
-      const page = await coder.deliveries.waiting({ limit: 3, after });
-      pages.push(page.map(({ envelope }) => envelope.intent));
-      const last = page.at(-1);
-      if (last === undefined) break;
-      after = last.delivery;
+    for (let after: string | undefined; ; ) {
+      const { items, next } = await coder.deliveries.waiting({ limit: 3, after });
+      pages.push(items.map(({ envelope }) => envelope.intent));
+      if (next === undefined) break;
+      after = next;
     }
-    expect(pages).toEqual([["About one", "About two", "About three"], ["Once more"], []]);
-    const two = await coder.deliveries.waiting({ task: "two" });
+    expect(pages).toEqual([["About one", "About two", "About three"], ["Once more"]]);
+    const two = (await coder.deliveries.waiting({ task: "two" })).items;
     expect(two.map(({ envelope }) => envelope.from.agent)).toEqual(["planner", "critic"]);
   });
 

@@ -55,9 +55,9 @@ describe("a holder in another process", () => {
       expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
         { outcome: "expired", instance: "in-child", reason: { reason: "process ended" } },
       ]);
-      expect((await coder.memories.recent({ task: "t", type: "step" }))[0]?.content).toContain(
-        "Half",
-      );
+      expect(
+        (await coder.memories.recent({ task: "t", type: "step" })).items[0]?.content,
+      ).toContain("Half");
       await work?.complete();
       expect((await hub.verify()).problems).toEqual([]);
     },
@@ -183,10 +183,10 @@ describe.each(STORES)("leases on %s", (store) => {
     const { leaseUntil } = await sent.status();
     clock.advance(5);
     const other = await hub.agent("coder", undefined, { lease: "session", instance: "b" });
-    await other.memories.recent();
+    (await other.memories.recent()).items;
     expect((await sent.status()).leaseUntil).toBe(leaseUntil);
     const same = await hub.agent("coder", undefined, { lease: "session", instance: "a" });
-    await same.memories.recent();
+    (await same.memories.recent()).items;
     expect((await sent.status()).leaseUntil).toBe(present(leaseUntil) + 5);
   });
 });

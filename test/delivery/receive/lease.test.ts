@@ -158,7 +158,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
       { attempt: 1, outcome: "expired" },
     ]);
-    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind)).toEqual([
       "sent",
       "accepted",
       "dead",
@@ -202,9 +202,9 @@ describe.each(STORES)("work on %s", (store) => {
       delivery: { state: "accepted", attempt: 2 },
     });
     expect(lost.signal.aborted).toBe(true);
-    expect(await first.memories.recent({ tag: "stale-holder" })).toEqual([late.memory]);
+    expect((await first.memories.recent({ tag: "stale-holder" })).items).toEqual([late.memory]);
     // It still continues from the acceptance it belongs to, not from the new holder's.
-    expect(await first.memories.relations(late.memory.id)).toMatchObject([
+    expect((await first.memories.relations(late.memory.id)).items).toMatchObject([
       { target: lost.delivery.acceptedBy },
     ]);
     expect((await work.note("Mine.")).memory.tags ?? []).not.toContain("stale-holder");

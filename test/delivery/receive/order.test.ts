@@ -44,7 +44,7 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     await (await take(coder)).fail({ message: "not yet" });
     expect((await sent[0]?.status())?.state).toBe("scheduled");
     expect(await other.accept()).toBeUndefined();
-    const [first, second] = await other.deliveries.waiting();
+    const [first, second] = (await other.deliveries.waiting()).items;
     expect([first?.delivery.inTurn, second?.delivery.inTurn]).toEqual([true, false]);
     clock.advance(500);
     const retried = await take(other);

@@ -143,7 +143,7 @@ describe.each(STORES)("a role on %s", (store) => {
     await send("own", "ben"); // It keeps its inbox.
     await send("shared");
     expect(await ben.accept()).toBeUndefined();
-    expect(await ben.deliveries.waiting()).toHaveLength(2);
+    expect((await ben.deliveries.waiting()).items).toHaveLength(2);
     const work = await take(cyd);
     expect(work.delivery.task).toBe("shared");
     await work.release();
@@ -172,11 +172,11 @@ describe.each(STORES)("a role on %s", (store) => {
     await send("three");
     await send("four", "ben");
     const waits = async (agent: Agent) =>
-      (await agent.deliveries.waiting()).map(({ delivery }) => delivery.task);
+      (await agent.deliveries.waiting()).items.map(({ delivery }) => delivery.task);
     expect(await waits(ben)).toEqual(["one", "two", "three", "four"]);
     expect(await waits(cyd)).toEqual(["one", "three"]);
-    const [first] = await ben.deliveries.waiting({ limit: 1 });
-    const rest = await ben.deliveries.waiting({ after: first?.delivery, limit: 2 });
+    const { next: after } = await ben.deliveries.waiting({ limit: 1 });
+    const rest = (await ben.deliveries.waiting({ after, limit: 2 })).items;
     expect(rest.map(({ delivery }) => delivery.task)).toEqual(["two", "three"]);
     for (const task of ["one", "two", "three", "four"]) {
       const work = await take(ben);

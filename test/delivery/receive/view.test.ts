@@ -240,23 +240,25 @@ describe.each(STORES)("a view on %s", (store) => {
     const hub = await openFresh(store);
     const { ada, ben, fact, other, work } = await handed(hub);
     const note = await work.note("A note.");
-    const before = idsOf(await ben.memories.recent({ task: "login" }));
+    const before = idsOf((await ben.memories.recent({ task: "login" })).items);
     await work.view();
     for (let tokens = 1_000; tokens < 1_010; tokens++) await work.view({ tokens });
-    expect(idsOf(await ben.memories.recent({ task: "login" }))).toEqual(before);
-    expect(idsOf(await ben.memories.recent({ task: "login", limit: 1 }))).toEqual([note.memory.id]);
-    expect(idsOf(await hub.memories.recent({ task: "login", limit: 3 }))).toEqual(
+    expect(idsOf((await ben.memories.recent({ task: "login" })).items)).toEqual(before);
+    expect(idsOf((await ben.memories.recent({ task: "login", limit: 1 })).items)).toEqual([
+      note.memory.id,
+    ]);
+    expect(idsOf((await hub.memories.recent({ task: "login", limit: 3 })).items)).toEqual(
       before.slice(0, 3),
     );
     const [, second = ""] = before;
-    expect(idsOf(await hub.memories.recent({ task: "login", before: second }))).toEqual(
+    expect(idsOf((await hub.memories.recent({ task: "login", after: second })).items)).toEqual(
       before.slice(2),
     );
-    expect(await hub.memories.recent({ type: "view" })).toHaveLength(11);
+    expect((await hub.memories.recent({ type: "view" })).items).toHaveLength(11);
     expect((await ben.catchUp()).text).not.toContain("[view]");
     expect(await hub.memories.exportMarkdown()).not.toContain("was shown");
     expect(
-      (await hub.recall("what was ben shown for login")).hits.map(({ memory }) => memory.type),
+      (await hub.recall("what was ben shown for login")).items.map(({ memory }) => memory.type),
     ).not.toContain("view");
     const view = await work.view({ anew: true });
     expect(idsOf(view.shown)).toEqual(expect.arrayContaining([fact.id, other.id]));

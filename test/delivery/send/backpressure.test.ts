@@ -16,7 +16,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
   }
 
   const waits = async (agent: Agent) =>
-    (await agent.deliveries.waiting()).map(({ delivery }) => delivery.task);
+    (await agent.deliveries.waiting()).items.map(({ delivery }) => delivery.task);
 
   it("is full exactly at its bound, and says so at once [DLV-13]", async () => {
     const { hub, coder, send } = await team({ limits: { inbox: 3 } });
@@ -31,7 +31,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     });
     expect(refused.hint).toContain("limits: { inbox");
     expect(await contents(hub)).toEqual(before);
-    expect(await coder.deliveries.waiting()).toHaveLength(3);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(3);
   });
 
   it("takes more when something in it is settled, and not before [DLV-13]", async () => {
@@ -59,7 +59,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     for (const outcome of outcomes) {
       if (outcome.status === "rejected") expect(outcome.reason.code).toBe("inbox_full");
     }
-    expect(await coder.deliveries.waiting()).toHaveLength(5);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(5);
     expect((await hub.deliveries.totals()).deliveries).toBe(5);
     await (await take(coder)).complete();
     await planner.handoff({ to: "coder", task: "one more", intent: "Go" });
@@ -73,7 +73,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await send({ to: "role:coder" }); // The inbox of a role is one of its own.
     const refused = await refusal(send({ to: "role:coder" }));
     expect(refused).toMatchObject({ code: "inbox_full", details: { receiver: "role:coder" } });
-    expect(await planner.deliveries.waiting()).toHaveLength(1);
+    expect((await planner.deliveries.waiting()).items).toHaveLength(1);
   });
 
   it("that is full refuses what is handed on, and the work stays its holder's [DLV-13]", async () => {
@@ -113,8 +113,8 @@ describe.each(STORES)("an inbox on %s", (store) => {
       "low 4",
     ];
     expect(await waits(coder)).toEqual(expected);
-    const [, , third] = await coder.deliveries.waiting({ limit: 3 });
-    const rest = await coder.deliveries.waiting({ after: third?.delivery });
+    const { next: after } = await coder.deliveries.waiting({ limit: 3 });
+    const rest = (await coder.deliveries.waiting({ after })).items;
     expect(rest.map(({ delivery }) => delivery.task)).toEqual(expected.slice(3));
     for (const task of expected) {
       const work = await take(coder);
@@ -174,7 +174,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await send();
     expect(await coder.accept()).toBeUndefined();
     for await (const offer of coder.inbox({ wait: false })) expect.fail(`offered ${offer.id}`);
-    expect(await coder.deliveries.waiting()).toHaveLength(2); // Looking is allowed.
+    expect((await coder.deliveries.waiting()).items).toHaveLength(2); // Looking is allowed.
     expect((await refusal(send())).code).toBe("inbox_full"); // Also of one who is paused.
     expect(await held.complete()).toMatchObject({ kind: "settled" }); // What it has, it may finish.
     await hub.agents.unpause("coder");

@@ -13,7 +13,8 @@ describe.each(STORES)("handing over again on %s", (store) => {
     const planner = await hub.agent("planner", {});
     const tester = await hub.agent("tester", {});
     const coder = await hub.agent("coder", {});
-    const open = async () => (await coder.deliveries.waiting()).map(({ delivery }) => delivery.id);
+    const open = async () =>
+      (await coder.deliveries.waiting()).items.map(({ delivery }) => delivery.id);
     return { hub, planner, tester, coder, open };
   }
 
@@ -30,12 +31,9 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(work.envelope).toEqual(second.envelope);
     expect((await take(coder)).delivery.task).toBe("db");
     expect(await coder.accept()).toBeUndefined();
-    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind).slice(0, 4)).toEqual([
-      "sent",
-      "sent",
-      "superseded",
-      "sent",
-    ]);
+    expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind).slice(0, 4)).toEqual(
+      ["sent", "sent", "superseded", "sent"],
+    );
   });
 
   it("links the envelopes and their records, the newest first to the one before [ENV-11]", async () => {
@@ -58,7 +56,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
       ["ready"],
     ]);
     for (const i of [1, 2]) {
-      expect(await planner.memories.relations(sent[i]?.memory ?? "")).toMatchObject([
+      expect((await planner.memories.relations(sent[i]?.memory ?? "")).items).toMatchObject([
         { kind: "continues-from", target: sent[i - 1]?.memory },
       ]);
     }
@@ -88,7 +86,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
       kind: "settled",
       delivery: { state: "completed", attempt: 1 },
     });
-    const results = await coder.memories.recent({ type: "action" });
+    const results = (await coder.memories.recent({ type: "action" })).items;
     expect(results).toMatchObject([
       { content: "With rate limit", trail: [{ verb: "complete", delivery: first.id, attempt: 1 }] },
     ]);
@@ -241,7 +239,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(second).toMatchObject({ joined: "extended", id: first.id });
     const work = await offer?.accept();
     expect(work?.envelope).toEqual(second.envelope);
-    expect(await coder.memories.relations(work?.delivery.acceptedBy ?? "")).toMatchObject([
+    expect((await coder.memories.relations(work?.delivery.acceptedBy ?? "")).items).toMatchObject([
       { kind: "continues-from", target: second.memory },
     ]);
     expect(await work?.complete()).toMatchObject({ kind: "settled" });
@@ -291,7 +289,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     await (await take(coder)).complete();
     const again = await planner.handoff(DRAFT);
     expect(again).toMatchObject({ joined: "new", envelope: { parents: [] } });
-    expect(await coder.deliveries.waiting()).toHaveLength(1);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(1);
   });
 
   it("by another sender, to another receiver or from another parent is other work [ENV-11]", async () => {
@@ -316,7 +314,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     await Promise.all(
       Array.from({ length: 6 }, (_, i) => planner.handoff({ ...DRAFT, next: [`Step ${i}`] })),
     );
-    expect(await coder.deliveries.waiting()).toHaveLength(1);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(1);
     const line = await hub.tasks.line("auth");
     const ids = line.map(({ envelope }) => envelope.id);
     expect(line.map(({ envelope }) => envelope.parents)).toEqual(

@@ -31,11 +31,13 @@ describe.each(STORES)("a handoff on %s", (store) => {
       envelopes: before.envelopes + 1,
       deliveries: before.deliveries + 1,
     });
-    expect(await hub.events.list({ after: 0 })).toMatchObject([
+    expect((await hub.events.list({ after: 0 })).items).toMatchObject([
       { kind: "sent", agent: "planner", delivery: sent.id, envelope: sent.envelope.id },
     ]);
     const delivery = await sent.status();
-    expect(await coder.deliveries.waiting()).toEqual([{ delivery, envelope: sent.envelope }]);
+    expect((await coder.deliveries.waiting()).items).toEqual([
+      { delivery, envelope: sent.envelope },
+    ]);
     expect(await coder.memories.read(sent.memory)).toMatchObject({ type: "handoff", task: "t" });
   });
 
@@ -67,7 +69,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
       expect(await contents(hub), what).toEqual(before);
     }
     expect(await hub.tasks.line("flawed")).toEqual([]);
-    expect(await reviewer.deliveries.waiting()).toEqual([]);
+    expect((await reviewer.deliveries.waiting()).items).toEqual([]);
     // Handing on is completing and sending in one: refused, the work is still its holder's.
     expect((await held.status()).state).toBe("accepted");
     expect(await work.complete()).toMatchObject({ kind: "settled" });
@@ -84,26 +86,25 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
     const report = { memories: 20, envelopes: 20, deliveries: 20, problems: [] };
     expect(await hub.verify()).toMatchObject(report);
-    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual(
+    expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind)).toEqual(
       Array(20).fill("sent"),
     );
-    expect(await coder.deliveries.waiting()).toHaveLength(20);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(20);
   });
 
   it("handed on completes the sender's part with the very record that sends it [DLV-1]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await take(coder);
-    const last = (await hub.events.list({ after: 0 })).at(-1)?.number ?? 0;
+    const last = (await hub.events.list({ after: 0 })).items.at(-1)?.number ?? 0;
     const before = await hub.verify();
     const onward = await work.handoff({ to: "reviewer", next: ["Review it"] });
     if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
     expect((await hub.verify()).memories).toBe(before.memories + 1);
     expect(await sent.status()).toMatchObject({ state: "completed", settledBy: onward.memory });
-    expect((await hub.events.list({ after: last })).map(({ kind }) => kind).toSorted()).toEqual([
-      "completed",
-      "sent",
-    ]);
+    expect(
+      (await hub.events.list({ after: last })).items.map(({ kind }) => kind).toSorted(),
+    ).toEqual(["completed", "sent"]);
     expect(onward.envelope).toMatchObject({ task: "t", intent: "Go", next: ["Review it"], hop: 1 });
     expect((await take(reviewer)).envelope).toEqual(onward.envelope);
     expect(await refusal(work.handoff({ to: "reviewer" }))).toMatchObject({
@@ -127,7 +128,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
 
     const out = (id: string) => planner.memories.relations(id);
     const edge = ({ kind, target }: RelationEdge) => [kind, target];
-    const edges = async (id: string) => (await out(id)).map(edge);
+    const edges = async (id: string) => (await out(id)).items.map(edge);
     expect(await edges(first.memory)).toEqual([["summarizes", plan.id]]);
     expect(await edges(present(coding.delivery.acceptedBy))).toEqual([
       ["continues-from", first.memory],
@@ -146,7 +147,9 @@ describe.each(STORES)("a handoff on %s", (store) => {
     // Whoever starts at either end gets to the other: back along the edges, and forth.
     expect(await walk(planner, present(last), "out")).toContain(plan.id);
     expect(await walk(planner, plan.id, "in")).toEqual(
-      new Set((await planner.memories.recent({ task: "t" })).map(({ id }) => id).concat(plan.id)),
+      new Set(
+        (await planner.memories.recent({ task: "t" })).items.map(({ id }) => id).concat(plan.id),
+      ),
     );
   });
 
@@ -155,7 +158,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const { value: offer } = await coder.inbox({ wait: false }).next();
     const work = await offer?.accept();
-    expect(await coder.memories.relations(work?.delivery.acceptedBy ?? "")).toMatchObject([
+    expect((await coder.memories.relations(work?.delivery.acceptedBy ?? "")).items).toMatchObject([
       { kind: "continues-from", target: sent.memory },
     ]);
     expect(await coder.memories.read(work?.delivery.acceptedBy ?? "")).toMatchObject({
@@ -212,7 +215,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
       message: "after 500",
       type: "timeout",
     });
-    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind)).toEqual([
       "sent",
       "accepted",
       "failed",
@@ -240,7 +243,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
       { outcome: "declined", reason: { reason: "Not my repository" } },
     ]);
-    const [record] = await planner.memories.recent({ task: "t", limit: 1 });
+    const [record] = (await planner.memories.recent({ task: "t", limit: 1 })).items;
     expect(record).toMatchObject({
       agent: "coder",
       content: expect.stringContaining("repository"),
@@ -265,7 +268,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
 async function walk(agent: Agent, from: string, direction: "in" | "out"): Promise<Set<string>> {
   const seen = new Set([from]);
   for (const id of seen) {
-    for (const { source, target } of await agent.memories.relations(id, { direction })) {
+    for (const { source, target } of (await agent.memories.relations(id, { direction })).items) {
       seen.add(direction === "out" ? target : source);
     }
   }

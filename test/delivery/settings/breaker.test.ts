@@ -56,7 +56,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
       { receiver: "ben", state: "open", deliveries, passesAt },
     ]);
     expect(
-      (await hub.events.list({ after: 0 })).filter(({ kind }) => kind === "breaker_opened"),
+      (await hub.events.list({ after: 0 })).items.filter(({ kind }) => kind === "breaker_opened"),
     ).toMatchObject([{ agent: "ben" }]);
     const { deliveries: sent } = await hub.deliveries.totals();
     const error = await refusal(ada.handoff(draft()));
@@ -258,14 +258,14 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     await open();
     await hub.agents.resetBreaker("ben");
     expect(await hub.agents.breakers()).toEqual([]);
-    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+    expect((await hub.events.list({ after: 0 })).items.at(-1)).toMatchObject({
       kind: "breaker_reset",
       agent: "ben",
     });
     expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
-    const { length } = await hub.events.list({ after: 0 });
+    const { length } = (await hub.events.list({ after: 0 })).items;
     await hub.agents.resetBreaker("ben");
-    expect(await hub.events.list({ after: 0 }), "nothing to reset").toHaveLength(length);
+    expect((await hub.events.list({ after: 0 })).items, "nothing to reset").toHaveLength(length);
   });
 
   it("has limits that can be set [DLV-8]", async () => {

@@ -178,7 +178,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     await ada.channels.publish("news", { task: "late", intent: "Hear this" });
     const dora = await hub.agent("dora", {});
     expect(await dora.channels.subscribe("news", { from: since })).toEqual({ replayed: 1 });
-    expect((await dora.deliveries.waiting()).map(({ delivery }) => delivery.task)).toEqual([
+    expect((await dora.deliveries.waiting()).items.map(({ delivery }) => delivery.task)).toEqual([
       "late",
     ]);
     const carla = await hub.agent("carla", {});
@@ -188,8 +188,8 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(await emil.channels.subscribe("news")).toEqual({ replayed: 0 });
     const future = await hub.agent("future", {});
     expect(await future.channels.subscribe("news", { from: since + 1 })).toEqual({ replayed: 0 });
-    expect(await emil.deliveries.waiting()).toEqual([]);
-    expect(await future.deliveries.waiting()).toEqual([]);
+    expect((await emil.deliveries.waiting()).items).toEqual([]);
+    expect((await future.deliveries.waiting()).items).toEqual([]);
   });
 
   it("gives nobody the same twice, however often it subscribes [DLV-3]", async () => {
@@ -208,7 +208,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     ]);
     expect(both.map(({ replayed }) => replayed).toSorted()).toEqual([0, 1]);
     const tasks = async (agent: typeof ben) =>
-      (await agent.deliveries.waiting()).map(({ delivery }) => delivery.task);
+      (await agent.deliveries.waiting()).items.map(({ delivery }) => delivery.task);
     expect(await tasks(ben)).toEqual(["one", "two"]);
     expect(await tasks(dora)).toEqual(["one", "two"]);
     expect(await hub.channels.subscribers("news")).toEqual(["ben", "dora"]);
@@ -224,7 +224,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(second.receivers).toEqual(["cyd"]);
     expect((await take(ben)).delivery.task).toBe("one");
     expect(await ben.accept()).toBeUndefined();
-    expect(await cyd.deliveries.waiting()).toHaveLength(2);
+    expect((await cyd.deliveries.waiting()).items).toHaveLength(2);
   });
 
   it("that is closed or paused refuses at once, and takes more when it is opened [DLV-3]", async () => {
@@ -300,7 +300,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     const second = await ada.channels.publish("news", { task: "t", intent: "Hear this" });
     expect(second.joined).toBe("new");
     expect(second.id).not.toBe(first.id);
-    expect(await ben.deliveries.waiting()).toHaveLength(2);
+    expect((await ben.deliveries.waiting()).items).toHaveLength(2);
   });
 
   it("can be where work is handed on to: completed and published in one [DLV-3]", async () => {

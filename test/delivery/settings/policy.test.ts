@@ -12,7 +12,7 @@ const DRAFT = { to: "ben", task: "t", intent: "Go" };
 const random = () => 0.5;
 
 const events = async (hub: Hub, sent: Sent): Promise<string[]> =>
-  (await hub.events.list({ after: 0 }))
+  (await hub.events.list({ after: 0 })).items
     .filter((event) => event.delivery === sent.id)
     .map(({ kind }) => kind);
 
@@ -69,7 +69,9 @@ describe.each(STORES)("a policy on %s", (store) => {
     const unaccepted = { outcome: "unaccepted", reason: { acceptMs: 15000 } };
     const attempts = [1, 2, 3].map((attempt) => ({ attempt, ...unaccepted }));
     expect(await sent.accepted()).toMatchObject({ kind: "dead", attempts });
-    expect(await hub.deadLetters.list()).toMatchObject([{ delivery: { id: sent.id }, attempts }]);
+    expect((await hub.deadLetters.list()).items).toMatchObject([
+      { delivery: { id: sent.id }, attempts },
+    ]);
     expect(await events(hub, sent)).toEqual(["sent", "unaccepted", "unaccepted", "dead"]);
     expect(await ben.accept()).toBeUndefined();
   });
@@ -136,7 +138,7 @@ describe.each(STORES)("a policy on %s", (store) => {
     expect(await sent.accepted()).toMatchObject({ kind: "accepted", delivery: { holder: "cyd" } });
     expect(await events(hub, sent)).toEqual(["sent", "rerouted", "accepted"]);
     // Why it went elsewhere stands on the chain, by the hub itself.
-    const [why] = await ada.memories.recent({ agent: "baton" });
+    const [why] = (await ada.memories.recent({ agent: "baton" })).items;
     expect(why).toMatchObject({ type: "decision", task: "t" });
     expect(why?.content).toContain("every try of ben was used up");
     await work.complete();
@@ -155,7 +157,7 @@ describe.each(STORES)("a policy on %s", (store) => {
     }
     expect(receivers).toEqual(["dan", "role:reviewer"]);
     await (await take(cyd)).fail({ message: "too hard" });
-    const [dead] = await hub.deadLetters.list();
+    const [dead] = (await hub.deadLetters.list()).items;
     expect(dead?.delivery).toMatchObject({ id: sent.id, state: "dead", receiver: "role:reviewer" });
     expect(dead?.attempts.map(({ outcome, holder }) => [outcome, holder])).toEqual([
       ["unaccepted", undefined],

@@ -294,7 +294,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(await stopped.status()).toMatchObject({ state: "dead" });
     expect(await planner.accept()).toBeUndefined();
 
-    const [letter, ...others] = await hub.deadLetters.list();
+    const [letter, ...others] = (await hub.deadLetters.list()).items;
     expect(others).toEqual([]);
     expect(letter?.delivery.id).toBe(stopped.id);
     expect(letter?.attempts).toMatchObject([{ outcome: "stopped" }]);
@@ -333,7 +333,9 @@ describe.each(STORES)("a line on %s", (store) => {
     await handOn(await take(planner), { to: "planner" });
     const stopped = await handOn(await take(planner), { to: "planner" });
     expect(await stopped.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "dead" });
-    expect((await hub.deadLetters.list()).map(({ delivery }) => delivery.id)).toEqual([stopped.id]);
+    expect((await hub.deadLetters.list()).items.map(({ delivery }) => delivery.id)).toEqual([
+      stopped.id,
+    ]);
     expect(await hub.deliveries.totals()).toMatchObject({ deliveries: 3 });
   });
 

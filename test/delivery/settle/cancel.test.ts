@@ -31,7 +31,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect(await sent.cancel("Not needed")).toBe(true);
     expect(await sent.status()).toMatchObject({ state: "cancelled", attempt: 0 });
     expect(await coder.accept()).toBeUndefined();
-    expect(await coder.deliveries.waiting()).toEqual([]);
+    expect((await coder.deliveries.waiting()).items).toEqual([]);
     expect(await hub.deliveries.attempts(sent.id)).toEqual([]); // Nobody had tried.
   });
 
@@ -126,7 +126,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
       relations: [{ kind: "continues-from", to: sent.memory }],
       trail: [{ verb: "cancel", delivery: sent.id, attempt: 1 }],
     });
-    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+    expect((await hub.events.list({ after: 0 })).items.at(-1)).toMatchObject({
       kind: "cancelled",
       agent: "planner",
       delivery: sent.id,
@@ -169,7 +169,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await take(reviewer)).id).toBe(other.id);
     expect(await planner.accept()).toBeUndefined();
     // One decision, one record, that names them all.
-    const [record] = await hub.memories.recent({ task: "t", limit: 1 });
+    const [record] = (await hub.memories.recent({ task: "t", limit: 1 })).items;
     expect(record).toMatchObject({ agent: "coder", data: { reason: "The customer left" } });
     expect(record?.trail).toHaveLength(4);
     expect((await hub.verify()).problems).toEqual([]);
@@ -210,7 +210,9 @@ describe.each(STORES)("cancelling on %s", (store) => {
       Array.from({ length: 6 }, (_, i) => sent.cancel(`Reason ${i}`)),
     );
     expect(outcomes.filter(Boolean)).toHaveLength(1);
-    const events = (await hub.events.list({ after: 0 })).filter(({ kind }) => kind === "cancelled");
+    const events = (await hub.events.list({ after: 0 })).items.filter(
+      ({ kind }) => kind === "cancelled",
+    );
     expect(events).toHaveLength(1);
     expect(await coder.accept()).toBeUndefined();
   });

@@ -41,7 +41,7 @@ describe.each(STORES)("a question on %s", (store) => {
     });
     expect(await coder.questions.list()).toEqual([]); // It asked; it is not asked.
     expect(await coder.accept()).toBeUndefined();
-    const [record] = await planner.memories.recent({ task: "t", type: "question" });
+    const [record] = (await planner.memories.recent({ task: "t", type: "question" })).items;
     expect(record).toMatchObject({ agent: "coder", data: { question: "Which port?" } });
   });
 

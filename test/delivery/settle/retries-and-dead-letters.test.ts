@@ -49,7 +49,7 @@ describe.each(STORES)("retries on %s", (store) => {
     }));
     expect(await hub.deliveries.attempts(sent.id)).toMatchObject(attempts);
     expect(await sent.completed()).toMatchObject({ kind: "dead", attempts });
-    expect((await hub.events.list({ after: 0 })).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind)).toEqual([
       "sent",
       "accepted",
       "failed",
@@ -89,7 +89,7 @@ describe.each(STORES)("retries on %s", (store) => {
       hints: ["Ask for the new address."],
     } satisfies Failure;
     await (await take(ben)).fail(failure);
-    const [dead] = await hub.deadLetters.list();
+    const [dead] = (await hub.deadLetters.list()).items;
     expect(dead?.delivery).toMatchObject({ id: sent.id, state: "dead", attempt: 1 });
     expect(dead?.attempts.map(({ reason }) => reason)).toEqual([failure]);
     expect(await ben.accept()).toBeUndefined();
@@ -102,7 +102,7 @@ describe.each(STORES)("retries on %s", (store) => {
     await take(ben);
     clock.advance(60_000);
     await (await take(ben)).fail({ message: "no" });
-    const [dead] = await hub.deadLetters.list();
+    const [dead] = (await hub.deadLetters.list()).items;
     expect(dead?.attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
       [1, "released"],
       [2, "expired"],
@@ -136,16 +136,19 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     await (await take(cyd)).fail({ message: "no", class: "permanent" });
     await ada.handoff({ ...DRAFT, task: "open" });
     const listed = async (query: Parameters<typeof hub.deadLetters.list>[0]) =>
-      (await hub.deadLetters.list(query)).map(({ delivery }) => delivery.id);
+      (await hub.deadLetters.list(query)).items.map(({ delivery }) => delivery.id);
     expect(await listed({})).toEqual([...ids, other.id]);
-    const [first] = await hub.deadLetters.list({ limit: 1 });
+    const {
+      items: [first],
+      next: after,
+    } = await hub.deadLetters.list({ limit: 1 });
     expect(first).toMatchObject({
       envelope: { task: "a", intent: "Go" },
       attempts: [
         { attempt: 1, holder: "ben", reason: { message: expect.stringContaining("no a") } },
       ],
     });
-    expect(await listed({ limit: 2, after: first?.delivery })).toEqual(ids.slice(1));
+    expect(await listed({ limit: 2, after })).toEqual(ids.slice(1));
     expect(await listed({ receiver: "cyd" })).toEqual([other.id]);
     expect(await listed({ sender: "ada" })).toEqual(ids);
     expect(await listed({ task: "b" })).toEqual([ids[1]]);
@@ -164,25 +167,21 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const moved = await ada.deadLetters.redrive(sent.id);
     expect(moved).toMatchObject({ id: sent.id, state: "ready", receiver: "ben" });
     expect(moved).not.toHaveProperty("settledAt");
-    expect(await hub.deadLetters.list()).toEqual([]);
+    expect((await hub.deadLetters.list()).items).toEqual([]);
     const work = await take(ben);
     expect(work.delivery.attempt).toBe(3);
     expect(work.envelope).toEqual(sent.envelope);
     await work.fail({ message: "no" });
     expect((await sent.status()).state, "one more").toBe("scheduled");
     await (await take(ben)).fail({ message: "no" });
-    expect((await hub.deadLetters.list())[0]?.attempts).toHaveLength(4);
+    expect((await hub.deadLetters.list()).items[0]?.attempts).toHaveLength(4);
     expect(
-      (await hub.events.list({ after: 0 })).map(({ kind, agent }) => [kind, agent]),
+      (await hub.events.list({ after: 0 })).items.map(({ kind, agent }) => [kind, agent]),
     ).toContainEqual(["redriven", "ada"]);
     // Who decided so stands on the chain, next to what it was about.
-    const [decision] = await ada.memories
-      .relations(sent.memory, { direction: "in" })
-      .then((edges) =>
-        Promise.all(edges.map(({ source }) => ada.memories.read(source))).then((all) =>
-          all.filter(({ type }) => type === "decision"),
-        ),
-      );
+    const edges = (await ada.memories.relations(sent.memory, { direction: "in" })).items;
+    const about = await Promise.all(edges.map(({ source }) => ada.memories.read(source)));
+    const decision = about.find(({ type }) => type === "decision");
     expect(decision?.content).toBe('ada has "t" tried again.');
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -298,9 +297,9 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       state: "cancelled",
     });
     expect(await sent.completed()).toMatchObject({ kind: "cancelled", reason: "Nobody needs it" });
-    expect(await hub.deadLetters.list()).toEqual([]);
+    expect((await hub.deadLetters.list()).items).toEqual([]);
     expect(await hub.deliveries.attempts(sent.id)).toHaveLength(1);
-    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+    expect((await hub.events.list({ after: 0 })).items.at(-1)).toMatchObject({
       kind: "discarded",
       agent: "ada",
     });

@@ -222,14 +222,14 @@ describe.each(STORES)("a delivery on %s", (store) => {
 
   const stateOf = async (sent: Sent): Promise<DeliveryState> => (await sent.status()).state;
   const eventsAfter = async (hub: Hub, number: number, delivery: string) =>
-    (await hub.events.list({ after: number })).filter((event) => event.delivery === delivery);
+    (await hub.events.list({ after: number })).items.filter((event) => event.delivery === delivery);
 
   it.each(Object.entries(SCENES))("obeys the table when it meets: %s", async (scene, prepare) => {
     const all = await team();
     const act = await prepare(all);
     const rule = TRANSITIONS[scene.split(" ")[0] as keyof typeof TRANSITIONS] as Transition;
     const from = await stateOf(all.sent);
-    const last = (await all.hub.events.list({ after: 0 })).at(-1)?.number ?? 0;
+    const last = (await all.hub.events.list({ after: 0 })).items.at(-1)?.number ?? 0;
     await act();
     const to = await stateOf(all.sent);
     expect(rule.from, "starts from").toContain(from);
@@ -244,12 +244,12 @@ describe.each(STORES)("a delivery on %s", (store) => {
     const { hub, coder, sent } = await team();
     const work = await take(coder);
     await work.complete();
-    const before = await hub.events.list({ after: 0 });
+    const before = (await hub.events.list({ after: 0 })).items;
     expect(await coder.accept({ delivery: sent.id })).toBeUndefined();
     for (const verb of [() => work.complete(), () => work.release(), () => work.decline("x")]) {
       await expect(verb()).rejects.toMatchObject({ code: "already_settled" });
     }
     expect(await stateOf(sent)).toBe("completed");
-    expect(await hub.events.list({ after: 0 })).toEqual(before);
+    expect((await hub.events.list({ after: 0 })).items).toEqual(before);
   });
 });

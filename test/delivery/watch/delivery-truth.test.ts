@@ -54,7 +54,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     };
     const none = { sentAt: at[0] };
     expect(await truth()).toEqual({ ...none, state: "ready" });
-    await ben.deliveries.waiting();
+    (await ben.deliveries.waiting()).items;
     expect(await truth(), "peeked at, it is not seen").toEqual({ ...none, state: "ready" });
     tick();
     const { value: offer } = await ben.inbox({ wait: false }).next();
@@ -80,7 +80,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     await work?.complete();
     const start = clock.now() - 3;
     expect(
-      (await there.events.list({ after: 0 })).map(({ kind, agent, at }) => [
+      (await there.events.list({ after: 0 })).items.map(({ kind, agent, at }) => [
         kind,
         agent,
         at - start,

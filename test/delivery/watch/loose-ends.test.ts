@@ -103,8 +103,8 @@ describe.each(STORES)("on %s", (store) => {
     );
     clock.advance(1_000);
     await hub.deliveries.runDue();
-    expect(await hub.deadLetters.list()).toHaveLength(32);
-    expect(await boss.deliveries.waiting()).toHaveLength(32);
+    expect((await hub.deadLetters.list()).items).toHaveLength(32);
+    expect((await boss.deliveries.waiting()).items).toHaveLength(32);
   });
 
   it("a fallback that names somebody twice passes over nobody, and one redriven to another stays there [DLV-7]", async () => {

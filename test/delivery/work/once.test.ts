@@ -60,7 +60,7 @@ describe.each(STORES)("a key on %s", (store) => {
     const { key, intent, ...rest } = DRAFT;
     const same = await planner.handoff({ key, intent, ...rest, to: "dev" });
     expect(same.joined).toBe("repeated");
-    expect(await coder.deliveries.waiting()).toHaveLength(1);
+    expect((await coder.deliveries.waiting()).items).toHaveLength(1);
   });
 
   it("is the sender's own: another may use the same [DLV-9]", async () => {

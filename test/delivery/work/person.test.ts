@@ -35,7 +35,7 @@ describe.each(STORES)("a person on %s", (store) => {
     ]);
     await ask();
     await ask({ to: "role:owner", task: "other" });
-    expect((await paula.deliveries.waiting()).map(({ delivery }) => delivery.task)).toEqual([
+    expect((await paula.deliveries.waiting()).items.map(({ delivery }) => delivery.task)).toEqual([
       "release",
       "other",
     ]);
@@ -242,7 +242,7 @@ describe.each(STORES)("a person on %s", (store) => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask({ policy: { remindMs: HOUR_MS } });
     const reminders = async () =>
-      (await hub.events.list({ after: 0 })).filter(
+      (await hub.events.list({ after: 0 })).items.filter(
         ({ kind, delivery }) => kind === "reminded" && delivery === sent.id,
       ).length;
     clock.advance(HOUR_MS - 1);
@@ -290,7 +290,7 @@ describe.each(STORES)("a person on %s", (store) => {
     await hub.deliveries.runDue();
     expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({ kind: "expired" });
     expect(await paula.accept()).toBeUndefined();
-    expect(await paula.deliveries.waiting()).toEqual([]);
+    expect((await paula.deliveries.waiting()).items).toEqual([]);
   });
 
   it("that does not answer in time is passed over, where the sender said to whom [DLV-17]", async () => {
@@ -313,10 +313,10 @@ describe.each(STORES)("a person on %s", (store) => {
     expect(sent.envelope.policy).toEqual({ remindMs: HOUR_MS });
     clock.advance(HOUR_MS);
     await hub.deliveries.runDue();
-    expect((await hub.events.list({ after: 0 })).at(-1)).toMatchObject({
+    expect((await hub.events.list({ after: 0 })).items.at(-1)).toMatchObject({
       kind: "reminded",
       delivery: sent.id,
     });
-    expect(await otto.deliveries.waiting()).toHaveLength(1);
+    expect((await otto.deliveries.waiting()).items).toHaveLength(1);
   });
 });

@@ -44,7 +44,7 @@ export async function audit(hub: Hub, facts: readonly ChaosFact[]): Promise<Audi
 async function allEvents(hub: Hub): Promise<HubEvent[]> {
   const events: HubEvent[] = [];
   for (;;) {
-    const page = await hub.events.list({ after: events.at(-1)?.number ?? 0, limit: PAGE });
+    const page = (await hub.events.list({ after: events.at(-1)?.number ?? 0, limit: PAGE })).items;
     events.push(...page);
     if (page.length < PAGE) return events;
   }

@@ -53,7 +53,7 @@ async function anything(): Promise<void> {
 }
 
 async function handOver(agent: Agent): Promise<void> {
-  const open = await agent.deliveries.waiting({ limit: PLENTY });
+  const open = (await agent.deliveries.waiting({ limit: PLENTY })).items;
   if (open.length === PLENTY) return; // More is sent than taken: time to take.
   const task = `task-${seed}-${++tasks}`;
   const draft = { task, intent: "Get through the chaos", policy: policy() };
@@ -86,7 +86,7 @@ async function join(agent: Agent, sent: Sent): Promise<void> {
 }
 
 async function cancelOne(agent: Agent): Promise<void> {
-  const [first] = await agent.deliveries.waiting({ limit: 1 });
+  const [first] = (await agent.deliveries.waiting({ limit: 1 })).items;
   if (first === undefined) return;
   for (const { id } of await agent.deliveries.cancel(first.delivery.id, "Not any more")) {
     say({ kind: "decided", delivery: id });
@@ -94,7 +94,7 @@ async function cancelOne(agent: Agent): Promise<void> {
 }
 
 async function redriveOne(agent: Agent): Promise<void> {
-  const [letter] = await hub.deadLetters.list({ limit: 1 });
+  const [letter] = (await hub.deadLetters.list({ limit: 1 })).items;
   if (letter === undefined) return;
   const { id } = await agent.deadLetters.redrive(letter.delivery.id);
   say({ kind: "decided", delivery: id });

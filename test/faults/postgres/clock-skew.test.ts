@@ -70,7 +70,7 @@ describe.concurrent.for([
     await pass(LITTLE_MS);
     const work = await taking;
     expect(work?.delivery.attempt).toBe(2);
-    const events = await other.hub.events.list();
+    const events = (await other.hub.events.list()).items;
     const at = (kind: EventRow["kind"]) => events.find((event) => event.kind === kind)?.at ?? 0;
     expect(at("expired") - at("accepted")).toBeGreaterThanOrEqual(LEASE_MS);
     await expect(lost?.complete()).rejects.toMatchObject({ code: "lease_lost" });
@@ -98,7 +98,7 @@ describe.concurrent.for([
     const failed = await work?.fail({ message: "no luck", class: "retryable" });
     const again = await other.agent.accept({ wait: true });
     expect(again?.delivery.attempt).toBe(2);
-    const [event] = (await other.hub.events.list()).filter(({ attempt }) => attempt === 2);
+    const [event] = (await other.hub.events.list()).items.filter(({ attempt }) => attempt === 2);
     const readyAt = failed?.kind === "settled" ? failed.delivery.readyAt : 0;
     expect(readyAt).toBeGreaterThan(0);
     expect(event?.at).toBeGreaterThanOrEqual(present(readyAt));
@@ -162,5 +162,5 @@ function withLongLeases(store: Store): Store {
 }
 
 async function kindsOf(hub: Hub): Promise<string[]> {
-  return (await hub.events.list()).map(({ kind }) => kind);
+  return (await hub.events.list()).items.map(({ kind }) => kind);
 }

@@ -105,9 +105,9 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
       expect((await agent.memories.read(id)).id).toBe(id);
       expect((await work?.complete())?.kind).toBe("settled");
       await server.restart("immediate");
-      expect((await agent.deliveries.waiting()).map(({ delivery }) => delivery.id)).not.toContain(
-        sent,
-      );
+      expect(
+        (await agent.deliveries.waiting()).items.map(({ delivery }) => delivery.id),
+      ).not.toContain(sent);
     }
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -128,13 +128,13 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     const { ann, reader } = scene;
     const sending = ann.handoff({ to: "ann", task: "t", intent: "Go on" });
     const events = await until("the event is seen", async () => {
-      const all = await reader.events.list();
+      const all = (await reader.events.list()).items;
       return all.length > 0 && all;
     });
     await server.restart("immediate");
-    expect(await reader.events.list()).toEqual(events);
+    expect((await reader.events.list()).items).toEqual(events);
     await sending;
-    expect(await reader.events.list()).toEqual(events);
+    expect((await reader.events.list()).items).toEqual(events);
   });
 
   /** Two hubs on a store where the disk is waited for in vain until the server is started again. */
@@ -175,7 +175,7 @@ function readAlong(hub: Hub): { end(): Promise<HubEvent[]> } {
   let ended = false;
   const look = async (): Promise<void> => {
     while (!ended) {
-      seen.push(...(await hub.events.list({ after: seen.at(-1)?.number ?? 0, limit: 50 })));
+      seen.push(...(await hub.events.list({ after: seen.at(-1)?.number ?? 0, limit: 50 })).items);
       await sleep(1);
     }
   };
@@ -192,7 +192,7 @@ function readAlong(hub: Hub): { end(): Promise<HubEvent[]> } {
 async function allEvents(hub: Hub): Promise<HubEvent[]> {
   const all: HubEvent[] = [];
   for (;;) {
-    const events = await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 });
+    const events = (await hub.events.list({ after: all.at(-1)?.number ?? 0, limit: 1_000 })).items;
     if (events.length === 0) return all;
     all.push(...events);
   }

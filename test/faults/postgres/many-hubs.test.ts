@@ -160,7 +160,7 @@ function readAlong(hub: Hub): Disposable & { upTo(number: number): Promise<numbe
   let ended = false;
   const look = async (): Promise<void> => {
     while (!ended) {
-      const events = await hub.events.list({ after: seen.at(-1) ?? 0, limit: 20 });
+      const events = (await hub.events.list({ after: seen.at(-1) ?? 0, limit: 20 })).items;
       seen.push(...events.map(({ number }) => number));
       if (events.length === 0) await new Promise(setImmediate);
     }

@@ -191,7 +191,7 @@ describe("connections that are ended", () => {
     const hub = await openHub(proxy.through(schema.address), { workspace: "cut-off" });
     const agent = await hub.agent("ann", { role: "worker" });
     for await (const _ of agent.inbox({ wait: false }));
-    await agent.memories.recent();
+    (await agent.memories.recent()).items;
     proxy.open = false;
     proxy.dropAll();
     await hub.close();
@@ -326,7 +326,7 @@ describe("a disk that is slower than the server allows", () => {
       expect((await work?.complete())?.kind).toBe("settled");
     });
     expect((await hub.verify()).problems).toEqual([]);
-    expect((await hub.events.list()).map(({ kind }) => kind)).toEqual([
+    expect((await hub.events.list()).items.map(({ kind }) => kind)).toEqual([
       "sent",
       "accepted",
       "completed",

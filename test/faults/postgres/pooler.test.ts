@@ -69,7 +69,7 @@ describe("behind a pooler", () => {
       await review.complete({ summary: "fine" });
     }
     expect((await sent.status()).state).toBe("completed");
-    expect(await ann.memories.recent({ tag: "plan" })).toHaveLength(1);
+    expect((await ann.memories.recent({ tag: "plan" })).items).toHaveLength(1);
     expect((await hub.verify()).problems).toEqual([]);
 
     expect([...wire.names]).toEqual([""]);

@@ -150,7 +150,7 @@ async function agrees(
           limit: 1_000,
           ...(asOf !== undefined && { asOf }),
         })
-      )
+      ).items
         .map(({ content }) => Number(content))
         .reverse();
     expect(await words(), `what ${name} sees`).toEqual(sees);

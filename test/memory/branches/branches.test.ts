@@ -9,7 +9,7 @@ import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 import { until } from "../../support/until.ts";
 
 const said = async (agent: Agent): Promise<string[]> =>
-  (await agent.memories.recent({ type: "finding", limit: 1_000 }))
+  (await agent.memories.recent({ type: "finding", limit: 1_000 })).items
     .map(({ content }) => content)
     .reverse();
 
@@ -48,9 +48,9 @@ describe.each(STORES)("a branch on %s", (store) => {
     const { hub, planner } = await team();
     const { id } = await say(planner, "before");
     const branch = await planner.branches.create("try");
-    const [first] = await branch.memories.recent({ type: "branch" });
+    const [first] = (await branch.memories.recent({ type: "branch" })).items;
     expect(first).toMatchObject({ branch: "try", seq: 1, agent: "planner" });
-    expect(await branch.memories.relations(first?.id ?? "")).toMatchObject([
+    expect((await branch.memories.relations(first?.id ?? "")).items).toMatchObject([
       { kind: "branches-from", target: id },
     ]);
     await say(branch, "found");
@@ -66,14 +66,14 @@ describe.each(STORES)("a branch on %s", (store) => {
       type: "abandon",
       branch: "other",
     });
-    expect(await hub.branches.list()).toMatchObject([
+    expect((await hub.branches.list()).items).toMatchObject([
       { name: "other", base: "main", state: "abandoned", by: "planner" },
       { name: "try", base: "main", state: "merged", fork: { memory: id, seq: 1 } },
     ]);
-    expect(await hub.branches.list({ state: "merged", prefix: "t" })).toHaveLength(1);
-    expect((await hub.branches.list({ limit: 1, after: "other" })).map(({ name }) => name)).toEqual(
-      ["try"],
-    );
+    expect((await hub.branches.list({ state: "merged", prefix: "t" })).items).toHaveLength(1);
+    expect(
+      (await hub.branches.list({ limit: 1, after: "other" })).items.map(({ name }) => name),
+    ).toEqual(["try"]);
     expect(other.branch).toBe("other");
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
@@ -82,9 +82,9 @@ describe.each(STORES)("a branch on %s", (store) => {
     const { planner, coder } = await team();
     const branch = await planner.branches.create("try");
     const record = await say(branch, "found", { tags: ["x"], task: "auth" });
-    expect(await coder.memories.recent({ tag: "x", task: "auth" })).toEqual([]);
+    expect((await coder.memories.recent({ tag: "x", task: "auth" })).items).toEqual([]);
     await planner.branches.merge("try");
-    expect(await coder.memories.recent({ tag: "x", task: "auth" })).toEqual([record]);
+    expect((await coder.memories.recent({ tag: "x", task: "auth" })).items).toEqual([record]);
     expect((await coder.memories.read(record.id)).branch).toBe("try");
     await say(coder, "newest");
     expect(await said(coder)).toEqual(["found", "newest"]);
@@ -103,10 +103,10 @@ describe.each(STORES)("a branch on %s", (store) => {
       task: "auth",
     });
     await branch.memories.pin(record.id);
-    const before = await coder.memories.recent({ limit: 100 });
+    const before = (await coder.memories.recent({ limit: 100 })).items;
     await planner.branches.abandon("try", "A dead end.");
-    expect(await coder.memories.recent({ limit: 100 })).toEqual(before);
-    expect(await coder.memories.relations(known.id, { direction: "in" })).toEqual([]);
+    expect((await coder.memories.recent({ limit: 100 })).items).toEqual(before);
+    expect((await coder.memories.relations(known.id, { direction: "in" })).items).toEqual([]);
     expect(await coder.memories.pins()).toEqual([]);
     expect((await coder.catchUp()).text).not.toContain("wrong");
     expect(await coder.memories.read(record.id)).toEqual(record);
@@ -152,7 +152,7 @@ describe.each(STORES)("a branch on %s", (store) => {
       resolve: [{ keep: ours.id, over: theirs.id }],
     });
     expect(merged).toMatchObject({ kind: "merged", memory: { refs: [ours.id] } });
-    expect(await coder.memories.relations(theirs.id, { direction: "in" })).toMatchObject([
+    expect((await coder.memories.relations(theirs.id, { direction: "in" })).items).toMatchObject([
       { kind: "supersedes", source: merged.kind === "merged" ? merged.memory.id : "" },
     ]);
   });
@@ -202,16 +202,20 @@ describe.each(STORES)("a branch on %s", (store) => {
     const resolve = [{ keep: theirs.id, over: mine.id }];
     expect(await planner.branches.merge("try", { resolve })).toMatchObject({ kind: "merged" });
     const live = async (who: Agent) => {
-      const found = await who.memories.relations(known.id, {
-        direction: "in",
-        kinds: ["supersedes"],
-      });
+      const found = (
+        await who.memories.relations(known.id, {
+          direction: "in",
+          kinds: ["supersedes"],
+        })
+      ).items;
       const after = await Promise.all(
         found.map(async ({ source }) => {
-          const by = await who.memories.relations(source, {
-            direction: "in",
-            kinds: ["supersedes"],
-          });
+          const by = (
+            await who.memories.relations(source, {
+              direction: "in",
+              kinds: ["supersedes"],
+            })
+          ).items;
           return by.length === 0 ? [source] : [];
         }),
       );
@@ -219,7 +223,9 @@ describe.each(STORES)("a branch on %s", (store) => {
     };
     expect(await live(planner)).toEqual([theirs.id]);
     expect(await live(coder)).toEqual([theirs.id]);
-    expect(JSON.stringify(await coder.memories.recent({ limit: 100 }))).not.toContain(mine.id);
+    expect(JSON.stringify((await coder.memories.recent({ limit: 100 })).items)).not.toContain(
+      mine.id,
+    );
   });
 
   it("is in nobody's way over records that nobody sees both of, or that privately build on something [MEM-10]", async () => {
@@ -342,7 +348,7 @@ describe.each(STORES)("a branch on %s", (store) => {
       two.branches.abandon("try", "No."),
     ]);
     expect(ended.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    const [{ state } = { state: "open" }] = await here.branches.list();
+    const [{ state } = { state: "open" }] = (await here.branches.list()).items;
     expect(await said(two)).toEqual(state === "merged" ? ["found"] : []);
     expect(await here.verify()).toMatchObject({ problems: [] });
   });
@@ -417,7 +423,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
       merge: { kind: "merged", branch: "run-1", into: "main" },
     });
     expect(await said(ada)).toEqual(["noted"]);
-    const result = (await ada.memories.recent({ type: "action" })).find(
+    const result = (await ada.memories.recent({ type: "action" })).items.find(
       (each) => each.branch === "run-1",
     );
     expect(result?.content).toBe("It works.");
@@ -429,7 +435,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     await ada.handoff(draft);
     const settled = await (await take(ben)).complete({ summary: "It works." });
     expect(settled).not.toHaveProperty("merge");
-    expect(await hub.branches.list({ state: "open" })).toHaveLength(1);
+    expect((await hub.branches.list({ state: "open" })).items).toHaveLength(1);
   });
 
   it("is completed also when its branch cannot be merged, and says why [MEM-10]", async () => {
@@ -447,7 +453,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
       delivery: { state: "completed" },
       merge: { kind: "conflicts", branch: "run-2", conflicts: [{ about: known.id }] },
     });
-    expect(await hub.branches.list({ state: "open", prefix: "run-2" })).toHaveLength(1);
+    expect((await hub.branches.list({ state: "open", prefix: "run-2" })).items).toHaveLength(1);
   });
 
   it("is merged also where it replaces what it was sent with, or what was pinned since [MEM-10]", async () => {
@@ -523,7 +529,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     const next = await take(cyd);
     expect(next.envelope.branch).toBe("run-1");
     expect(await next.complete()).not.toHaveProperty("merge");
-    expect(await hub.branches.list({ state: "open" })).toMatchObject([{ name: "run-1" }]);
+    expect((await hub.branches.list({ state: "open" })).items).toMatchObject([{ name: "run-1" }]);
   });
 
   it("shared by two is merged by the first; what the second notes is kept [MEM-10]", async () => {
@@ -552,9 +558,9 @@ describe.each(STORES)("work on a branch on %s", (store) => {
       delivery: { state: "completed" },
       merge: { kind: "refused", error: { code: "branch_closed" } },
     });
-    expect((await ada.memories.recent({ type: "action" })).map(({ content }) => content)).toContain(
-      "Done all the same.",
-    );
+    expect(
+      (await ada.memories.recent({ type: "action" })).items.map(({ content }) => content),
+    ).toContain("Done all the same.");
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
@@ -562,7 +568,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     const { hub, ada, ben, cyd, draft } = await team();
     await ada.handoff({ ...draft, mergeOnComplete: true });
     await (await take(ben)).handoff({ to: "cyd" });
-    expect(await hub.branches.list({ state: "open" })).toHaveLength(1);
+    expect((await hub.branches.list({ state: "open" })).items).toHaveLength(1);
     const work = await take(cyd);
     expect(work.envelope).toMatchObject({ branch: "run-1", mergeOnComplete: true });
     expect(await work.complete()).toMatchObject({ merge: { kind: "merged" } });

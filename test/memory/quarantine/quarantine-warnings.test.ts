@@ -30,7 +30,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(done.deliveries).not.toContain(over.id);
     const warning = [{ memory: bad.id, reason: "made up" }];
     await vi.waitFor(() => expect(told).toMatchObject(warning), PATIENCE);
-    const events = (await hub.events.list({ after: 0, limit: 1_000 })).filter(
+    const events = (await hub.events.list({ after: 0, limit: 1_000 })).items.filter(
       ({ kind }) => kind === "quarantined",
     );
     expect(events.map(({ delivery, agent }) => [delivery, agent]).toSorted()).toEqual(
@@ -131,11 +131,11 @@ describe.each(STORES)("quarantine on %s", (store) => {
     );
     expect(done).toMatchObject({ memories: [bad.id] });
     expect(done.deliveries.toSorted()).toEqual([sent.id, other.id].toSorted());
-    const events = (await hub.events.list({ after: 0, limit: 100 })).filter(
+    const events = (await hub.events.list({ after: 0, limit: 100 })).items.filter(
       ({ kind }) => kind === "quarantined",
     );
     expect(events.map(({ delivery }) => delivery).toSorted()).toEqual(done.deliveries.toSorted());
-    expect(await hub.memories.recent({ type: "quarantine" })).toHaveLength(1);
+    expect((await hub.memories.recent({ type: "quarantine" })).items).toHaveLength(1);
   });
 
   it("what the hub reconstructs goes on without it, and warns all the same [MEM-16]", async () => {

@@ -14,11 +14,15 @@ describe.each(STORES)("quarantine on %s", (store) => {
     await ada.memories.pin(clean.id);
     const done = await ada.memories.quarantine(bad.id, "made up");
     expect(done).toMatchObject({ memories: [bad.id], already: [], deliveries: [] });
-    expect(ids(await ada.memories.recent({ task: "t" }))).toEqual([clean.id, far.id, near.id]);
-    expect(ids(await hub.memories.recent({ task: "t" }))).not.toContain(bad.id);
+    expect(ids((await ada.memories.recent({ task: "t" })).items)).toEqual([
+      clean.id,
+      far.id,
+      near.id,
+    ]);
+    expect(ids((await hub.memories.recent({ task: "t" })).items)).not.toContain(bad.id);
     expect(ids(await ada.memories.pins())).toEqual([clean.id]);
     expect((await ada.catchUp({ task: "t" })).text).not.toContain("the poison");
-    const edges = await ada.memories.relations(near.id);
+    const edges = (await ada.memories.relations(near.id)).items;
     expect(edges.map(({ target }) => target)).not.toContain(bad.id);
     const [record = ""] = done.records;
     const mark = { by: "ada", reason: "made up", record };
@@ -27,7 +31,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
       quarantined: mark,
     });
     expect((await hub.memories.read(near.id)).quarantined).toBeUndefined();
-    expect(await hub.memories.quarantined()).toMatchObject([{ memory: bad.id, ...mark }]);
+    expect((await hub.memories.quarantined()).items).toMatchObject([{ memory: bad.id, ...mark }]);
     expect(await hub.memories.read(record)).toMatchObject({
       type: "quarantine",
       agent: "ada",
@@ -44,10 +48,10 @@ describe.each(STORES)("quarantine on %s", (store) => {
       dryRun: true,
     });
     expect(planned).toMatchObject({ memories: [bad.id, near.id, far.id], records: [] });
-    expect(await hub.memories.quarantined()).toEqual([]);
+    expect((await hub.memories.quarantined()).items).toEqual([]);
     const done = await ada.memories.quarantine(bad.id, "made up", { downstream: true });
     expect(done.memories).toEqual([bad.id, near.id, far.id]);
-    expect(ids(await ada.memories.recent({ task: "t" }))).toEqual([clean.id]);
+    expect(ids((await ada.memories.recent({ task: "t" })).items)).toEqual([clean.id]);
     expect((await hub.memories.impact(bad.id)).downstream.map((each) => each.quarantined)).toEqual([
       true,
       true,
@@ -59,8 +63,8 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const { bad } = await poisoned(eve);
     const error = await refusal(ada.memories.quarantine(bad.id, "made up", { downstream: true }));
     expect(error).toMatchObject({ code: "limit_exceeded", details: { limit: "impactDepth" } });
-    expect(await hub.memories.quarantined()).toEqual([]);
-    expect(await hub.memories.recent({ type: "quarantine" })).toEqual([]);
+    expect((await hub.memories.quarantined()).items).toEqual([]);
+    expect((await hub.memories.recent({ type: "quarantine" })).items).toEqual([]);
   });
 
   it("lets nothing new build on it, but be corrected [MEM-16]", async () => {
@@ -69,7 +73,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     await ada.handoff({ to: "ben", task: "w", intent: "Go" });
     const work = await take(ben, { task: "w" });
     await ada.memories.quarantine(bad.id, "made up");
-    const { length } = await hub.memories.recent({ limit: 100 });
+    const { length } = (await hub.memories.recent({ limit: 100 })).items;
     const cited = { refs: [clean.id, bad.id] };
     const derived = { relations: [{ kind: "derived-from" as const, to: bad.id }] };
     for (const [attempt, path] of [
@@ -86,7 +90,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
         details: { memory: bad.id, by: "ada", reason: "made up" },
       });
     }
-    expect(await hub.memories.recent({ limit: 100 })).toHaveLength(length);
+    expect((await hub.memories.recent({ limit: 100 })).items).toHaveLength(length);
     const relations = [{ kind: "corrects" as const, to: bad.id }];
     await ada.remember({ content: "it is otherwise", relations });
     await work.complete();
@@ -109,7 +113,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
       memories: [],
       records: [],
     });
-    expect(await hub.memories.recent({ type: "quarantine" })).toHaveLength(1);
+    expect((await hub.memories.recent({ type: "quarantine" })).items).toHaveLength(1);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -118,7 +122,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const { bad } = await poisoned(eve);
     await ada.memories.pin(bad.id);
     const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [bad.id] });
-    const before = ids(await ada.memories.recent({ task: "t" }));
+    const before = ids((await ada.memories.recent({ task: "t" })).items);
     await ada.memories.quarantine(bad.id, "made up");
     const work = await take(ben, { task: "w" });
     expect(await work.warnings()).toHaveLength(1);
@@ -128,7 +132,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
       type: "lift",
       agent: "ben",
     });
-    expect(ids(await ada.memories.recent({ task: "t" }))).toEqual(before);
+    expect(ids((await ada.memories.recent({ task: "t" })).items)).toEqual(before);
     expect(ids(await ada.memories.pins())).toEqual([bad.id]);
     expect((await hub.memories.read(bad.id)).quarantined).toBeUndefined();
     expect(await work.warnings()).toEqual([]);
@@ -169,7 +173,9 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(done).toMatchObject({ memories: [later[0]?.id], hidden: 1 });
     expect((await eve.memories.read(later[1]?.id ?? "")).quarantined).toMatchObject({ by: "ada" });
     expect(done.already).toEqual([later[2]?.id]);
-    expect(ids(await hub.memories.recent({}))).toEqual(expect.arrayContaining([old.id, kept.id]));
+    expect(ids((await hub.memories.recent({})).items)).toEqual(
+      expect.arrayContaining([old.id, kept.id]),
+    );
     expect((await ada.memories.quarantine({ agent: "eve" }, "all")).memories).toEqual([old.id]);
     expect(
       (await ada.memories.quarantine({ agent: "eve", since: Date.now() + 9e9 }, "x")).memories,
@@ -189,7 +195,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(session.memories).toEqual([two.id]);
     const agent = await ada.memories.quarantine({ agent: "eve" }, "poisoned");
     expect(agent).toMatchObject({ memories: [one.id], already: [two.id] });
-    expect(ids(await hub.traces.list())).toEqual([kept.id]);
+    expect(ids((await hub.traces.list()).items)).toEqual([kept.id]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -200,8 +206,8 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const said = async (...answers: unknown[]) =>
       JSON.stringify([
         answers,
-        await hub.memories.recent({ limit: 100 }),
-        await hub.memories.quarantined(),
+        (await hub.memories.recent({ limit: 100 })).items,
+        (await hub.memories.quarantined()).items,
       ]);
 
     const what = { agent: "eve" };
@@ -213,11 +219,13 @@ describe.each(STORES)("quarantine on %s", (store) => {
       already: [open.id],
       hidden: 0,
     });
-    expect(await said(planned, done, await ada.memories.quarantined())).not.toContain(own.id);
+    expect(await said(planned, done, (await ada.memories.quarantined()).items)).not.toContain(
+      own.id,
+    );
     expect(await hub.memories.read(done.records[0] ?? "")).toMatchObject({
       data: { memories: [open.id], hidden: 1, reason: "poisoned" },
     });
-    expect((await eve.memories.quarantined()).map(({ memory }) => memory)).toEqual([
+    expect((await eve.memories.quarantined()).items.map(({ memory }) => memory)).toEqual([
       open.id,
       own.id,
     ]);
@@ -225,7 +233,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
 
     const planToLift = await ben.memories.lift(what, "x", { dryRun: true });
     expect(planToLift).toMatchObject({ memories: [open.id], hidden: 1, records: [] });
-    expect(await hub.memories.quarantined()).toHaveLength(1);
+    expect((await hub.memories.quarantined()).items).toHaveLength(1);
     const lifted = await ben.memories.lift(what, "she was right");
     expect(lifted).toMatchObject({ memories: [open.id], already: [], hidden: 1 });
     expect(await said(lifted)).not.toContain(own.id);
@@ -243,7 +251,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const own = await eve.remember({ content: "her own", scope: "agent" });
     if (!open || !other) throw new Error("nothing was remembered");
     const unknown = "mem_00000000-0000-7000-8000-000000000000";
-    const marked = async () => (await eve.memories.quarantined()).map(({ memory }) => memory);
+    const marked = async () => (await eve.memories.quarantined()).items.map(({ memory }) => memory);
 
     await ada.memories.quarantine(other.id, "first");
     const { records } = await ada.memories.quarantine({ agent: "eve" }, "second");
@@ -285,8 +293,9 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const written = await eve.remember(lies);
     await ada.memories.quarantine({ agent: "eve" }, "poisoned");
     const open = ids(written.filter((_, n) => n % 3 === 2));
-    const first = await hub.memories.quarantined({ limit: 2 });
-    const rest = await hub.memories.quarantined({ limit: 2, after: first.at(-1)?.memory ?? "" });
+    const first = (await hub.memories.quarantined({ limit: 2 })).items;
+    const rest = (await hub.memories.quarantined({ limit: 2, after: first.at(-1)?.memory ?? "" }))
+      .items;
     expect([first.length, rest.length]).toEqual([2, 1]);
     expect([...first, ...rest].map(({ memory }) => memory)).toEqual(open.toSorted());
   });
@@ -308,11 +317,12 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const done = await ada.memories.quarantine({ agent: "eve" }, "poisoned");
     expect(done.memories.toSorted()).toEqual(written.toSorted());
     expect(done.records).toHaveLength(2);
-    const first = await hub.memories.quarantined({ limit: 500 });
-    const rest = await hub.memories.quarantined({ limit: 500, after: first.at(-1)?.memory ?? "" });
+    const first = (await hub.memories.quarantined({ limit: 500 })).items;
+    const rest = (await hub.memories.quarantined({ limit: 500, after: first.at(-1)?.memory ?? "" }))
+      .items;
     const listed = [...first, ...rest].map(({ memory }) => memory);
     expect(listed).toEqual(written.toSorted());
-    expect(ids(await hub.memories.recent({ agent: "eve", limit: 1_000 }))).toEqual([]);
+    expect(ids((await hub.memories.recent({ agent: "eve", limit: 1_000 })).items)).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -326,8 +336,8 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const written = ids(await eve.remember(lies));
     const clean = await ben.remember({ content: "The login truth", task: "t" });
     await ada.memories.quarantine({ agent: "eve" }, "poisoned");
-    expect(ids(await hub.memories.recent({ limit: pageSize, agent: "eve" }))).toEqual([]);
-    const { hits } = await hub.recall("login lie", { limit: pageSize });
+    expect(ids((await hub.memories.recent({ limit: pageSize, agent: "eve" })).items)).toEqual([]);
+    const { items: hits } = await hub.recall("login lie", { limit: pageSize });
     expect(hits.map(({ memory }) => memory.id)).toEqual([clean.id]);
     const { view } = await ada.handoffs.preview({
       to: "ben",
@@ -348,10 +358,10 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const warden = await dying.agent("ada");
     await warden.memories.quarantine(bad.id, "made up").catch(() => {});
     const hub = await hubOn(store, await reopen());
-    const [mark] = await hub.memories.quarantined();
+    const [mark] = (await hub.memories.quarantined()).items;
     expect(mark).toMatchObject({ memory: bad.id });
     expect(await hub.memories.read(mark?.record ?? "")).toMatchObject({ type: "quarantine" });
-    const events = (await hub.events.list({ after: 0, limit: 100 })).filter(
+    const events = (await hub.events.list({ after: 0, limit: 100 })).items.filter(
       ({ kind }) => kind === "quarantined",
     );
     expect(events.map(({ delivery }) => delivery)).toEqual([sent.id]);
@@ -380,7 +390,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     ] as const) {
       expect(await refusal(attempt())).toMatchObject({ code });
     }
-    expect(await hub.memories.quarantined()).toEqual([]);
-    expect(await hub.memories.recent({ type: "quarantine" })).toEqual([]);
+    expect((await hub.memories.quarantined()).items).toEqual([]);
+    expect((await hub.memories.recent({ type: "quarantine" })).items).toEqual([]);
   });
 });

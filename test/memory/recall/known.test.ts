@@ -82,7 +82,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       const offer = second.known?.[0]?.offers[which];
       const third = await ada.remember(offer?.input as MemoryInput, { known: "report" });
       expect(third.known).toEqual([]);
-      const { hits } = await ada.recall("How many testers has the beta?");
+      const { items: hits } = await ada.recall("How many testers has the beta?");
       const holding = hits.map(({ memory }) => memory.id);
       expect(holding).toContain(third.id);
       expect(holding).not.toContain(second.id);
@@ -147,7 +147,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     const continued = await ada.remember(known[0]?.offers[0]?.input as MemoryInput, {
       known: "refuse",
     });
-    expect(await ada.memories.relations(continued.id)).toMatchObject([
+    expect((await ada.memories.relations(continued.id)).items).toMatchObject([
       { kind: "continues-from", target: first.id },
     ]);
     expect(await ada.memories.similar({ content: "Traces are sampled." })).toEqual([]);

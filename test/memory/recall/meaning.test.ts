@@ -40,7 +40,7 @@ function topical(model: string): Embedder & { readonly texts: string[] } {
 async function recalled(hub: Hub, question: string): Promise<Recalled> {
   return until(`an answer to "${question}"`, async () => {
     const answer = await hub.recall(question);
-    return answer.hits.length > 0 && answer;
+    return answer.items.length > 0 && answer;
   });
 }
 
@@ -56,13 +56,13 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const hub = await openFresh(store, { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
-    const { hits, meaning } = await recalled(hub, "where is the kitten?");
+    const { items: hits, meaning } = await recalled(hub, "where is the kitten?");
     expect(hits[0]?.memory.content).toBe(contents[0]);
     expect(hits[0]?.parts.meaning).toBeGreaterThan(0);
     expect(hits[0]?.why.join()).toContain("means something alike (1.00)");
     expect(meaning).not.toBe("none");
     const words = await hub.recall("where is the kitten?", { meaning: false });
-    expect(words.hits).toEqual([]);
+    expect(words.items).toEqual([]);
     expect(words.meaning).toBe("not asked for");
   });
 
@@ -74,7 +74,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
       [...contents, chance].map((content, n) => ({ content, session: `s${n}` })),
     );
     await hub.index.embed();
-    const first = async (question: string) => (await hub.recall(question)).hits[0]?.memory.content;
+    const first = async (question: string) => (await hub.recall(question)).items[0]?.memory.content;
     expect(await first("Whereabouts does our youngest kitten usually spend evenings?")).toBe(
       contents[0],
     );
@@ -89,7 +89,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
       { content: "The bridge needs a coat of paint.", session: "b" },
       { content: "Invoices are due on Friday.", session: "c" },
     ]);
-    const { hits } = await recalled(hub, "doctor");
+    const { items: hits } = await recalled(hub, "doctor");
     expect(hits[0]?.memory.session).toBe("a");
   });
 
@@ -128,14 +128,14 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const other = await hubOn(store, await reopen(), { embedder: second });
     await other.index.embed();
     expect(second.texts).toEqual(contents);
-    expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
+    expect((await other.recall("kitten")).items[0]?.memory.content).toBe(contents[0]);
     expect((await other.index.models()).map(({ model }) => model)).toEqual([
       "topics 1",
       "topics 2",
     ]);
     await other.index.deleteModel("topics 1");
     expect((await other.index.models()).map(({ model }) => model)).toEqual(["topics 2"]);
-    expect((await other.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
+    expect((await other.recall("kitten")).items[0]?.memory.content).toBe(contents[0]);
   });
 
   it("finds by words when the embedder fails, says why, and asks it again later [MEM-8]", async () => {
@@ -154,13 +154,13 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     });
     const agent = await hub.agent("writer", {});
     await agent.remember({ content: "A cat and a levy." });
-    const { hits, meaning } = await hub.recall("levy");
+    const { items: hits, meaning } = await hub.recall("levy");
     expect(hits).toHaveLength(1);
     expect(meaning).toContain("out of credit");
     broken = false;
     clock.advance(60_000);
     await hub.index.embed();
-    expect((await hub.recall("duty")).hits).toHaveLength(1);
+    expect((await hub.recall("duty")).items).toHaveLength(1);
   });
 
   it.each<[string, (texts: readonly string[]) => Promise<readonly Float32Array[]>]>([
@@ -171,7 +171,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const hub = await openFresh(store, { embedder: { ...topical("topics 1"), embed } });
     const agent = await hub.agent("writer", {});
     await agent.remember([{ content: "A cat and a levy." }, { content: "Another one." }]);
-    const { hits, meaning } = await hub.recall("levy");
+    const { items: hits, meaning } = await hub.recall("levy");
     expect(hits[0]?.memory.content).toBe("A cat and a levy.");
     expect(meaning).toContain("topics 1");
     expect((await hub.index.models()).filter(({ vectors }) => vectors > 0)).toEqual([]);
@@ -187,7 +187,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     });
     const agent = await hub.agent("writer", {});
     await agent.remember({ content: "A cat and a levy." });
-    expect((await hub.recall("levy")).hits).toHaveLength(1);
+    expect((await hub.recall("levy")).items).toHaveLength(1);
     expect(soon).toHaveBeenCalledWith(5_000);
     await hub.close();
   });
@@ -212,8 +212,8 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
       { content: "Our feline sleeps.", session: "b" },
     ]);
     await hub.index.embed();
-    expect((await hub.recall("kitten")).hits[0]?.memory.session).toBe("b");
-    expect((await hub.recall("forbidden word", { meaning: false })).hits).toHaveLength(1);
+    expect((await hub.recall("kitten")).items[0]?.memory.session).toBe("b");
+    expect((await hub.recall("forbidden word", { meaning: false })).items).toHaveLength(1);
   });
 
   it("begins anew when a model of the same name has other dimensions [MEM-8]", async () => {
@@ -230,7 +230,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     };
     const other = await hubOn(store, await reopen(), { embedder: wider });
     await other.index.embed();
-    expect((await other.recall("kitten")).hits).toHaveLength(1);
+    expect((await other.recall("kitten")).items).toHaveLength(1);
     expect(await other.index.models()).toMatchObject([
       { model: "topics 1", dimensions: 4, vectors: 1 },
     ]);
@@ -244,8 +244,8 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     await hub.index.embed();
     expect(embedder.texts.length).toBeGreaterThan(1);
     expect(embedder.texts.every((text) => text.length <= 1_000)).toBe(true);
-    expect((await hub.recall("feline")).hits).toHaveLength(1);
-    expect((await hub.recall("vehicle")).hits).toHaveLength(1);
+    expect((await hub.recall("feline")).items).toHaveLength(1);
+    expect((await hub.recall("vehicle")).items).toHaveLength(1);
   });
 
   it("asks a server that speaks the OpenAI protocol [MEM-8]", async () => {
@@ -271,6 +271,6 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
     await hub.index.embed();
-    expect((await hub.recall("kitten")).hits[0]?.memory.content).toBe(contents[0]);
+    expect((await hub.recall("kitten")).items[0]?.memory.content).toBe(contents[0]);
   });
 });

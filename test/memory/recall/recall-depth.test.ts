@@ -25,7 +25,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     }));
 
   const found = async (of: Hub | Agent, query: RecallQuery = {}) =>
-    (await of.recall("deploy note", { limit: 10, depth: 0, ...query })).hits.map(
+    (await of.recall("deploy note", { limit: 10, depth: 0, ...query })).items.map(
       ({ memory }) => memory.session,
     );
 
@@ -95,24 +95,24 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     expect(await found(hub, { agent: "ann" }), "whoever replaced it").toEqual([]);
     expect(await found(hub, { depth: 2, visits: 1 })).toEqual(["v59"]);
     const marked = await hub.recall("deploy note", { limit: 60, superseded: "marked" });
-    expect(marked.hits.filter(({ supersededBy }) => supersededBy.length > 0)).toHaveLength(59);
+    expect(marked.items.filter(({ supersededBy }) => supersededBy.length > 0)).toHaveLength(59);
   });
 
   it("gives every hit once over all pages, whatever happens to some in between [MEM-8]", async () => {
     const { hub, ann } = await team();
     await write(ann, crowd(400));
     const seen: string[] = [];
-    let cursor: string | undefined;
+    let after: string | undefined;
     do {
       const page = await hub.recall("deploy note", {
         limit: 25,
-        ...(cursor === undefined ? {} : { cursor }),
+        ...(after === undefined ? {} : { after }),
       });
-      seen.push(...page.hits.map(({ memory }) => memory.session));
+      seen.push(...page.items.map(({ memory }) => memory.session));
       if (seen.length === 25)
-        await ann.memories.quarantine([page.hits[3]?.memory.id ?? ""], "wrong");
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+        await ann.memories.quarantine([page.items[3]?.memory.id ?? ""], "wrong");
+      after = page.next;
+    } while (after !== undefined);
     expect(seen).toHaveLength(400);
     expect(new Set(seen).size).toBe(400);
   });
@@ -125,17 +125,17 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     await later.trace({ kind: "tool", content: "deploy note that stays" });
     await hub.settings.update({ retention: { traces: { days: 5 } } });
     await hub.memories.prune();
-    const { hits, cursor } = await hub.recall("deploy note", { traces: true, limit: 5 });
+    const { items: hits, next } = await hub.recall("deploy note", { traces: true, limit: 5 });
     expect(hits.map(({ memory }) => memory.content).join()).toContain("deploy note that stays");
     expect(hits.every(({ memory }) => memory.storedAt > 1_005 * DAY)).toBe(true);
-    expect(cursor).toBeUndefined();
+    expect(next).toBeUndefined();
   });
 
   it("answers a question as long as a page [MEM-8]", async () => {
     const { hub, ann } = await team();
     await ann.remember({ content: "The constantinopolitan archive moved." });
     const words = Array.from({ length: 1_000 }, (_, n) => `word${n}`);
-    const { hits } = await hub.recall(`${words.join(" ")} constantinopolitan archive`);
+    const { items: hits } = await hub.recall(`${words.join(" ")} constantinopolitan archive`);
     expect(hits).toHaveLength(1);
   });
 });

@@ -64,7 +64,7 @@ function wordCounter(words: readonly string[]): Embedder {
 }
 
 const hitsOf = async (by: Hub | Agent, question: string, query = {}): Promise<readonly Hit[]> =>
-  (await by.recall(question, { depth: 0, ...query })).hits.filter(({ said }) => said.length > 0);
+  (await by.recall(question, { depth: 0, ...query })).items.filter(({ said }) => said.length > 0);
 
 const PAYLOAD = { type: "note", data: { remark: "The heliograph needs new mirrors." } };
 

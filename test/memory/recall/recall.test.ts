@@ -15,7 +15,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
   }
 
   const contents = async (of: Hub | Agent, question: string, query: RecallQuery = {}) =>
-    (await of.recall(question, query)).hits.map(({ memory }) => memory.content);
+    (await of.recall(question, query)).items.map(({ memory }) => memory.content);
 
   it("finds words whatever grammar did to them, and puts what says most first [MEM-8]", async () => {
     const { hub, planner } = await team();
@@ -49,7 +49,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       { content: "We chose REST because clients cache better.", importance: 0.9 },
       { content: "Did we choose REST, or GraphQL?" },
     ]);
-    const { hits } = await hub.recall("why did the planner choose REST?");
+    const { items: hits } = await hub.recall("why did the planner choose REST?");
     for (const { score, parts } of hits) {
       const { factor, ...sums } = parts;
       const sum = Object.values(sums).reduce((all, part) => all + part, 0);
@@ -67,7 +67,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     await coder.remember({ content: "Which database holds the invoices?", session: "talk" });
     await planner.remember({ content: "Postgres, in Frankfurt.", session: "talk" });
     await planner.remember({ content: "Lunch is at noon.", session: "elsewhere" });
-    const { hits } = await hub.recall("database of the invoices");
+    const { items: hits } = await hub.recall("database of the invoices");
     const answer = hits.find(({ memory }) => memory.content.startsWith("Postgres"));
     expect(answer?.heard).toEqual(["database", "invoices"]);
     expect(answer?.parts.near).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       validFrom: at("2026-03-02"),
     });
     const found = async (question: string) =>
-      (await hub.recall(question)).hits.map(({ memory }) => memory.session);
+      (await hub.recall(question)).items.map(({ memory }) => memory.session);
     expect((await found("release by the planner"))[0]).toBe("b");
     expect((await found("release in March"))[0]).toBe("c");
     expect((await found("the release of 2026-03-02"))[0]).toBe("c");
@@ -110,7 +110,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       { content: `${noise(3)} pager ${noise(4)} rotation ${noise(5)} Mondays`, session: "b" },
       { content: noise(6), session: "c" },
     ]);
-    const { hits } = await hub.recall("when does the pager rotation swap? Mondays?");
+    const { items: hits } = await hub.recall("when does the pager rotation swap? Mondays?");
     expect(hits[0]?.memory.session).toBe("a");
     expect(hits.map(({ memory }) => memory.session)).not.toContain("c");
   });
@@ -122,7 +122,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       { content: "Invoices are sent by night.", tags: ["billing"], session: "b" },
       { content: "Rates live in a table.", concepts: ["billing"], session: "c" },
     ]);
-    const { hits } = await hub.recall("billing");
+    const { items: hits } = await hub.recall("billing");
     expect(hits.map(({ memory }) => memory.session).sort()).toEqual(["a", "b", "c"]);
     expect(hits[2]?.memory.session).toBe("a");
   });
@@ -142,12 +142,12 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       relations: [{ kind: "caused-by", to: why.id }],
     });
     const ids = async (query: RecallQuery) =>
-      (await hub.recall("slow checkout", query)).hits.map(({ memory }) => memory.id);
+      (await hub.recall("slow checkout", query)).items.map(({ memory }) => memory.id);
     expect(await ids({ depth: 0 })).toEqual([root.id]);
     expect(await ids({ depth: 1 })).toEqual([root.id, why.id]);
     expect(await ids({ depth: 2 })).toEqual([root.id, why.id, fix.id]);
     expect(await ids({ depth: 2, visits: 1 })).toEqual([root.id, why.id]);
-    const { hits } = await hub.recall("slow checkout");
+    const { items: hits } = await hub.recall("slow checkout");
     expect(hits[1]?.why).toContainEqual(`is connected (derived-from) with ${root.id}`);
   });
 
@@ -166,15 +166,15 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       relations: [{ kind: "corrects", to: wrong.id }],
     });
     const plain = await hub.recall("REST API port");
-    expect(plain.hits.map(({ memory }) => memory.id).sort()).toEqual([now.id, right.id].sort());
+    expect(plain.items.map(({ memory }) => memory.id).sort()).toEqual([now.id, right.id].sort());
     const marked = await hub.recall("REST API port", { superseded: "marked" });
     expect(
-      marked.hits
+      marked.items
         .slice(-2)
         .map(({ memory }) => memory.id)
         .sort(),
     ).toEqual([old.id, wrong.id].sort());
-    const gone = marked.hits.find(({ memory }) => memory.id === old.id);
+    const gone = marked.items.find(({ memory }) => memory.id === old.id);
     expect(gone?.supersededBy).toEqual([now.id]);
     expect(gone?.why[0]).toBe(`was superseded by ${now.id}`);
     expect((await hub.memories.read(old.id)).content).toBe("The API speaks REST.");
@@ -190,7 +190,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     await say("doubtful", { confidence: 0.2 });
     await say("outdated", { validUntil: 999 * DAY });
     const order = async () =>
-      (await hub.recall("night backups")).hits.map(({ memory }) => memory.session);
+      (await hub.recall("night backups")).items.map(({ memory }) => memory.session);
     const first = await order();
     expect(first.slice(0, 2)).toEqual(["important", "plain"]);
     expect(first.slice(2).sort()).toEqual(["doubtful", "outdated"]);
@@ -232,7 +232,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
         late,
       ];
       const ids = async (query: RecallQuery) =>
-        (await hub.recall("warm cache", { limit: 50, ...query })).hits
+        (await hub.recall("warm cache", { limit: 50, ...query })).items
           .map(({ memory }) => memory.id)
           .sort();
       const cases: [RecallQuery, string[]][] = [
@@ -276,20 +276,20 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       })),
     );
     const whole = await hub.recall("deploy notes", { limit: 30 });
-    expect(whole.hits).toHaveLength(30);
-    expect(whole.cursor).toBeUndefined();
+    expect(whole.items).toHaveLength(30);
+    expect(whole.next).toBeUndefined();
     const pages: string[] = [];
-    let cursor: string | undefined;
+    let after: string | undefined;
     do {
       const page = await hub.recall("deploy notes", {
         limit: 8,
-        ...(cursor === undefined ? {} : { cursor }),
+        ...(after === undefined ? {} : { after }),
       });
-      pages.push(...page.hits.map(({ memory }) => memory.id));
-      cursor = page.cursor;
+      pages.push(...page.items.map(({ memory }) => memory.id));
+      after = page.next;
       await planner.remember({ content: "Unrelated words entirely", session: "new" });
-    } while (cursor !== undefined);
-    expect(pages).toEqual(whole.hits.map(({ memory }) => memory.id));
+    } while (after !== undefined);
+    expect(pages).toEqual(whole.items.map(({ memory }) => memory.id));
   });
 
   it("finds a record the moment it was acknowledged, and after the index has it [MEM-8]", async () => {
@@ -305,7 +305,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
         content: `Needle zebra${round}`,
         session: "needles",
       });
-      const { hits } = await hub.recall(`zebra${round}`, { depth: 0 });
+      const { items: hits } = await hub.recall(`zebra${round}`, { depth: 0 });
       expect(hits[0]?.memory.id).toBe(id);
     }
     for (const round of [1, 2, 3]) {
@@ -367,7 +367,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     const hub = await openFresh(store, { embedder: false, workspace: "one" });
     const agent = await hub.agent("planner", {});
     await agent.remember({ content: "Alpha beta" });
-    const { hits } = await hub.recall("alpha");
+    const { items: hits } = await hub.recall("alpha");
     const before = hits[0]?.score;
     expect(hits).toHaveLength(1);
     expect(before).toBeGreaterThan(0);
@@ -382,7 +382,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     ["more than a page", "x", { limit: 100_000 }, "limit"],
     ["too deep", "x", { depth: 9 }, "depth"],
     ["an agent that is not there", "x", { agent: "ghost" }, ""],
-    ["a foreign cursor", "x", { cursor: "bm9uc2Vuc2U" }, "cursor"],
+    ["a foreign cursor", "x", { after: "bm9uc2Vuc2U" }, "after"],
   ])("refuses %s with a hint", async (_, question, query, path) => {
     const { hub } = await team();
     const error = await refusal(hub.recall(question as string, query));
@@ -393,9 +393,9 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
   it("refuses a cursor of another question [MEM-8]", async () => {
     const { hub, planner } = await team();
     await planner.remember(Array.from({ length: 5 }, (_, n) => ({ content: `Apple ${n}` })));
-    const { cursor = "" } = await hub.recall("apple", { limit: 2 });
-    expect(cursor).not.toBe("");
-    const error = await refusal(hub.recall("pear", { limit: 2, cursor }));
-    expect(error.path).toBe("cursor");
+    const { next: after = "" } = await hub.recall("apple", { limit: 2 });
+    expect(after).not.toBe("");
+    const error = await refusal(hub.recall("pear", { limit: 2, after }));
+    expect(error.path).toBe("after");
   });
 });

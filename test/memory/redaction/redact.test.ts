@@ -172,7 +172,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const signed = Buffer.from(signature, "hex");
     expect(verify(null, Buffer.from(after.digest, "hex"), publicKey, signed)).toBe(true);
     expect(await ada.memories.read(next.id)).toEqual(next);
-    expect(await ada.memories.relations(before.id, { direction: "in" })).toMatchObject([
+    expect((await ada.memories.relations(before.id, { direction: "in" })).items).toMatchObject([
       { source: next.id, kind: "derived-from" },
     ]);
     await expectGone(hub, ada);
@@ -193,7 +193,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
         stub: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     ]);
-    expect(JSON.stringify(await hub.memories.recent())).not.toContain(SECRET);
+    expect(JSON.stringify((await hub.memories.recent()).items)).not.toContain(SECRET);
   });
 
   it("leaves the record out of catching up and pins, and shows it as redacted among the recent [MEM-18]", async () => {
@@ -206,7 +206,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const { text, shown, omitted } = await ada.catchUp({ task: "t" });
     expect([...shown, ...omitted]).toEqual([]);
     expect(text).not.toContain(memory.id);
-    const recent = await hub.memories.recent({ task: "t" });
+    const recent = (await hub.memories.recent({ task: "t" })).items;
     expect(recent.map(({ id, content, redacted }) => [id, content, redacted?.by])).toEqual([
       [memory.id, "", "ada"],
       [pinned.id, "", "ada"],
@@ -221,7 +221,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const memory = await ada.remember({ content: "The passphrase is xylophone zeppelin." });
     const other = await ada.remember({ content: "A xylophone was bought." });
     const found = async (): Promise<string[]> =>
-      (await ada.recall("xylophone zeppelin")).hits.map((hit) => hit.memory.id);
+      (await ada.recall("xylophone zeppelin")).items.map((hit) => hit.memory.id);
     expect((await found()).toSorted()).toEqual([memory.id, other.id].toSorted());
     await ada.memories.redact({ ids: [memory.id] }, WHY);
     expect(await found()).toEqual([other.id]);
@@ -252,7 +252,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     );
     expect(shown.envelope.redacted).toMatchObject({ by: "ada", digest: sent.digest });
     expect((await hub.tasks.line("auth"))[0]).toMatchObject({ digest: sent.digest });
-    expect((await ben.deliveries.waiting())[0]?.envelope).toEqual(shown.envelope);
+    expect((await ben.deliveries.waiting()).items[0]?.envelope).toEqual(shown.envelope);
     expect((await ben.catchUp()).text).toContain("redacted by ada");
     const work = await take(ben);
     expect(work.envelope).toEqual(shown.envelope);
@@ -357,7 +357,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     ]);
     await ada.questions.answer(asked.id, "Yes.");
     expect((await take(ben, { task: "q" })).envelope.history).toMatchObject([{ decided: "Yes." }]);
-    const [letter] = await hub.deadLetters.list();
+    const [letter] = (await hub.deadLetters.list()).items;
     expect(letter?.envelope.redacted).toBeDefined();
     await ada.deadLetters.redrive(dead.id);
     await (await take(ben, { task: "d" })).complete();

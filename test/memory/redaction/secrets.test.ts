@@ -40,7 +40,7 @@ async function everything(hub: Hub): Promise<string> {
   for await (const line of hub.archive.export()) {
     if (!/^\{"kind":"(?:header|footer)"/.test(line)) text += line;
   }
-  return text + JSON.stringify([await hub.events.list({ after: 0, limit: 500 })]);
+  return text + JSON.stringify([(await hub.events.list({ after: 0, limit: 500 })).items]);
 }
 
 describe.each(STORES)("a secret in what is said, on %s", (store) => {
@@ -166,7 +166,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     const sent = await ada.handoff(draft);
     const repeated = await ada.handoff(draft);
     expect([repeated.joined, repeated.digest]).toEqual(["repeated", sent.digest]);
-    expect(await ben.deliveries.waiting()).toHaveLength(1);
+    expect((await ben.deliveries.waiting()).items).toHaveLength(1);
   });
 
   it("is reported: of which kind, when, by whom and where, never the value [OPS-6]", async () => {
@@ -434,9 +434,9 @@ describe("a secret that was redacted", () => {
     await ada.traces.flush();
     const order = (contents: readonly string[]) =>
       contents.map((content) => Number(/\b\d+\b/.exec(content)?.[0]));
-    const stored = await ada.memories.recent({ limit: 12 });
+    const stored = (await ada.memories.recent({ limit: 12 })).items;
     expect(order(stored.map(({ content }) => content)).reverse()).toEqual(said.map((_, i) => i));
-    expect(order((await ada.traces.list()).map(({ content }) => content))).toEqual(
+    expect(order((await ada.traces.list()).items.map(({ content }) => content))).toEqual(
       said.map((_, i) => i),
     );
     expect((await Promise.all(steps)).map(({ secrets = [] }) => secrets.length)).toEqual(

@@ -55,7 +55,9 @@ describe.each(STORES)("retention on %s", (store) => {
   }
 
   const sessions = async (hub: Hub) =>
-    Object.fromEntries((await hub.traces.sessions()).map(({ session, steps }) => [session, steps]));
+    Object.fromEntries(
+      (await hub.traces.sessions()).items.map(({ session, steps }) => [session, steps]),
+    );
 
   /** What vouches for what is gone, the newest first. */
   const prunings = (shared: Store, { workspace }: Hub) =>
@@ -98,7 +100,7 @@ describe.each(STORES)("retention on %s", (store) => {
   it("whole traces whose last step is too old go, and what the team knows stays [MEM-18]", async () => {
     const { hub, agents, steps } = await threeDays({ traces: { days: 1.5 } });
     await agents[0]?.trace({ kind: "tool", name: "again" });
-    const known = await hub.memories.recent();
+    const known = (await hub.memories.recent()).items;
     const report = await hub.memories.prune();
     expect(report).toMatchObject({
       sessions: [{ session: "two", steps: 3, kept: false }],
@@ -108,7 +110,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(report.bytes).toBeGreaterThan(3 * 200);
     expect(await sessions(hub)).toEqual({ one: 4, two: 0, three: 3 });
     expect((await refusal(hub.memories.read(steps[1]?.[0]?.id ?? ""))).code).toBe("unknown_memory");
-    expect(await hub.memories.recent()).toEqual(known);
+    expect((await hub.memories.recent()).items).toEqual(known);
     expect((await hub.verify()).problems).toEqual([]);
     expect(await hub.memories.prune(), "once is enough").toMatchObject({ sessions: [], steps: 0 });
   });
@@ -130,7 +132,7 @@ describe.each(STORES)("retention on %s", (store) => {
     await ada.remember({ content: "The zebra is striped." });
     await ada.trace({ kind: "tool", name: "look", output: "a zebra crossing" });
     const found = async (traces: boolean) =>
-      (await hub.recall("zebra", { traces })).hits.map(({ memory }) => memory.type).sort();
+      (await hub.recall("zebra", { traces })).items.map(({ memory }) => memory.type).sort();
     expect(await found(false)).toEqual(["fact"]);
     expect(await found(true)).toEqual(["fact", "trace"]);
     await hub.settings.update({ retention: { traces: { days: 0 } } });
@@ -142,12 +144,18 @@ describe.each(STORES)("retention on %s", (store) => {
   it("a dry run tells the same and changes nothing [MEM-18]", async () => {
     const { hub, steps, agents } = await threeDays({ traces: { days: 0.5 }, events: { keep: 0 } });
     await agents[1]?.remember({ content: "See.", refs: [steps[1]?.[1]?.id ?? ""] });
-    const before = [await hub.traces.list({}), await hub.verify(), await hub.memories.recent()];
+    const before = [
+      (await hub.traces.list({})).items,
+      await hub.verify(),
+      (await hub.memories.recent()).items,
+    ];
     const dry = await hub.memories.prune({ dryRun: true });
     expect(dry).toMatchObject({ dryRun: true, steps: 7 });
-    expect([await hub.traces.list({}), await hub.verify(), await hub.memories.recent()]).toEqual(
-      before,
-    );
+    expect([
+      (await hub.traces.list({})).items,
+      await hub.verify(),
+      (await hub.memories.recent()).items,
+    ]).toEqual(before);
     expect(await hub.memories.prune()).toEqual({ ...dry, dryRun: false });
   });
 
@@ -206,7 +214,7 @@ describe.each(STORES)("retention on %s", (store) => {
     const onProgress: PruneOptions["onProgress"] = ({ done, total }) => told.push(done, total);
     expect(await hub.memories.prune({ onProgress })).toMatchObject({ steps: 900 });
     expect(told).toEqual([200, 900, 400, 900, 600, 900, 800, 900, 900, 900]);
-    const { length } = await hub.memories.recent();
+    const { length } = (await hub.memories.recent()).items;
     expect(length, "one before each slice").toBeGreaterThanOrEqual(told.length / 2);
     expect((await hub.verify()).problems).toEqual([]);
   });
@@ -252,8 +260,8 @@ describe.each(STORES)("retention on %s", (store) => {
         traces: [{ branch: "trace/s", seq: 3, storedAt: last?.storedAt, link: last?.link }],
       },
     });
-    expect(await pat.memories.recent()).toEqual([]);
-    expect(await hub.traces.list()).toEqual([]);
+    expect((await pat.memories.recent()).items).toEqual([]);
+    expect((await hub.traces.list()).items).toEqual([]);
   });
 
   it("is the hub's own act, or that of an agent who has shown that it is it [MEM-4 MEM-18]", async () => {
@@ -292,12 +300,12 @@ describe.each(STORES)("retention on %s", (store) => {
       for (const task of ["a", "b"]) await ben.handoff({ to: "ada", task, intent: "Do it" });
       await hub.agent("ada", { status: "disabled" });
       clock.advance(1);
-      const events = await hub.events.list();
+      const events = (await hub.events.list()).items;
       const { steps, events: due } = await ada.memories.prune({ dryRun: true });
       expect(steps + due).toBeGreaterThan(0);
       expect((await refusal(ada.memories.prune())).code).toBe("agent_disabled");
       expect(await sessions(hub)).toEqual({ one: 3, two: 3, three: 3 });
-      expect(await hub.events.list()).toEqual(events);
+      expect((await hub.events.list()).items).toEqual(events);
     },
   );
 
@@ -310,19 +318,19 @@ describe.each(STORES)("retention on %s", (store) => {
       await ada.handoff({ to: "ben", task: `t${day}`, intent: "Go" });
       clock.advance(DAY_MS);
     }
-    const all = await hub.events.list();
+    const all = (await hub.events.list()).items;
     const cursor = all[0]?.number ?? 0;
     await hub.settings.update({ retention: { events: { days: 2.5 } } });
     expect(await hub.memories.prune()).toMatchObject({ events: 2, steps: 0, bytes: 0 });
-    expect(await hub.events.list({ after: cursor })).toEqual(all.slice(2));
+    expect((await hub.events.list({ after: cursor })).items).toEqual(all.slice(2));
     await hub.settings.update({ retention: { events: { keep: 1 } } });
     expect(await hub.memories.prune()).toMatchObject({ events: 1 });
-    expect(await hub.events.list()).toEqual(all.slice(3));
+    expect((await hub.events.list()).items).toEqual(all.slice(3));
     await hub.settings.update({ retention: { events: { days: 0 } } });
     clock.advance(DAY_MS);
     expect(await hub.memories.prune(), "the newest stays").toMatchObject({ events: 0 });
     await ada.handoff({ to: "ben", task: "t5", intent: "Go" });
-    const after = await hub.events.list({ after: all.at(-1)?.number });
+    const after = (await hub.events.list({ after: all.at(-1)?.number })).items;
     expect(after).toMatchObject([{ kind: "sent", task: "t5" }]);
     expect((await hub.verify()).problems).toEqual([]);
     expect(await hub.tasks.line("t0"), "what was handed over is not an event").toHaveLength(1);
@@ -373,7 +381,7 @@ describe("behind the hub's back", () => {
       const sixth = expect.objectContaining({ record: steps[5]?.id, field: "seq" });
       expect((await hub.verify()).problems).toContainEqual(sixth);
       await change(`delete from memories where ${of("trace/new")} and seq = 1`);
-      const [second] = await hub.traces.list({ session: "new" });
+      const [second] = (await hub.traces.list({ session: "new" })).items;
       const named = expect.objectContaining({ record: second?.id, field: "seq" });
       expect((await hub.verify()).problems).toContainEqual(named);
     },
@@ -415,7 +423,7 @@ describe("behind the hub's back", () => {
   it("nothing is left of the edges of what has gone [MEM-18]", async () => {
     const { hub, rows } = await pruned("sqlite");
     const linked = await hub.agent("ada", {}, { instance: "linked" });
-    const [fact] = await hub.memories.recent();
+    const [fact] = (await hub.memories.recent()).items;
     await linked.trace({ kind: "tool", refs: [fact?.id ?? ""] });
     const edges = () => rows("select count(*) as n from relations");
     const before = edges();
@@ -427,7 +435,7 @@ describe("behind the hub's back", () => {
     const { hub, address, change } = await pruned("sqlite");
     const ada = await hub.agent("ada");
     await ada.remember({ content: "Later." });
-    const [second, first] = await hub.memories.recent({ limit: 2 });
+    const [second, first] = (await hub.memories.recent({ limit: 2 })).items;
     const { seq, storedAt, link } = first as Memory;
     const clock = new VirtualClock();
     const file = address.slice("sqlite:".length);
@@ -474,12 +482,14 @@ describe("the index of a store whose traces were pruned", () => {
     expect(await hub.memories.prune()).toMatchObject({ steps: 2_000 });
     const { records, indexed } = await hub.index.state();
     expect(indexed).toBeGreaterThan(records - 10);
-    expect(await hub.memories.recent({ task: "t1", limit: 1_000 })).toHaveLength(100);
+    expect((await hub.memories.recent({ task: "t1", limit: 1_000 })).items).toHaveLength(100);
     await ada.remember({ content: "After.", task: "t1" });
     const other = await openHub(address);
     onTestFinished(() => other.close());
-    expect((await other.memories.recent({ task: "t1", limit: 1_000 }))[0]?.content).toBe("After.");
-    expect(await other.memories.recent({ task: "t1", limit: 1_000 })).toHaveLength(101);
+    expect((await other.memories.recent({ task: "t1", limit: 1_000 })).items[0]?.content).toBe(
+      "After.",
+    );
+    expect((await other.memories.recent({ task: "t1", limit: 1_000 })).items).toHaveLength(101);
     expect((await other.verify()).problems).toEqual([]);
   });
 });

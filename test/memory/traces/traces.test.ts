@@ -56,7 +56,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     await ben.trace({ kind: "result", name: "three", task: "a", tags: ["x"] });
     await again.trace({ kind: "plan-made", name: "four", task: "a" });
     const of = async (query: Parameters<Hub["traces"]["list"]>[0]) =>
-      contents(await hub.traces.list(query));
+      contents((await hub.traces.list(query)).items);
     expect(await of({})).toEqual(["prompt", "tool two", "result three", "plan-made four"]);
     expect(await of({ session: ada.instance })).toEqual(["prompt", "tool two"]);
     expect(await of({ task: "a" })).toEqual(["prompt", "result three", "plan-made four"]);
@@ -64,10 +64,10 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await of({ agent: "ada", task: "a" })).toEqual(["prompt", "plan-made four"]);
     expect(await of({ tag: "x" })).toEqual(["result three"]);
     expect(await of({ limit: 2 })).toEqual(["result three", "plan-made four"]);
-    const [first] = await hub.traces.list({ limit: 2 });
-    expect(await of({ limit: 2, before: first?.id ?? "" })).toEqual(["prompt", "tool two"]);
+    const { next: after } = await hub.traces.list({ limit: 2 });
+    expect(await of({ limit: 2, after })).toEqual(["prompt", "tool two"]);
     expect(await of({ task: "none" })).toEqual([]);
-    const sessions = await hub.traces.sessions();
+    const sessions = (await hub.traces.sessions()).items;
     const about = Object.fromEntries(sessions.map(({ session, ...rest }) => [session, rest]));
     expect(about).toMatchObject({
       [ada.instance]: { agent: "ada", task: "b", steps: 2, pruned: 0 },
@@ -81,13 +81,13 @@ describe.each(STORES)("a trace on %s", (store) => {
     await ada.remember({ content: "Known.", task: "t" });
     for (let i = 0; i < 30; i++) void ada.trace({ kind: "tool", name: `noise-${i}`, task: "t" });
     await ada.traces.flush();
-    expect(contents(await hub.memories.recent({ task: "t" }))).toEqual(["Known."]);
-    expect(contents(await ada.memories.recent())).toEqual(["Known."]);
+    expect(contents((await hub.memories.recent({ task: "t" })).items)).toEqual(["Known."]);
+    expect(contents((await ada.memories.recent()).items)).toEqual(["Known."]);
     expect(await ada.memories.pins()).toEqual([]);
     expect((await ben.catchUp({ task: "t" })).text).not.toContain("noise");
     await ada.handoff({ to: "ben", task: "t", intent: "Go" });
     expect(JSON.stringify((await take(ben)).envelope)).not.toContain("noise");
-    expect(await hub.traces.list({ task: "t" })).toHaveLength(30);
+    expect((await hub.traces.list({ task: "t" })).items).toHaveLength(30);
   });
 
   it("of a prompt, a tool call and its result is found when asked for, shown to nobody else, and pruned [MEM-12]", async () => {
@@ -99,17 +99,17 @@ describe.each(STORES)("a trace on %s", (store) => {
       { kind: "tool", name: "bash", input: { command: "grep zeppelin" }, output: "src/login.ts:7" },
       { kind: "result", name: "claude", content: "The zeppelin cookie is too old.", ok: true },
     ]);
-    const steps = await hub.traces.list({ session: ben.instance, task: "login" });
+    const steps = (await hub.traces.list({ session: ben.instance, task: "login" })).items;
     expect(steps.map(({ data }) => data?.["kind"])).toEqual(["prompt", "tool", "result"]);
     expect(new Set(steps.map(({ branch }) => branch))).toEqual(new Set([`trace/${ben.instance}`]));
-    const found = async (query: object) => (await hub.recall("zeppelin", query)).hits.length;
+    const found = async (query: object) => (await hub.recall("zeppelin", query)).items.length;
     expect([await found({}), await found({ traces: true })]).toEqual([0, 3]);
     expect((await work.view()).text + work.primer).not.toContain("zeppelin");
     const handed = await work.handoff({ to: "ada", next: ["Review it"] });
     expect(JSON.stringify(handed)).not.toContain("zeppelin");
     await hub.settings.update({ retention: { traces: { sessions: 0 } } });
     await hub.memories.prune({ now: Date.now() + 86_400_000 });
-    expect(await hub.traces.list({ session: ben.instance })).toEqual([]);
+    expect((await hub.traces.list({ session: ben.instance })).items).toEqual([]);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
@@ -124,7 +124,7 @@ describe.each(STORES)("a trace on %s", (store) => {
       [ben, names.filter((_, i) => i % 3 === 0)],
       [ada, names.filter((_, i) => i % 3 !== 0)],
     ] as const) {
-      const steps = await hub.traces.list({ session: agent.instance, limit: 1_000 });
+      const steps = (await hub.traces.list({ session: agent.instance, limit: 1_000 })).items;
       expect(contents(steps)).toEqual(mine.map((name) => `tool ${name}`));
       expect(steps.map(({ seq }) => seq)).toEqual(mine.map((_, i) => i + 1));
     }
@@ -135,7 +135,11 @@ describe.each(STORES)("a trace on %s", (store) => {
   it("takes lists of steps one right after the other [MEM-12]", async () => {
     const { hub, ada } = await pair();
     for (const name of ["one", "two", "three"]) await ada.trace([{ kind: "tool", name }]);
-    expect(contents(await hub.traces.list())).toEqual(["tool one", "tool two", "tool three"]);
+    expect(contents((await hub.traces.list()).items)).toEqual([
+      "tool one",
+      "tool two",
+      "tool three",
+    ]);
   });
 
   it("takes the same step again under its id for the same, and no other [MEM-12]", async () => {
@@ -154,7 +158,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await refusal(beside)).code).toBe("id_conflict"); // And its neighbour is not stored.
     expect((await refusal(ben.trace(step))).code).toBe("id_conflict");
     expect(first.data).toEqual({ kind: "tool", name: "grep", input: { n: 1 } });
-    expect(contents(await hub.traces.list()).map((text) => text.split("\n")[0])).toEqual([
+    expect(contents((await hub.traces.list()).items).map((text) => text.split("\n")[0])).toEqual([
       "tool grep",
       "result",
     ]);
@@ -211,7 +215,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await refusal(ada.traces.flush())).code).toBe("invalid_memory");
     await ada.traces.flush();
     await ben.traces.flush();
-    expect(await hub.traces.list({})).toEqual([]);
+    expect((await hub.traces.list({})).items).toEqual([]);
   });
 
   it("a step that is refused takes no other down with it [MEM-12]", async () => {
@@ -222,7 +226,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     );
     const outcomes = await Promise.allSettled(steps);
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect(contents(await hub.traces.list({}))).toEqual(["tool t0", "tool t2"]);
+    expect(contents((await hub.traces.list({})).items)).toEqual(["tool t0", "tool t2"]);
     expect(await hub.traces.counts()).toEqual({ stored: 2, failed: 1, waiting: 0 });
   });
 
@@ -255,7 +259,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await refusal(second)).toMatchObject({ code: "quarantined", path: "[1].refs[1]" });
     await Promise.all([first, third]);
     // All steps of a call are stored, or none.
-    expect(contents(await hub.traces.list())).toEqual(["tool t0", "tool t3"]);
+    expect(contents((await hub.traces.list()).items)).toEqual(["tool t0", "tool t3"]);
     expect(await hub.traces.counts()).toEqual({ stored: 2, failed: 2, waiting: 0 });
   });
 
@@ -267,14 +271,14 @@ describe.each(STORES)("a trace on %s", (store) => {
     ]);
     await ben.memories.quarantine(steps[1]?.id ?? "", "injected");
     const { instance: session } = ada;
-    expect(contents(await hub.traces.list())).toEqual(["tool one"]);
-    expect(contents(await hub.traces.list({ session }))).toEqual(["tool one"]);
-    expect(contents(await ada.traces.list({ agent: "ada" }))).toEqual(["tool one"]);
-    expect(await hub.traces.sessions()).toMatchObject([{ session, task: "t", steps: 2 }]);
+    expect(contents((await hub.traces.list()).items)).toEqual(["tool one"]);
+    expect(contents((await hub.traces.list({ session })).items)).toEqual(["tool one"]);
+    expect(contents((await ada.traces.list({ agent: "ada" })).items)).toEqual(["tool one"]);
+    expect((await hub.traces.sessions()).items).toMatchObject([{ session, task: "t", steps: 2 }]);
     await ben.memories.quarantine(steps[0]?.id ?? "", "injected");
-    expect(await hub.traces.list({ session })).toEqual([]);
+    expect((await hub.traces.list({ session })).items).toEqual([]);
     await ben.memories.lift({ session }, "it was right");
-    expect(contents(await hub.traces.list())).toEqual(["tool one", "tool two"]);
+    expect(contents((await hub.traces.list()).items)).toEqual(["tool one", "tool two"]);
   });
 
   it("a full buffer refuses the newest step by its limit, and loses none of the others [MEM-12]", async () => {
@@ -290,9 +294,9 @@ describe.each(STORES)("a trace on %s", (store) => {
       code: "limit_exceeded",
       details: { limit: "traceBuffer", max: 3 },
     });
-    expect(contents(await hub.traces.list({}))).toEqual(["tool t0", "tool t1", "tool t2"]);
+    expect(contents((await hub.traces.list({})).items)).toEqual(["tool t0", "tool t1", "tool t2"]);
     await ada.trace({ kind: "tool", name: "later" });
-    expect(await hub.traces.list({})).toHaveLength(4);
+    expect((await hub.traces.list({})).items).toHaveLength(4);
   });
 
   it("what could not be stored is told, and counted, when the store is gone [MEM-12]", async () => {
@@ -314,7 +318,10 @@ describe.each(STORES)("a trace on %s", (store) => {
     const resumed = await other.resume(work.handle);
     const [step] = await resumed.trace([{ kind: "result", content: "Found." }]);
     expect(step).toMatchObject({ task: "t", session: ben.instance, seq: 2 });
-    expect(contents(await hub.traces.list({ task: "t" }))).toEqual(["tool grep (7 ms)", "result"]);
+    expect(contents((await hub.traces.list({ task: "t" })).items)).toEqual([
+      "tool grep (7 ms)",
+      "result",
+    ]);
   });
 
   it("keeps the lease of a session that does nothing but trace [MEM-12]", async () => {
@@ -368,9 +375,9 @@ describe.each(STORES)("a trace on %s", (store) => {
     const hidden = await ada.remember({ content: "mine", scope: "agent" });
     const missing = "mem_01900000-0000-7000-8000-000000000000";
     for (const reader of [hub, ben]) {
-      for (const before of [missing, hidden.id]) {
-        const error = await refusal(reader.traces.list({ before }));
-        expect(error).toMatchObject({ code: "unknown_memory", path: "before" });
+      for (const after of [missing, hidden.id]) {
+        const error = await refusal(reader.traces.list({ after }));
+        expect(error).toMatchObject({ code: "unknown_memory", path: "after" });
       }
     }
   });

@@ -1,6 +1,6 @@
 /** Steps that let time pass, reopen the store, and query through the hub. */
 import fc from "fast-check";
-import type { Delivery, Waiting } from "../../../src/index.ts";
+import type { Waiting } from "../../../src/index.ts";
 import { queryOf } from "../../../src/search/query.ts";
 import { EFFORT } from "../../../src/search/rank.ts";
 import { WEIGHTS as RANKING_WEIGHTS } from "../../../src/search/weights.ts";
@@ -147,12 +147,11 @@ export const ask = step(
 /** All that waits, page by page. */
 async function pagesOf(side: Side, who: string, query: { limit: number; task?: string }) {
   const pages: (readonly Waiting[])[] = [];
-  for (let after: Delivery | undefined; ; ) {
-    const page = (await agentOf(side, who)?.deliveries.waiting({ ...query, after })) ?? [];
-    pages.push(page);
-    const last = page.at(-1);
-    if (last === undefined) return pages;
-    after = last.delivery;
+  for (let after: string | undefined; ; ) {
+    const page = await agentOf(side, who)?.deliveries.waiting({ ...query, after });
+    pages.push(page?.items ?? []);
+    if (page?.next === undefined) return pages;
+    after = page.next;
   }
 }
 

@@ -1,10 +1,18 @@
 import type { DeadLetter } from "../../../delivery/settle/dead-letters.ts";
-import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import {
+  AFTER_OPTION,
+  AS_OPTION,
+  command,
+  DELIVERY,
+  JSON_OPTION,
+  STORE_OPTIONS,
+} from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
 import { given } from "../../options/given.ts";
 import { attemptOf, sayRow, sayTruth } from "../../render/delivery.ts";
 import { sayEnvelope, sayField } from "../../render/envelope.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { dim, say, sayJson } from "../../terminal.ts";
 
@@ -20,21 +28,18 @@ const list = command({
     sender: { type: "text", value: "<agent>", help: "only from this agent" },
     task: { type: "text", value: "<task>", help: "only of this task" },
     limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
-    after: { type: "text", value: "<delivery>", help: "only behind this one: the next page" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ options: { limit = DEFAULT_LIMIT, after, json, store, workspace, ...filter } }) {
     await using hub = await openExisting({ store, workspace });
-    const last = after === undefined ? undefined : (await hub.deliveries.get(after)).delivery;
-    const dead = await hub.deadLetters.list({ limit, ...given({ ...filter, after: last }) });
-    if (json) sayJson(dead);
-    else if (dead.length === 0) say(dim("No dead letters that fit."));
-    else {
-      for (const letter of dead) sayLetter(letter);
-      if (dead.length === limit) say(dim(`More: --after ${dead.at(-1)?.delivery.id}`));
-    }
+    const page = await hub.deadLetters.list({ limit, ...given({ ...filter, after }) });
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim("No matching dead letters."));
+    else for (const letter of page.items) sayLetter(letter);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });

@@ -2,12 +2,20 @@ import { nearestNames } from "../../../base/nearest.ts";
 import type { Decision, DecisionAnswer } from "../../../coordination/failures/decision.ts";
 import type { ListedFailure } from "../../../coordination/failures/list.ts";
 import type { FailureRule, FailureRuleInfo } from "../../../coordination/failures/rules.ts";
-import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import {
+  AFTER_OPTION,
+  AS_OPTION,
+  command,
+  DELIVERY,
+  JSON_OPTION,
+  STORE_OPTIONS,
+} from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { didYouMean, mistake } from "../../mistake.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
 import { given } from "../../options/given.ts";
 import { sayField } from "../../render/envelope.ts";
+import { sayMore } from "../../render/more.ts";
 import { openForWork } from "../../render/work.ts";
 import { openExisting, openStore } from "../../store.ts";
 import {
@@ -42,17 +50,18 @@ const list = command({
     task: { type: "text", value: "<task>", help: "only of this task" },
     undecided: { type: "flag", help: "only what waits for a decision" },
     limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
-  async run({ options: { task, undecided, limit = DEFAULT_LIMIT, json, ...choice } }) {
+  async run({ options: { task, undecided, limit = DEFAULT_LIMIT, after, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const failures = await hub.failures.list({ limit, ...given({ task, undecided }) });
-    if (json) sayJson(failures);
-    else if (failures.length === 0) say(dim("Nothing failed that fits."));
-    else for (const failure of failures) sayFailure(failure);
-    if (!json && failures.length === limit) say(dim(`There may be more: --limit ${limit * 2}`));
+    const page = await hub.failures.list({ limit, ...given({ task, undecided, after }) });
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim("No matching failures."));
+    else for (const failure of page.items) sayFailure(failure);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });

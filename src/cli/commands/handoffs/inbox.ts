@@ -1,10 +1,11 @@
 import type { Waiting } from "../../../delivery/watch/inbox-listing.ts";
-import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";
 import { given } from "../../options/given.ts";
 import { notBefore } from "../../render/delivery.ts";
 import { expectedOf } from "../../render/envelope.ts";
+import { sayMore } from "../../render/more.ts";
 import { sayWarnings } from "../../render/warnings.ts";
 import { openExisting } from "../../store.ts";
 import { bad, bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
@@ -16,7 +17,7 @@ export const inbox = command({
   options: {
     task: { type: "text", value: "<task>", help: "only of this task" },
     limit: { type: "number", value: "<n>", help: "how many" },
-    after: { type: "text", value: "<delivery>", help: "only behind this one: the next page" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -31,16 +32,15 @@ export const inbox = command({
     }
     await using hub = await openExisting(choice);
     const agent = await hub.agent(name);
-    const last = after === undefined ? undefined : (await hub.deliveries.get(after)).delivery;
-    const waiting = await agent.deliveries.waiting(given({ task, limit, after: last }));
-    if (json) sayJson(waiting);
-    else if (waiting.length === 0) say(dim(`Nothing waits for ${agent.id}.`));
+    const page = await agent.deliveries.waiting(given({ task, limit, after }));
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim(`Nothing waits for ${agent.id}.`));
     else {
-      for (const each of waiting) {
+      for (const each of page.items) {
         sayWaiting(each, agent.id);
         sayWarnings(await hub.deliveries.warnings(each.delivery.id));
       }
-      if (waiting.length === limit) say(dim(`More: --after ${waiting.at(-1)?.delivery.id}`));
+      sayMore(page.next);
     }
     return OK;
   },

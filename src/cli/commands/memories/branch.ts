@@ -1,9 +1,10 @@
 import type { BranchInfo } from "../../../memory/branches/branches.ts";
 import type { BranchDiff, Conflict } from "../../../memory/branches/compare.ts";
-import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";
 import { given } from "../../options/given.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { bad, bold, dim, oneLine, plural, say, sayJson, table } from "../../terminal.ts";
 
@@ -25,18 +26,18 @@ const list = command({
     },
     prefix: { type: "text", value: "<name>", help: "only names that begin so: run-42/" },
     limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
-    after: { type: "text", value: "<name>", help: "only after this one: the next page" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ options: { json, store, workspace, limit = DEFAULT_LIMIT, ...query } }) {
     await using hub = await openExisting({ store, workspace });
-    const branches = await hub.branches.list({ ...given(query), limit } as object);
-    if (json) sayJson(branches);
-    else if (branches.length === 0) say(dim("No branch that fits."));
-    else for (const row of table(branches.map(rowOf))) say(row);
-    if (!json && branches.length === limit) say(dim(`More: --after ${branches.at(-1)?.name}`));
+    const page = await hub.branches.list({ ...given(query), limit } as object);
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim("No matching branches."));
+    else for (const row of table(page.items.map(rowOf))) say(row);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });

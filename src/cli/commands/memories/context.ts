@@ -17,6 +17,7 @@ import {
   SECTIONS,
   TEXT_ARG,
 } from "../../render/context-item.ts";
+import { sayMore } from "../../render/more.ts";
 import { saySent } from "../../render/sent.ts";
 import { HANDLE, openForWork, WORK_OPTIONS, workAt } from "../../render/work.ts";
 import { openExisting, openStore } from "../../store.ts";
@@ -183,21 +184,19 @@ const changes = command({
   summary: "what changed in the shared context since a version, oldest first",
   args: [],
   options: {
-    since: { type: "number", value: "<version>", help: "as reading it told; else all of it" },
+    after: { type: "number", value: "<version>", help: "only changes after this version" },
     limit: { type: "number", value: "<n>", help: "at most so many; else 100" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
-  async run({ options: { since, limit, json, ...choice } }) {
+  async run({ options: { after, limit, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const told = await hub.context.changes(given({ since, limit }));
-    if (json) sayJson(told);
-    else if (told.changes.length === 0) say(dim(`Nothing has changed since ${told.since}.`));
-    else {
-      for (const change of told.changes) sayChange(change);
-      if (told.more) say(dim(`(More: baton context changes --since ${told.version})`));
-    }
+    const page = await hub.context.changes(given({ after, limit }));
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim(`No changes after version ${after ?? 0}.`));
+    else for (const change of page.items) sayChange(change);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });
@@ -206,13 +205,26 @@ const history = command({
   name: "context history",
   summary: "every version of an item, newest first, with who wrote it and why",
   args: ITEM_ARGS,
-  options: { ...STORE_OPTIONS, ...JSON_OPTION },
+  options: {
+    limit: { type: "number", value: "<n>", help: "how many" },
+    after: {
+      type: "number",
+      value: "<version>",
+      help: "the next page: what the page before printed",
+    },
+    ...STORE_OPTIONS,
+    ...JSON_OPTION,
+  },
 
-  async run({ args: [section = "", key = ""], options }) {
-    await using hub = await openExisting(options);
-    const versions = await hub.context.history(section as ContextSection, key);
-    if (options.json) sayJson(versions);
-    else for (const change of versions) sayChange(change);
+  async run({ args: [section = "", key = ""], options: { limit, after, json, ...choice } }) {
+    await using hub = await openExisting(choice);
+    const query = given({ limit, after });
+    const page = await hub.context.history(section as ContextSection, key, query);
+    if (json) sayJson(page);
+    else {
+      for (const change of page.items) sayChange(change);
+      sayMore(page.next);
+    }
     return OK;
   },
 });

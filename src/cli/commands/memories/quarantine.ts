@@ -10,6 +10,7 @@ import { mistake } from "../../mistake.ts";
 import { given } from "../../options/given.ts";
 import { instant } from "../../options/instant.ts";
 import { missingOption } from "../../parse.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
 
@@ -145,13 +146,13 @@ async function sayList(options: Listing): Promise<number> {
   const reader = as === undefined ? hub : await hub.agent(as);
   const found = await reader.memories.quarantined({ limit, ...given({ after }) });
   if (json) sayJson(found);
-  else if (found.length === 0) say(dim("Nothing is quarantined."));
+  else if (found.items.length === 0) say(dim("Nothing is quarantined."));
   else {
-    for (const { memory, by, at, reason } of found) {
+    for (const { memory, by, at, reason } of found.items) {
       say(`${bold(memory)}  ${localTime(at)}`);
       say(oneLine(`  by ${by}: ${reason}`));
     }
-    if (found.length === limit) say(dim(`More: --after ${found.at(-1)?.memory}`));
+    sayMore(found.next);
   }
   return OK;
 }

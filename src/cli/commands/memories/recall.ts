@@ -1,5 +1,6 @@
 import type { Hit, Recalled, RecallQuery } from "../../../memory/recall/recall.ts";
 import {
+  AFTER_OPTION,
   command,
   JSON_OPTION,
   type OptionSpecs,
@@ -12,6 +13,7 @@ import { instant } from "../../options/instant.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
 import { excerpt } from "../../render/excerpt.ts";
 import { fraction } from "../../render/fraction.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { age, bad, bold, dim, printable, say, sayJson } from "../../terminal.ts";
 
@@ -53,7 +55,7 @@ const OPTIONS = {
   current: { type: "flag", help: "leave out what was superseded instead of marking it" },
   "words-only": { type: "flag", help: "not by meaning" },
   limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
-  cursor: { type: "text", value: "<cursor>", help: "the next page" },
+  ...AFTER_OPTION,
   explain: { type: "flag", help: "with the numbers each place is made of" },
   ...READER_OPTIONS,
   ...STORE_OPTIONS,
@@ -72,7 +74,7 @@ export const recall = command({
     await using hub = await openExisting({ store, workspace });
     const reader = await readerOf(hub, as, branch);
     const found = await reader.recall(question, query);
-    const offset = options.cursor === undefined ? 0 : -1;
+    const offset = options.after === undefined ? 0 : -1;
     if (json) sayJson(found);
     else sayHits(found, { explain: explain ?? false, offset });
     return OK;
@@ -80,11 +82,11 @@ export const recall = command({
 });
 
 function queryOf(options: OptionValues<typeof OPTIONS>): RecallQuery {
-  const { task, agent, type, tag, concept, session, run, scope, limit, cursor, depth, visits } =
+  const { task, agent, type, tag, concept, session, run, scope, limit, after, depth, visits } =
     options;
   const now = Date.now();
   return {
-    ...given({ task, agent, type, tag, concept, session, run, cursor, depth, visits }),
+    ...given({ task, agent, type, tag, concept, session, run, after, depth, visits }),
     ...given({
       scope: scope as RecallQuery["scope"],
       branch: options["from-branch"],
@@ -103,7 +105,7 @@ function queryOf(options: OptionValues<typeof OPTIONS>): RecallQuery {
 }
 
 function sayHits(
-  { hits, cursor, index, meaning }: Recalled,
+  { items: hits, next, index, meaning }: Recalled,
   { explain, offset }: { explain: boolean; offset: number },
 ): void {
   if (hits.length === 0) say(dim("Nothing remembered answers this."));
@@ -111,7 +113,7 @@ function sayHits(
     sayHit(hit, offset < 0 ? "•" : String(n + 1));
     if (explain) sayParts(hit);
   }
-  if (cursor !== undefined) say(dim(`More: --cursor ${cursor}`));
+  sayMore(next);
   if (index.records - index.indexed > 20_000) {
     say(dim(`The index is being made: ${index.indexed} of ${index.records} records.`));
   }

@@ -1,8 +1,9 @@
 import type { RecentMemory } from "../../../memory/read.ts";
-import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { given } from "../../options/given.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
 
@@ -20,7 +21,7 @@ export const recent = command({
     tag: { type: "text", value: "<tag>", help: "only with this tag" },
     session: { type: "text", value: "<name>", help: "only of this session" },
     limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
-    before: { type: "text", value: "<memory>", help: "only older than this one: the next page" },
+    ...AFTER_OPTION,
     ...READER_OPTIONS,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -31,18 +32,21 @@ export const recent = command({
     const { "as-of": asOf, ...filter } = rest;
     await using hub = await openExisting({ store, workspace });
     const reader = await readerOf(hub, as, branch);
-    const memories = await reader.memories.recent({
+    const page = await reader.memories.recent({
       ...given({ ...filter, asOf: momentOf(asOf) }),
       limit,
     });
-    if (json) sayJson(memories);
-    else sayMemories(memories, limit);
+    if (json) sayJson(page);
+    else {
+      sayMemories(page.items);
+      sayMore(page.next);
+    }
     return OK;
   },
 });
 
 /** Oldest first: the newest stands where the eye is, at the end. */
-function sayMemories(memories: readonly RecentMemory[], limit: number): void {
+function sayMemories(memories: readonly RecentMemory[]): void {
   if (memories.length === 0) say(dim("Nothing remembered that fits."));
   for (const memory of memories.toReversed()) {
     const { id, seq, type, agent, task, storedAt, content, redacted, superseded } = memory;
@@ -54,9 +58,5 @@ function sayMemories(memories: readonly RecentMemory[], limit: number): void {
     say(`      ${oneLine(told ?? content, 6)}`);
     if (superseded !== undefined)
       say(dim(`      superseded${superseded.by ? ` by ${superseded.by}` : ""}`));
-  }
-  const oldest = memories.at(-1);
-  if (oldest !== undefined && memories.length === limit) {
-    say(dim(`Older ones: --before ${oldest.id}`));
   }
 }

@@ -1,13 +1,14 @@
 import type { RelationsQuery } from "../../../memory/read.ts";
 import type { RelationKind } from "../../../memory/record.ts";
 import type { RelationEdge } from "../../../store/rows.ts";
-import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { requireChoice } from "../../options/choice.ts";
 import { given } from "../../options/given.ts";
 import { instant } from "../../options/instant.ts";
 import { RELATION_KINDS } from "../../options/memory-options.ts";
 import { momentOf, READER_OPTIONS } from "../../reader.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { bold, dim, localTime, say, sayJson } from "../../terminal.ts";
 
@@ -34,25 +35,30 @@ export const relations = command({
     },
     at: { type: "text", value: "<time>", help: "only those valid then: 2026-01-31T12:00Z" },
     limit: { type: "number", value: "<n>", help: "how many; default: 100" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [id = ""], options }) {
-    const { as, branch, direction, limit, json, store, workspace } = options;
+    const { as, branch, direction, limit, after, json, store, workspace } = options;
     const query = given({
       asOf: momentOf(options["as-of"]),
       at: instant("--at", options.at),
       direction: direction as RelationsQuery["direction"],
       kinds: options.kind?.map(kindOf),
       limit,
+      after,
     });
     await using hub = await openExisting({ store, workspace });
     const agent = await hub.agent(as);
     const reader = branch === undefined ? agent : await agent.branches.use(branch);
-    const edges = await reader.memories.relations(id, query);
-    if (json) sayJson(edges);
-    else sayEdges(edges);
+    const page = await reader.memories.relations(id, query);
+    if (json) sayJson(page);
+    else {
+      sayEdges(page.items);
+      sayMore(page.next);
+    }
     return OK;
   },
 });

@@ -1,8 +1,9 @@
 import type { Memory } from "../../../memory/record.ts";
 import type { TraceData } from "../../../memory/traces/trace.ts";
 import type { TraceInfo } from "../../../memory/traces/traces.ts";
-import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
+import { sayMore } from "../../render/more.ts";
 import { openExisting } from "../../store.ts";
 import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
 
@@ -15,17 +16,19 @@ const list = command({
   args: [],
   options: {
     limit: { type: "number", value: "<n>", help: `how many; else ${SESSIONS}` },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ options }) {
-    const { limit = SESSIONS, json } = options;
+    const { limit = SESSIONS, after, json } = options;
     await using hub = await openExisting(options);
-    const sessions = await hub.traces.sessions({ limit });
-    if (json) sayJson(sessions);
-    else if (sessions.length === 0) say(dim("Nobody has traced anything."));
-    else for (const session of sessions.toReversed()) saySession(session);
+    const page = await hub.traces.sessions({ limit, ...(after !== undefined && { after }) });
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim("No session has left a trace."));
+    else for (const session of page.items.toReversed()) saySession(session);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });
@@ -46,7 +49,7 @@ const show = command({
     agent: { type: "text", value: "<name>", help: "only by this agent (or alias)" },
     tag: { type: "text", value: "<tag>", help: "only with this tag" },
     limit: { type: "number", value: "<n>", help: `how many; else ${STEPS}` },
-    before: { type: "text", value: "<id>", help: "only before this step: the page before" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -56,19 +59,14 @@ const show = command({
     await using hub = await openExisting({ store, workspace });
     const asked = Object.entries({ ...filter, session, limit });
     const query = asked.filter(([, value]) => value !== undefined);
-    const steps = await hub.traces.list(Object.fromEntries(query));
-    if (json) sayJson(steps);
-    else saySteps(steps, limit);
+    const page = await hub.traces.list(Object.fromEntries(query));
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim("No matching steps."));
+    else for (const step of page.items) sayStep(step);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });
-
-function saySteps(steps: readonly Memory[], limit: number): void {
-  if (steps.length === 0) say(dim("No step that fits."));
-  const [first] = steps;
-  if (first !== undefined && steps.length === limit) say(dim(`Before: --before ${first.id}`));
-  for (const step of steps) sayStep(step);
-}
 
 function sayStep({ agent, task, storedAt, content, data }: Memory): void {
   const about = task === undefined ? "" : ` on ${task}`;

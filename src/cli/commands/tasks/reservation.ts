@@ -1,10 +1,17 @@
 import type { Reservation } from "../../../coordination/reservations/reservation.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import type { Work } from "../../../hub/work.ts";
-import { type ArgumentSpec, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import {
+  AFTER_OPTION,
+  type ArgumentSpec,
+  command,
+  JSON_OPTION,
+  STORE_OPTIONS,
+} from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { given } from "../../options/given.ts";
 import { sayConflicts } from "../../render/conflicts.ts";
+import { sayMore } from "../../render/more.ts";
 import { holderAt, openForWork, WORK_OPTIONS } from "../../render/work.ts";
 import { openExisting } from "../../store.ts";
 import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
@@ -23,7 +30,7 @@ export const reservations = command({
     agent: { type: "text", value: "<agent>", help: "only of this agent" },
     task: { type: "text", value: "<task>", help: "only for this task" },
     limit: { type: "number", value: "<n>", help: "how many" },
-    after: { type: "text", value: "<delivery>", help: "only behind this one: the next page" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -32,11 +39,11 @@ export const reservations = command({
     await using hub = await openExisting(choice);
     const by = agent === undefined ? undefined : (await hub.agent(agent)).id;
     const query = given({ touching: touching?.slice(), agent: by, task, limit, after });
-    const reserved = await hub.tasks.reservations(query);
-    if (json) sayJson(reserved);
-    else if (reserved.length === 0) say(dim("Nobody has reserved anything of that."));
-    else reserved.forEach(sayReservation);
-    if (!json && reserved.length === limit) say(dim(`More: --after ${reserved.at(-1)?.delivery}`));
+    const page = await hub.tasks.reservations(query);
+    if (json) sayJson(page);
+    else if (page.items.length === 0) say(dim("No matching reservations."));
+    else page.items.forEach(sayReservation);
+    if (!json) sayMore(page.next);
     return OK;
   },
 });

@@ -1,16 +1,17 @@
 /** The task queue: added to, looked at as a board or a tree, taken from, closed. */
 
-import type { Board } from "../../../coordination/tasks/board.ts";
+import type { Page } from "../../../base/page.ts";
 import type { TaskInfo } from "../../../coordination/tasks/info.ts";
 import type { TaskTree } from "../../../coordination/tasks/tree.ts";
 import type { AddedTask } from "../../../hub/groups/tasks.ts";
 import type { Hub } from "../../../hub/hub.ts";
-import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { mistake } from "../../mistake.ts";
 import { DRAFT_OPTIONS, draftOf } from "../../options/draft.ts";
 import { given } from "../../options/given.ts";
 import { sayField } from "../../render/envelope.ts";
+import { sayMore } from "../../render/more.ts";
 import { LEASE_OPTION, openForWork } from "../../render/work.ts";
 import { openExisting } from "../../store.ts";
 import { bad, bold, dim, good, localTime, oneLine, say, sayJson, table } from "../../terminal.ts";
@@ -75,7 +76,7 @@ const list = command({
     },
     parent: { type: "text", value: "<task>", help: "only parts of this task" },
     limit: { type: "number", value: "<n>", help: "at most so many" },
-    after: { type: "text", value: "<cursor>", help: "go on after a page: what it named as next" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -92,19 +93,19 @@ const list = command({
       if (state !== undefined && ended === undefined) throw notClosedAs(state);
       await sayClosed(
         hub,
-        { ...page, ...given({ before: after }), ...(ended && { states: [ended] }) },
+        { ...page, ...given({ after }), ...(ended && { states: [ended] }) },
         json,
       );
       return OK;
     }
     const wanted = OPEN_STATES.find((each) => each === state);
-    const board = await hub.tasks.board({
+    const tasks = await hub.tasks.board({
       ...page,
       ...given({ to, role, agent, after }),
       ...(wanted && { states: [wanted] }),
     });
-    if (json) sayJson(board);
-    else sayBoard(hub, board);
+    if (json) sayJson(tasks);
+    else sayBoard(hub, tasks);
     return OK;
   },
 });
@@ -123,17 +124,17 @@ const notClosedAs = (state: string) =>
     `Leave out --closed, or say ${CLOSED_STATES.join(", ")}.`,
   );
 
-function sayBoard(hub: Hub, board: Board): void {
-  const rows = OPEN_STATES.flatMap((state) => board[state].map(rowOf));
-  if (rows.length === 0) say(dim(`No open tasks in workspace "${hub.workspace}".`));
-  const lines = table(rows);
+/** Expects tasks sorted by state, as the board returns them. */
+function sayBoard(hub: Hub, { items, next }: Page<TaskInfo>): void {
+  if (items.length === 0) say(dim(`No open tasks in workspace "${hub.workspace}".`));
+  const lines = table(items.map(rowOf));
   for (const state of OPEN_STATES) {
-    const here = lines.splice(0, board[state].length);
+    const here = lines.splice(0, items.filter((each) => each.state === state).length);
     if (here.length === 0) continue;
     say(`${coloured(state)} ${dim(`(${here.length})`)}`);
     for (const line of here) say(`  ${line}`);
   }
-  if (board.next !== undefined) say(dim(`There are more: --after ${JSON.stringify(board.next)}`));
+  sayMore(next);
 }
 
 async function sayClosed(
@@ -143,9 +144,9 @@ async function sayClosed(
 ): Promise<void> {
   const page = await hub.tasks.closed(query);
   if (json) return sayJson(page);
-  if (page.tasks.length === 0) say(dim(`No closed tasks in workspace "${hub.workspace}".`));
-  for (const row of table(page.tasks.map((each) => [each.state, ...rowOf(each)]))) say(row);
-  if (page.next !== undefined) say(dim(`There are more: --after ${page.next}`));
+  if (page.items.length === 0) say(dim(`No closed tasks in workspace "${hub.workspace}".`));
+  for (const row of table(page.items.map((each) => [each.state, ...rowOf(each)]))) say(row);
+  sayMore(page.next);
 }
 
 const show = command({
@@ -269,7 +270,7 @@ async function firstQueued(
   await using hub = await openExisting(choice);
   const agent = await hub.agent(as, undefined, { lease: "session" });
   await hub.deliveries.runDue(); // This process looks once: what is due by now must not be taken.
-  const waiting = await agent.deliveries.waiting();
+  const waiting = (await agent.deliveries.waiting()).items;
   return waiting.find(
     ({ delivery, envelope }) =>
       delivery.state === "ready" && delivery.inTurn && envelope.queued === true,

@@ -1,4 +1,4 @@
-import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { given } from "../../options/given.ts";
 import { nothingOf } from "../../options/no-task.ts";
@@ -13,16 +13,16 @@ export const timeline = command({
   options: {
     children: { type: "flag", help: "also what happened to the tasks that are part of it" },
     limit: { type: "number", value: "<n>", help: "so many records, the newest" },
-    before: { type: "text", value: "<memory>", help: "only what was before it: the page before" },
+    ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
-  async run({ args: [task = ""], options: { children, limit, before, json, ...choice } }) {
+  async run({ args: [task = ""], options: { children, limit, after, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const found = await hub.tasks.timeline(task, given({ children, limit, before }));
+    const found = await hub.tasks.timeline(task, given({ children, limit, after }));
     if (json) sayJson(found);
-    else if (found.steps.length === 0) say(dim(await nothingOf(hub, task)));
+    else if (found.items.length === 0) say(dim(await nothingOf(hub, task)));
     else sayTimeline(found);
     return OK;
   },

@@ -1,0 +1,30 @@
+/** Every list that is read in pages has one shape: `{ after?, limit? }` in, `{ items, next? }` out. */
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { OPERATIONS } from "../../src/operations/index.ts";
+
+const fieldsOf = (schema: z.ZodType): readonly string[] =>
+  schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+
+const paged = OPERATIONS.filter(({ input }) => fieldsOf(input).includes("after"))
+  // A new task takes `after` for the tasks it waits for.
+  .filter(({ name }) => name !== "tasks.add");
+
+describe("an operation that returns a page", () => {
+  it("is one of many [OPS-7]", () => {
+    expect(paged.length).toBeGreaterThan(15);
+  });
+
+  it.each(paged)("$name takes a limit and returns items and next [OPS-7]", ({ input, output }) => {
+    expect(fieldsOf(input)).toContain("limit");
+    expect(fieldsOf(output)).toEqual(expect.arrayContaining(["items", "next"]));
+  });
+
+  it("is asked for with no other word for a cursor [OPS-7]", () => {
+    const words = ["cursor", "before", "offset", "page"];
+    const other = OPERATIONS.filter(({ input }) =>
+      fieldsOf(input).some((field) => words.includes(field)),
+    );
+    expect(other.map(({ name }) => name)).toEqual([]);
+  });
+});
