@@ -99,7 +99,7 @@ export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
 export type { BranchInfo } from "./memory/branches/branches.ts";
 export type { Impact } from "./memory/quarantine/blast-radius.ts";
 export type { QuarantinedMemory } from "./memory/quarantine/quarantine.ts";
-export type { RecentMemory } from "./memory/read.ts";
+export type { RecentMemory, Relation } from "./memory/read.ts";
 export type { Known } from "./memory/recall/known.ts";
 export type { Hit, Recalled, RecallQuery } from "./memory/recall/recall.ts";
 export type { Remembered } from "./memory/recall/search-first.ts";

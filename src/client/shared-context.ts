@@ -64,12 +64,12 @@ class RemoteContext {
 }
 
 export class RemoteSharedContext extends RemoteContext implements SharedContext {
-  readonly #role: string;
+  readonly #role: string | undefined;
   readonly #node: NodeModules | undefined;
   /** As far as this session has read. */
   #seen = 0;
 
-  constructor(wire: Wire, role: string, node: NodeModules | undefined) {
+  constructor(wire: Wire, role: string | undefined, node: NodeModules | undefined) {
     super(wire);
     this.#role = role;
     this.#node = node;

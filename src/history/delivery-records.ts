@@ -1,6 +1,6 @@
 /** The records of one delivery: the handoffs that came to it, and who accepted them. */
 import { chunksOf } from "../memory/quarantine/downstream.ts";
-import { type AuthoredRecord, type Memory, memoryOf } from "../memory/record.ts";
+import { type Memory, memoryOf } from "../memory/record.ts";
 import type { TrailStep } from "../store/rows.ts";
 import type { Claimed } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -74,5 +74,5 @@ function isAbout(step: TrailStep, delivery: string): boolean {
     : step.delivery === delivery;
 }
 
-export const targetsOf = ({ relations = [] }: AuthoredRecord, kind: string): string[] =>
+export const targetsOf = ({ relations = [] }: Pick<Memory, "relations">, kind: string): string[] =>
   relations.filter((relation) => relation.kind === kind).map(({ to }) => to);

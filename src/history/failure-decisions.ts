@@ -52,12 +52,15 @@ export interface KeptDecision {
   readonly reason: string;
   /** The memory that says so. */
   readonly record: string;
-  /** The delivery of the report; empty where nobody was told. */
-  readonly report: string;
+  /** The delivery of the report; absent if none was sent. */
+  readonly report?: string;
   readonly task: string;
   /** Who has it tried from then on, where that is another. */
   readonly to?: string | undefined;
 }
+
+/** A decision as its entry holds it: the reason is in the memory; an empty `report` means none. */
+type StoredDecision = Omit<KeptDecision, "reason" | "report"> & { readonly report: string };
 
 export const tryName = ({ delivery, attempt }: GivenUpTry): string =>
   canonicalJson([delivery, attempt], "invalid_input");
@@ -78,16 +81,21 @@ export async function decisionOn(
   return decisionIn(workspace, await store.findEntry(name, DECISION, tryName(of)));
 }
 
-/** With the reason, which stands in the memory alone: so that a redaction reaches it. */
+/** With the reason from the memory, where a redaction reaches it. */
 async function decisionIn(
   { store, name }: Workspace,
   entry: EntryRow | undefined,
 ): Promise<KeptDecision | undefined> {
-  const value = entryValue<Omit<KeptDecision, "reason">>(entry);
-  if (value === undefined) return undefined;
+  const stored = entryValue<StoredDecision>(entry);
+  if (stored === undefined) return undefined;
+  const { report, ...value } = stored;
   const [row] = await store.readMemories(name, [value.record]);
   const reason = row && memoryOf(row).data?.["reason"];
-  return { ...value, reason: typeof reason === "string" ? reason : "(it has been taken away)" };
+  return {
+    ...value,
+    reason: typeof reason === "string" ? reason : "(it has been taken away)",
+    ...(report === "" ? {} : { report }),
+  };
 }
 
 /** All that was decided about a delivery, first to last. */
@@ -106,12 +114,13 @@ export async function decisionsOn(
 /** What a decision leaves besides its record, which alone says why; the failure waits no more. */
 export function decisionEntries(
   of: GivenUpTry,
-  { reason: _, ...decision }: KeptDecision,
+  { reason: _, report = "", ...decision }: KeptDecision,
   waits: Pick<EntryRow, "revision"> | undefined,
 ): PutEntry[] {
   const name = tryName(of);
+  const stored: StoredDecision = { ...decision, report };
   return [
-    { kind: DECISION, name, value: writtenValue(decision), basedOn: 0 },
+    { kind: DECISION, name, value: writtenValue(stored), basedOn: 0 },
     ...(waits ? [{ kind: FAILURE, name, value: undefined, basedOn: waits.revision }] : []),
   ];
 }

@@ -18,7 +18,7 @@ import { releasingOf } from "./releasing.ts";
 
 /** Who hands over, and the work it continues. */
 interface LineSender extends Author {
-  readonly role: string;
+  readonly role?: string | undefined;
   readonly work?: { readonly envelope: Envelope };
 }
 

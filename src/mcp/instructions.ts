@@ -4,7 +4,7 @@ import type { Agent } from "../hub/agent.ts";
 import { FENCE_NOTICE, fencedLine } from "../text/fence.ts";
 
 export function instructionsFor({ id, info }: Agent): string {
-  const role = info.role === "" ? "" : `, in the role ${fencedLine(info.role)}`;
+  const role = info.role === undefined ? "" : `, in the role ${fencedLine(info.role)}`;
   return [
     `Baton is the team's memory and its handoffs between agents. Here you are ${id}${role}.`,
     "- First, and after your context was compacted: catch_up. It names what waits for you and the handles of work you hold.",

@@ -17,7 +17,7 @@ export function registerPrompts(server: McpServer, { agent, hub }: Connection): 
           z.string().describe('Who gets it: an agent\'s name, or "role:<role>".'),
           async (typed) =>
             (await hub.agents.list())
-              .flatMap(({ id, role }) => (role === "" ? [id] : [id, `role:${role}`]))
+              .flatMap(({ id, role }) => (role === undefined ? [id] : [id, `role:${role}`]))
               .filter((name, at, all) => name.startsWith(typed) && all.indexOf(name) === at),
         ),
         task: z.string().optional().describe("The task's name; a new one when left out."),

@@ -49,10 +49,10 @@ export async function receiversOf(
     .toSorted((a, b) => compare(a.id, b.id))
     .map((info) => agentLine(info, stateOf(info.id, info.status), agent));
   if (role !== undefined) return listed;
-  const roles = Map.groupBy(agents.filter(isInRole), (each) => each.role);
+  const roles = Map.groupBy(agents, (each) => each.role);
   return [
     ...[...roles]
-      .map(([name, members]) => roleLine(name, members, stateOf))
+      .flatMap(([name, members]) => (name === undefined ? [] : [roleLine(name, members, stateOf)]))
       .toSorted((a, b) => compare(a.to, b.to)),
     ...channels
       .map(({ name, state }) => addressLine(`channel:${name}`, state === "open" ? "active" : state))
@@ -63,8 +63,6 @@ export async function receiversOf(
 
 /** Plain order, the same on every machine. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-const isInRole = ({ role }: AgentInfo): boolean => role !== "";
 
 function roleLine(
   role: string,
@@ -89,7 +87,7 @@ function agentLine(info: AgentInfo, state: State, { id: caller }: Agent): Listed
   const facts = [
     ...(id === caller ? ["you"] : []),
     ...(kind === "person" ? ["a person"] : []),
-    ...(role === "" ? [] : [`role ${fencedLine(role)}`]),
+    ...(role === undefined ? [] : [`role ${fencedLine(role)}`]),
     state,
     ...(model === undefined ? [] : [`model ${fencedLine(clip(model, LONGEST_DESCRIPTION))}`]),
     ...(window === undefined ? [] : [`window ${window} tokens`]),
@@ -99,7 +97,7 @@ function agentLine(info: AgentInfo, state: State, { id: caller }: Agent): Listed
   return {
     to: id,
     state,
-    ...(role === "" ? {} : { role }),
+    ...(role === undefined ? {} : { role }),
     ...(window === undefined ? {} : { window }),
     text: `- ${id}, ${facts.join(", ")}${about}`,
   };

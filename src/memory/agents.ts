@@ -46,10 +46,11 @@ type Described = Omit<z.output<typeof AgentProfileSchema>, "aliases" | "key" | "
 /** An agent as the registry knows it. */
 export interface AgentInfo extends Described {
   readonly id: string;
-  readonly role: string;
+  readonly role?: string;
   readonly status: AgentRow["status"];
   readonly aliases: readonly string[];
-  readonly publicKey: string;
+  /** Ed25519, SPKI in hex; absent for an agent that does not sign. */
+  readonly publicKey?: string;
 }
 
 /** Who acts: a registered agent, and its key when the caller has it. */
@@ -63,14 +64,21 @@ export interface Identity {
  * shown who it is, and sees what everybody sees.
  */
 export function readerOf({ agent, signer }: Identity, session: string): Reader {
-  const isProven = agent.publicKey === "" || agent.publicKey === signer?.publicKey;
+  const isProven = agent.publicKey === undefined || agent.publicKey === signer?.publicKey;
   return isProven ? { agent: agent.id, session, user: agent.owner ?? "" } : NOBODY;
 }
 
 export function agentInfo(row: AgentRow): AgentInfo {
   const described = describedIn(row);
   const { id, role, status, aliases, publicKey } = row;
-  return { ...described, id, role, status, aliases, publicKey };
+  return {
+    ...described,
+    id,
+    ...(role === "" ? {} : { role }),
+    status,
+    aliases,
+    ...(publicKey === "" ? {} : { publicKey }),
+  };
 }
 
 function describedIn({ id, profile }: AgentRow): Described {

@@ -204,12 +204,24 @@ export const RelationsSchema = z.strictObject({
 
 export type RelationsQuery = z.input<typeof RelationsSchema>;
 
-/** The edges at a memory, oldest first. */
+/** A relation between two memories. */
+export interface Relation {
+  readonly kind: string;
+  /** The memory that states it. */
+  readonly source: string;
+  readonly target: string;
+  /** When it begins; absent: open. */
+  readonly validFrom?: number;
+  /** When it ends; absent: open. */
+  readonly validUntil?: number;
+}
+
+/** Returns the relations of a memory, oldest first. */
 export async function relationsOf(
   workspace: Workspace,
   memory: string,
   query: RelationsQuery,
-): Promise<Page<RelationEdge>> {
+): Promise<Page<Relation>> {
   const {
     after = "0",
     limit,
@@ -232,8 +244,17 @@ export async function relationsOf(
     limit: passed + limit + 1,
     ...defined(filter),
   });
-  return pageOf(edges.slice(passed), limit, () => String(passed + limit));
+  const relations = edges.slice(passed).map(relationOf);
+  return pageOf(relations, limit, () => String(passed + limit));
 }
+
+const relationOf = ({ kind, source, target, validFrom, validUntil }: RelationEdge): Relation => ({
+  kind,
+  source,
+  target,
+  ...(validFrom === 0 ? {} : { validFrom }),
+  ...(validUntil === 0 ? {} : { validUntil }),
+});
 
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 

@@ -127,14 +127,17 @@ export type AuthoredRecord = Omit<CheckedInput, "id"> & {
 export type Hallmark = Pick<AuthoredRecord, "envelope" | "redacts" | "trail">;
 
 /** A memory as it is read back: the author's fields and its place on the chain. */
-export interface Memory extends AuthoredRecord {
+export interface Memory extends Omit<AuthoredRecord, "salt"> {
+  /** Absent in a redacted memory: without it the digest does not confirm a guess. */
+  readonly salt?: string;
   readonly session: string;
   readonly branch: string;
   readonly seq: number;
   readonly storedAt: number;
   readonly digest: string;
   readonly link: string;
-  readonly signature: string;
+  /** Absent if its author has no key. */
+  readonly signature?: string;
   /** Its body was taken away: by whom, when and why. What is left of it has no content. */
   readonly redacted?: Redaction | undefined;
   /** There when it was taken out of sight: read by its id, it says so. */
@@ -231,12 +234,8 @@ export function memoryOf(row: MemoryRow): Memory {
   const authored = parseText<AuthoredRecord & Pick<Memory, "redacted">>(row);
   const { branch, seq, storedAt, link, signature } = row;
   const session = authored.session ?? authored.instance;
-  const placed = { session, branch, seq, storedAt, link, signature };
-  const { redacted } = authored;
-  if (redacted !== undefined) {
-    return { ...authored, salt: "", ...placed, digest: redacted.digest };
-  }
-  return { ...authored, ...placed, digest: sha256(row.text) };
+  const placed = { session, branch, seq, storedAt, link, ...signedWith(signature) };
+  return { ...authored, ...placed, digest: authored.redacted?.digest ?? sha256(row.text) };
 }
 
 /** The memory that was just appended, without reading it again. */
@@ -245,5 +244,8 @@ export function placedMemory(written: WrittenRecord, place: Place, branch: strin
   const { digest, signature } = record;
   const { seq, storedAt, link } = place;
   const session = authored.session ?? authored.instance;
-  return { ...authored, session, branch, seq, storedAt, link, signature, digest };
+  return { ...authored, session, branch, seq, storedAt, link, ...signedWith(signature), digest };
 }
+
+const signedWith = (signature: string): Pick<Memory, "signature"> =>
+  signature === "" ? {} : { signature };

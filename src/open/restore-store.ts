@@ -44,8 +44,8 @@ export type Restored =
       readonly bytes: number;
       readonly sha256: string;
       readonly workspaces: readonly CopiedWorkspace[];
-      /** Where the store that was there is now; empty when there was none. */
-      readonly kept: string;
+      /** Where the store that was there is now; absent if there was none. */
+      readonly kept?: string;
     }
   | ({ readonly kind: "workspace" } & Omit<ImportReport, "kind">);
 
@@ -66,7 +66,8 @@ export async function restore(
   const file = fileOf(address);
   if (file === undefined) throw notAFile();
   const { restoreFile } = await import("../store/sqlite/archive/restore.ts");
-  return { kind: "store", ...(await restoreFile({ backup, file, force, clock, onProgress })) };
+  const { kept, ...restored } = await restoreFile({ backup, file, force, clock, onProgress });
+  return { kind: "store", ...restored, ...(kept === "" ? {} : { kept }) };
 }
 
 interface Importing extends Pick<RestoreOptions, "onProgress"> {

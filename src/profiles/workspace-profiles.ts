@@ -75,8 +75,11 @@ export async function profiles(workspace: Workspace): Promise<RoleProfileInfo[]>
 }
 
 /** What counts for a role. */
-export async function roleProfile(workspace: Workspace, role: string): Promise<FullProfile> {
-  if (role === "") return NEUTRAL;
+export async function roleProfile(
+  workspace: Workspace,
+  role: string | undefined,
+): Promise<FullProfile> {
+  if (role === undefined) return NEUTRAL;
   const entry = await workspace.store.findEntry(workspace.name, PROFILE, role);
   return profileOf(role, entryValue<Checked>(entry));
 }

@@ -9,7 +9,7 @@ import { checkLimit } from "../base/limits.ts";
 import type { Page } from "../base/page.ts";
 import { parseOr } from "../envelope/violations.ts";
 import { marksOf } from "../memory/quarantine/quarantine-mark.ts";
-import { type AuthoredRecord, type Memory, memoryOf } from "../memory/record.ts";
+import { type Memory, memoryOf } from "../memory/record.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { notInContext } from "./errors.ts";
 import type { ContextBody } from "./items.ts";
@@ -34,8 +34,8 @@ export type ContextChangesQuery = z.input<typeof ChangesQuerySchema>;
 export interface ContextChange extends ItemName {
   readonly kind: "set" | "retired";
   readonly version: number;
-  /** The version the item had before; 0: there was none. */
-  readonly was: number;
+  /** The version the item had before; absent for a new item. */
+  readonly was?: number;
   readonly memory: string;
   readonly by: string;
   readonly at: number;
@@ -143,7 +143,8 @@ async function described(
     const { section, key, kind, version, was, replaced } = change;
     const instead =
       replaced === undefined || replaced.key === key ? {} : { replaced: replaced.key };
-    const said = { section, key, kind, version, was, ...instead };
+    const before = was === 0 ? {} : { was };
+    const said = { section, key, kind, version, ...before, ...instead };
     const common = { ...said, memory: memory.id, by: memory.agent, at: memory.createdAt };
     if (marks.has(memory.id)) return [{ ...common, hidden: "quarantined" }];
     if (isRedacted(memory)) return [{ ...common, hidden: "redacted" }];
@@ -160,5 +161,4 @@ async function described(
   });
 }
 
-const isRedacted = ({ redacted }: AuthoredRecord & Pick<Memory, "redacted">): boolean =>
-  redacted !== undefined;
+const isRedacted = ({ redacted }: Pick<Memory, "redacted">): boolean => redacted !== undefined;

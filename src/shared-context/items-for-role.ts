@@ -22,7 +22,7 @@ export interface OfferedMemory {
 /** For a view: every must, and of the rest what binds first, then what is newest. */
 export async function offeredMemories(
   workspace: Workspace,
-  role: string,
+  role: string | undefined,
 ): Promise<readonly OfferedMemory[]> {
   if ((await wholeOf(workspace)).version === 0) return [];
   const live = (await liveItems(workspace)).flatMap((each) =>
@@ -53,7 +53,10 @@ export interface OfferedLines {
 }
 
 /** For an agent that wakes up. */
-export async function offeredLines(workspace: Workspace, role: string): Promise<OfferedLines> {
+export async function offeredLines(
+  workspace: Workspace,
+  role: string | undefined,
+): Promise<OfferedLines> {
   const { version } = await wholeOf(workspace);
   if (version === 0) return { version, musts: [], rest: [] };
   const [live, profile] = await Promise.all([liveItems(workspace), roleProfile(workspace, role)]);

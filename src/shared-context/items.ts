@@ -154,8 +154,8 @@ export const nameOf = ({
 }): string => `${section}/${key}`;
 
 /** Whether it matters to a role; nobody's role is everybody's. */
-export const isFor = ({ roles: of }: ContextBody, role: string): boolean =>
-  of === undefined || role === "" || of.includes(role);
+export const isFor = ({ roles: of }: ContextBody, role: string | undefined): boolean =>
+  of === undefined || role === undefined || of.includes(role);
 
 export const isMust = (item: ContextBody): boolean =>
   item.section === "constraints" && item.level === "must";

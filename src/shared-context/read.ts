@@ -59,7 +59,7 @@ export interface SharedContextText {
 
 /** Who reads, where the query does not say. */
 export interface ContextReader {
-  readonly role: string;
+  readonly role?: string | undefined;
   readonly model?: string | undefined;
 }
 
@@ -125,7 +125,7 @@ type Gone = Exclude<Told, { kind: "item" }>;
 /** What may be shown to a role, and what may not. */
 function sorted(
   live: readonly Told[],
-  { role, profile }: { readonly role: string; readonly profile: FullProfile },
+  { role, profile }: { readonly role: string | undefined; readonly profile: FullProfile },
 ) {
   const all = live.flatMap((each) => (each.kind === "item" ? [each.item] : []));
   const own = all.filter((item) => isFor(item, role));

@@ -144,7 +144,8 @@ describe("baton export and import", () => {
     writeFileSync(file, `${text.replace("then test", "test, ship")}\n## Lessons\n\n- Ask first.\n`);
     const asked = ["import", "--markdown", file, "--agent", "coder"];
     const dry = JSON.parse((await store.baton(...asked, "--dry-run", "--json")).stdout);
-    expect(dry).toMatchObject({ dryRun: true, taken: [{ memory: "" }, { memory: "" }] });
+    expect(dry).toMatchObject({ dryRun: true, taken: [{ type: "plan" }, { type: "lesson" }] });
+    for (const entry of dry.taken) expect(entry).not.toHaveProperty("memory");
     const taken = JSON.parse((await store.baton(...asked, "--json")).stdout);
     expect(taken.taken).toMatchObject([
       { type: "plan", supersedes: [expect.stringMatching(/^mem_/)] },

@@ -33,10 +33,16 @@ describe.each(STORES)("the registry on %s", (store) => {
       description: "Writes and tests",
       aliases: ["ada", "dev"],
       status: "active",
-      publicKey: "",
     };
     expect(await hub.agents.list()).toEqual([expected]);
     expect((await hub.agent("coder")).info).toEqual(expected);
+  });
+
+  it("leaves out the role and key of an agent that has none [MEM-4]", async () => {
+    const hub = await openFresh(store);
+    const { info } = await hub.agent("scout", {});
+    expect(info).toEqual({ id: "scout", status: "active", aliases: [] });
+    expect(await hub.agents.get("scout")).toEqual(info);
   });
 
   it("finds an agent by any of its names; what it writes bears the canonical one [MEM-4]", async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { RELATION_KINDS } from "../../src/index.ts";
-import type { RelationEdge } from "../../src/store/rows.ts";
+import type { Relation } from "../../src/memory/read.ts";
 import { openFresh, refusal, STORES } from "../support/hub/support.ts";
 
 describe.each(STORES)("relations on %s", (store) => {
@@ -13,7 +13,7 @@ describe.each(STORES)("relations on %s", (store) => {
     return { hub, scout, target: target.id };
   }
 
-  const sources = (edges: readonly RelationEdge[]) => edges.map(({ source }) => source);
+  const sources = (edges: readonly Relation[]) => edges.map(({ source }) => source);
 
   it("of every kind can be written and found from both ends [MEM-3]", async () => {
     const { scout, target } = await written();
@@ -25,7 +25,7 @@ describe.each(STORES)("relations on %s", (store) => {
     for (const kind of RELATION_KINDS) {
       const relations = [{ kind, to: target }];
       const { id } = await scout.remember({ content: kind, relations });
-      const edge = { kind, source: id, target, validFrom: 0, validUntil: 0 };
+      const edge = { kind, source: id, target };
       expect((await scout.memories.relations(id)).items).toEqual([edge]);
       expect(
         (await scout.memories.relations(target, { direction: "in", kinds: [kind] })).items,

@@ -31,6 +31,12 @@ describe("src/operations/examples.json", () => {
     expect(JSON.stringify(await generateExamples())).toBe(JSON.stringify(generated));
   });
 
+  it("leaves out what does not exist instead of writing an empty string", () => {
+    const outputs = Object.entries(examples).map(([name, each]) => [name, each.output]);
+    const empty = outputs.filter(([, output]) => JSON.stringify(output).includes(':""'));
+    expect(empty.map(([name]) => name)).toEqual([]);
+  });
+
   it("contains no access token", () => {
     expect(JSON.stringify(examples)).not.toMatch(/(baton_|ghp_)[\w-]{4}/);
   });

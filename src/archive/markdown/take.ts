@@ -35,8 +35,8 @@ type Checked = z.output<typeof DocumentSchema>;
 export interface TakenEntry {
   readonly line: number;
   readonly type: string;
-  /** Empty when it was only asked what would be done. */
-  readonly memory: string;
+  /** The record that was written; absent after a dry run. */
+  readonly memory?: string;
   /** The records it is in place of; none for a new entry. */
   readonly supersedes: readonly string[];
 }
@@ -86,8 +86,10 @@ async function takeText(
   const memories = write ? await remember(workspace, author, inputs) : [];
   return {
     taken: taken.map(({ entry, input, supersedes }, i) => ({
-      ...{ line: entry.line, type: input.type ?? options.type },
-      ...{ memory: memories[i]?.id ?? "", supersedes },
+      line: entry.line,
+      type: input.type ?? options.type,
+      ...(memories[i] && { memory: memories[i].id }),
+      supersedes,
     })),
     unchanged: decided.filter(({ decision }) => decision.kind === "unchanged").length,
     redacted: decided.flatMap(({ entry, decision }) =>

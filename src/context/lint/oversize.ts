@@ -52,7 +52,7 @@ async function roomOf({ workspace, letter, to }: Subject) {
   const { tokens } = budgetOf({
     tokens: undefined,
     envelope: letter.budget?.tokens,
-    profile: await roleProfile(workspace, receiver?.role ?? ""),
+    profile: await roleProfile(workspace, receiver?.role),
     receiver: receiver ?? { window: undefined },
     tokenizer: UNCOUNTED,
   });

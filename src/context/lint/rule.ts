@@ -74,8 +74,8 @@ export interface Repeat {
   readonly state: DeliveryState;
   /** Who sent it. */
   readonly by: string;
-  /** Who works on it or completed it; empty while it waits. */
-  readonly holder: string;
+  /** The agent that works on it or completed it; absent while it waits. */
+  readonly holder?: string;
   /** When it was completed, or else sent. */
   readonly at: number;
   /** "task": of the same task. "work": the same intent under another task. */

@@ -107,7 +107,7 @@ export function viewOf(gathered: Gathered, composing: Composing): View {
     version: envelope.version,
     task: envelope.task,
     receiver: to.agent,
-    role: to.role,
+    ...(to.role === undefined ? {} : { role: to.role }),
     strategy,
     budget,
     text,

@@ -76,7 +76,7 @@ export interface Gathering {
 export async function gather(
   workspace: Workspace,
   envelope: Envelope,
-  { recent = RECENT, role = "", claimed }: Gathering = {},
+  { recent = RECENT, role, claimed }: Gathering = {},
 ): Promise<Gathered> {
   const team = await teamOf(workspace, envelope);
   const looking = sightOf(team);
@@ -150,7 +150,7 @@ async function pinned(team: Workspace): Promise<Candidate[]> {
 }
 
 /** What the team agreed on: what must hold always travels, the rest takes its turn. */
-async function agreed(team: Workspace, role: string): Promise<Candidate[]> {
+async function agreed(team: Workspace, role: string | undefined): Promise<Candidate[]> {
   return (await offeredMemories(team, role)).map(({ memory, must }, i, all) => ({
     memory,
     section: must ? "pins" : "recalled",

@@ -19,7 +19,7 @@ const NAME_BYTES = 160;
 
 export interface PrimerReceiver {
   readonly agent: string;
-  readonly role: string;
+  readonly role?: string | undefined;
 }
 
 export function primerOf(
@@ -44,7 +44,7 @@ function headOf(
 ): string {
   const { from, hop, task, action, reconstructed, gaps = [] } = envelope;
   const name = (text: string): string => clipBytes(text, NAME_BYTES);
-  const as = role === "" || role === agent ? "" : `, in the role ${fencedLine(name(role))}`;
+  const as = role === undefined || role === agent ? "" : `, in the role ${fencedLine(name(role))}`;
   const before = hop === 0 ? "" : `, ${counted(hop, "handoff")} before it`;
   const tries = attempts.length === 0 ? "the first attempt" : `attempt ${attempts.length + 1}`;
   const told = [

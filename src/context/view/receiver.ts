@@ -20,6 +20,6 @@ export async function addressedReceiver(
     case "role":
       return { agent: `role:${to.role}`, role: to.role, ...unknown };
     case "channel":
-      return { agent: `channel:${to.channel}`, role: "", ...unknown };
+      return { agent: `channel:${to.channel}`, ...unknown };
   }
 }

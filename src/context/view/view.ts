@@ -86,7 +86,8 @@ export interface View {
   readonly version: string;
   readonly task: string;
   readonly receiver: string;
-  readonly role: string;
+  /** The role it was composed for; absent for none. */
+  readonly role?: string;
   readonly strategy: Strategy;
   readonly budget: ViewBudget;
   /** Ready to paste. Stored text is fenced as data. */
@@ -115,7 +116,7 @@ export interface View {
 /** Whom a view is made for. */
 export interface ViewReceiver {
   readonly agent: string;
-  readonly role: string;
+  readonly role?: string | undefined;
   /** The registered model and its window, in tokens; undefined when nothing is known of them. */
   readonly model: string | undefined;
   readonly window: number | undefined;

@@ -77,7 +77,7 @@ function keptDecision(
     failure: { class: kind, type },
     reason,
     record,
-    report: report?.delivery.id ?? "",
+    ...(report && { report: report.delivery.id }),
     task: failed.delivery.task,
     ...(to === undefined ? {} : { to }),
   };

@@ -66,13 +66,14 @@ export const redriven = ({ before }: FailureInfo): number =>
 function isThere(receiver: string, { agents }: Team): boolean {
   return agents.some(
     ({ id, role, status }) =>
-      status !== "disabled" && (id === receiver || `role:${role}` === receiver),
+      status !== "disabled" &&
+      (id === receiver || (role !== undefined && `role:${role}` === receiver)),
   );
 }
 
 /** Of one agent's work: another active agent of the role, who has not had it yet. */
 function another({ receiver, role }: FailureInfo, { agents, tried }: Team): string | undefined {
-  if (role === "" || receiver.startsWith("role:")) return undefined;
+  if (role === undefined || receiver.startsWith("role:")) return undefined;
   const other = agents.find(
     (agent) =>
       agent.role === role &&

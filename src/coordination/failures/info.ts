@@ -18,8 +18,8 @@ export interface FailureInfo {
   /** Who handed it over, and who was to do it: an agent, or role:…. */
   readonly from: string;
   readonly receiver: string;
-  /** The role of whoever was to do it; empty where it has none. */
-  readonly role: string;
+  /** The role of that agent, or the role it was sent to. */
+  readonly role?: string;
   readonly reportedAt: number;
   /** The delivery of the report, and who has it now; nobody, where it was closed. */
   readonly report?: string | undefined;
@@ -38,6 +38,7 @@ export async function infoOf(workspace: Workspace, found: Found): Promise<Failur
   const all = await decisionsOn(workspace, of.delivery);
   const open = report && isOpen(report.delivery.state) ? report.delivery : undefined;
   const receiver = isReroutedBy(decision) ? (failure.by ?? delivery.receiver) : delivery.receiver;
+  const role = await roleOf(workspace, receiver);
   return {
     task: delivery.task,
     ...of,
@@ -45,7 +46,7 @@ export async function infoOf(workspace: Workspace, found: Found): Promise<Failur
     intent,
     from: from.agent,
     receiver,
-    role: await roleOf(workspace, receiver),
+    ...(role === undefined ? {} : { role }),
     reportedAt: report?.delivery.sentAt ?? delivery.settledAt,
     ...(report && { report: report.delivery.id }),
     ...(open && { with: isHeld(open.state) ? open.holder : open.receiver }),
@@ -57,7 +58,7 @@ export async function infoOf(workspace: Workspace, found: Found): Promise<Failur
 
 const isReroutedBy = (decision: KeptDecision | undefined): boolean => decision?.to !== undefined;
 
-async function roleOf({ store, name }: Workspace, receiver: string): Promise<string> {
+async function roleOf({ store, name }: Workspace, receiver: string): Promise<string | undefined> {
   const [, role] = /^role:(.*)$/s.exec(receiver) ?? [];
-  return role ?? (await store.findAgent(name, receiver))?.role ?? "";
+  return role ?? ((await store.findAgent(name, receiver))?.role || undefined);
 }

@@ -68,7 +68,7 @@ interface Telling {
 
 async function send(workspace: Workspace, due: Claimed, telling: Telling): Promise<string> {
   const tried = await triedAs(workspace, due, telling.ended);
-  const author = { ...(await systemAuthor(workspace)), role: "" };
+  const author = await systemAuthor(workspace);
   for (const [to, policy] of await receivers(workspace)) {
     for (const short of [undefined, ...SHORTER]) {
       const failure = short === undefined ? tried : clipped(tried, short);

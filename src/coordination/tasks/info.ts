@@ -1,5 +1,6 @@
 /** A task as it is told: how it stands and why, in words, whose it is, and everything handed over for it. */
 import { addressOf, type Priority } from "../../envelope/schema.ts";
+import type { Delivery } from "../../history/delivery.ts";
 import { taskName } from "../../ledger/release.ts";
 import type { KeptClosing, KeptQueue } from "../../memory/ledger.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
@@ -10,7 +11,7 @@ import { openOf, type Part, requireTask, type TaskRead, waitsForTasks } from "./
 import { type Ground, stateOf, type TaskState } from "./state.ts";
 
 export interface TaskDelivery
-  extends Pick<DeliveryRow, "id" | "state" | "receiver" | "holder" | "attempt"> {
+  extends Pick<Delivery, "id" | "state" | "receiver" | "holder" | "attempt"> {
   /** It reports a failure, and asks for a decision. */
   readonly failure: boolean;
 }
@@ -22,8 +23,8 @@ export interface TaskInfo {
   readonly why: string;
   /** What was wanted when it began. */
   readonly intent: string;
-  /** Whom it was given to first: an agent, `role:…`, `channel:…`. */
-  readonly to: string;
+  /** Its first receiver: an agent, `role:…`, `channel:…`; absent if that envelope cannot be read. */
+  readonly to?: string;
   /** Who has it now. */
   readonly holder?: string;
   readonly priority: Priority;
@@ -72,7 +73,7 @@ export async function infoOf(workspace: Workspace, read: TaskRead): Promise<Task
     state,
     why: whyOf(ground, { ...found, waitsFor, openParts, now }),
     intent,
-    to: first === undefined ? "" : addressOf(first.to),
+    ...(first === undefined ? {} : { to: addressOf(first.to) }),
     ...(holder === undefined ? {} : { holder }),
     priority: first?.priority ?? "normal",
     ...(now?.deadline ? { deadline: now.deadline } : {}),
@@ -102,7 +103,14 @@ function currentOf(parts: readonly Part[], ground: Ground): DeliveryRow | undefi
 
 const deliveryOf = ({ delivery, says }: Part): TaskDelivery => {
   const { id, state, receiver, holder, attempt } = delivery;
-  return { id, state, receiver, holder, attempt, failure: says.failure !== undefined };
+  return {
+    id,
+    state,
+    receiver,
+    ...(holder === "" ? {} : { holder }),
+    attempt,
+    failure: says.failure !== undefined,
+  };
 };
 
 /** Of a task that waits: what for. */

@@ -29,13 +29,13 @@ const known = new WeakMap<object, Map<string, Waiters>>();
 /** Those who wait for this agent's work: its own, and what comes for its role. */
 export function waitersFor(
   workspace: Workspace,
-  { agent, role }: { readonly agent: string; readonly role: string },
+  { agent, role }: { readonly agent: string; readonly role?: string | undefined },
 ): Waiters {
   const agents = known.get(workspace.root) ?? new Map<string, Waiters>();
   known.set(workspace.root, agents);
   const waiters = agents.get(agent) ?? new Waiters(workspace, agent);
   agents.set(agent, waiters);
-  if (role !== "") waiters.hear(roleInbox(role));
+  if (role !== undefined) waiters.hear(roleInbox(role));
   return waiters;
 }
 

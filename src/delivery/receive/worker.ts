@@ -9,6 +9,6 @@ export const LEASE_KINDS = ["process", "session"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
 export interface Worker extends Author {
-  readonly role: string;
+  readonly role?: string | undefined;
   readonly lease: LeaseKind;
 }

@@ -24,7 +24,7 @@ import type { CheckedResult } from "./result.ts";
 
 /** Who sends, and in continuation of what. */
 export interface Sender extends Author {
-  readonly role: string;
+  readonly role?: string | undefined;
   /** The work this handoff continues and completes, when it is handed on. */
   readonly work?: {
     readonly lease: Lease;

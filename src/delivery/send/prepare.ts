@@ -71,7 +71,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const origins = draft.parents ?? (work ? [work.envelope.id] : []);
   // Adding to open work is no step further on its line.
   const hop = work === undefined ? (open?.envelope?.hop ?? 0) : work.envelope.hop + 1;
-  const role = sender.role === "" ? {} : { role: sender.role };
+  const role = sender.role === undefined ? {} : { role: sender.role };
   const path = work ? [...(work.envelope.path ?? []), hopOf(work.envelope)] : open?.envelope?.path;
   const burden = burdenOf(line, plan, sender.agent, work?.envelope ?? open?.envelope);
   const sealed = seal(burden.draft, {

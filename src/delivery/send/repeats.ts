@@ -103,7 +103,8 @@ function candidateOf(workspace: Workspace, { delivery, envelope: row }: Claimed)
   const { id, state, task, sender, holder, receiver, sentAt, settledAt } = delivery;
   const at = state === "completed" ? settledAt : sentAt;
   const work = envelope.redacted === undefined ? workName(envelope.intent) : undefined;
-  const repeat = { delivery: id, envelope: row.id, task, state, by: sender, holder, at };
+  const by = { by: sender, ...(holder === "" ? {} : { holder }) };
+  const repeat = { delivery: id, envelope: row.id, task, state, ...by, at };
   return [{ ...repeat, receiver, work, next: envelope.next }];
 }
 

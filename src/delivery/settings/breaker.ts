@@ -26,19 +26,24 @@ export interface BreakerInfo {
   readonly state: "closed" | "open" | "half-open";
   /** Deliveries in a row that were given up. */
   readonly deliveries: readonly string[];
-  /** When the next one may pass; 0 when it may now. */
-  readonly passesAt: number;
+  /** When the next handoff may pass; absent: now. */
+  readonly passesAt?: number;
 }
+
+/** A breaker that lets nothing pass now. */
+type ShutBreaker = BreakerInfo & { readonly passesAt: number };
+
+const isShut = (info: BreakerInfo): info is ShutBreaker => info.passesAt !== undefined;
 
 const CLOSED: Strikes = { deliveries: [], openedAt: 0, probedAt: 0 };
 
 function infoOf(workspace: Workspace, receiver: string, strikes: Strikes): BreakerInfo {
   const { deliveries, openedAt, probedAt } = strikes;
-  if (openedAt === 0) return { receiver, state: "closed", deliveries, passesAt: 0 };
+  if (openedAt === 0) return { receiver, state: "closed", deliveries };
   const waits = Math.max(openedAt, probedAt) + workspace.limits.breakerMs;
-  const passesAt = waits > workspace.clock.now() ? waits : 0;
-  const state = probedAt > 0 || passesAt === 0 ? "half-open" : "open";
-  return { receiver, state, deliveries, passesAt };
+  const passes = waits > workspace.clock.now() ? { passesAt: waits } : {};
+  const state = probedAt > 0 || passes.passesAt === undefined ? "half-open" : "open";
+  return { receiver, state, deliveries, ...passes };
 }
 
 /** One more delivery was given up. The same one twice is one. */
@@ -67,23 +72,23 @@ export async function pass(
   workspace: Workspace,
   receiver: string,
   entry: EntryRow | undefined,
-): Promise<number | BreakerInfo> {
+): Promise<number | ShutBreaker> {
   const strikes = entryValue<Strikes>(entry);
   if (entry === undefined || strikes === undefined) return 0;
   const info = infoOf(workspace, receiver, strikes);
   if (info.state === "closed") return entry.revision;
-  if (info.passesAt > 0) return info;
+  if (isShut(info)) return info;
   let probing = false;
   const name = { kind: BREAKER, name: receiver };
   const after = await changeEntry<Strikes>(workspace, name, (now = CLOSED) => {
     const { state, passesAt } = infoOf(workspace, receiver, now);
-    probing = state !== "closed" && passesAt === 0;
+    probing = state !== "closed" && passesAt === undefined;
     return probing ? { value: { ...now, probedAt: workspace.clock.now() } } : undefined;
   });
   return probing ? (after?.revision ?? 0) : pass(workspace, receiver, after);
 }
 
-export function circuitOpen(info: BreakerInfo): BatonError {
+export function circuitOpen(info: ShutBreaker): BatonError {
   const { receiver, deliveries, passesAt } = info;
   const when = new Date(passesAt).toISOString();
   return new BatonError("circuit_open", {

@@ -45,11 +45,11 @@ export interface Waiting {
 /** Whose inboxes: an agent's own, and that of its role. */
 export interface Inboxes {
   readonly agent: string;
-  readonly role: string;
+  readonly role?: string | undefined;
 }
 
 export const inboxesOf = ({ agent, role }: Inboxes): string[] =>
-  role === "" ? [agent] : [agent, roleInbox(role)];
+  role === undefined ? [agent] : [agent, roleInbox(role)];
 
 export async function waitingFor(
   workspace: Workspace,

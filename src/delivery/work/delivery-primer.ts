@@ -14,6 +14,6 @@ export async function primerFor(workspace: Workspace, id: string): Promise<strin
   const agent = await store.findAgent(name, holder === "" ? receiver : holder);
   const who = agent === undefined ? receiver : agent.id; // A role's inbox has no agent yet.
   const background = await backgroundOf(workspace, found);
-  const reader = { agent: who, role: agent?.role ?? "" };
+  const reader = { agent: who, role: agent?.role || undefined };
   return primerOf(parseEnvelope(workspace, found.envelope), reader, background);
 }

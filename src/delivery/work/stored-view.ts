@@ -34,6 +34,7 @@ const PackedSchema = z.object({
     z.tuple([z.string(), SectionName, Count, z.enum(OMITTED_WHY), z.enum(LEVELS).optional()]),
   ),
   receiver: z.string(),
+  /** An empty string: none. */
   role: z.string(),
   sections: z.array(
     z.object({ section: SectionName, tokens: Count, shown: Count, omitted: Count }),
@@ -67,7 +68,7 @@ export const KeptViewSchema = z.object({
 type Packed = z.output<typeof PackedSchema>;
 
 export function packed(
-  { shown, earlier, omitted, ...rest }: Recipe,
+  { shown, earlier, omitted, role = "", ...rest }: Recipe,
   refs: readonly string[],
 ): Packed {
   const places = new Map(refs.map((id, i) => [id, i]));
@@ -79,6 +80,7 @@ export function packed(
     artifacts: [...rest.artifacts],
     earlier: earlier.map(({ id, label, tokens }) => [id, label, tokens]),
     gaps: [...rest.gaps],
+    role,
     sections: [...rest.sections],
     shown: shown.map(
       ({ id, section, level, tokens, freshness, insteadOf = "" }): Packed["shown"][number] => [
@@ -101,11 +103,12 @@ export function packed(
 }
 
 export function unpacked(
-  { shown, earlier, omitted, ...rest }: Packed,
+  { shown, earlier, omitted, role, ...rest }: Packed,
   refs: readonly string[],
 ): Recipe {
   return {
     ...rest,
+    ...(role === "" ? {} : { role }),
     earlier: earlier.map(([id, label, tokens]) => ({ id, label, tokens })),
     shown: shown.map(([which, section, level, tokens, freshness, insteadOf]) => ({
       ...{ id: typeof which === "string" ? which : (refs[which] ?? ""), section, level, tokens },

@@ -27,6 +27,7 @@ import {
 import {
   type RecentMemory,
   type RecentQuery,
+  type Relation,
   type RelationsQuery,
   recentMemories,
   relationsOf,
@@ -47,7 +48,6 @@ import {
 } from "../../memory/redaction/secrets-found.ts";
 import { runSql, type SqlAnswer, type SqlOptions } from "../../memory/sql.ts";
 import { type PruneOptions, type PruneReport, prune } from "../../memory/traces/prune.ts";
-import type { RelationEdge } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Call, plainCall } from "./call.ts";
 
@@ -83,7 +83,7 @@ export interface AgentMemories extends Memories {
   /** Returns records that already say the same as this input, or contradict it. Writes nothing. */
   similar(input: MemoryInput): Promise<readonly Known[]>;
   /** Returns the relations of a memory: those it has ("out", the default) or those to it ("in"). */
-  relations(id: string, query?: RelationsQuery): Promise<Page<RelationEdge>>;
+  relations(id: string, query?: RelationsQuery): Promise<Page<Relation>>;
   /** Includes a memory in every handoff and catch-up. */
   pin(id: string): Promise<void>;
   unpin(id: string): Promise<void>;

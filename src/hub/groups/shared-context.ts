@@ -164,7 +164,7 @@ class ContextReading {
 /** The hub's: for no role, unless the query names one. */
 export class LocalHubContext extends ContextReading implements HubContext {
   constructor(workspace: Workspace) {
-    super(workspace, { role: "" });
+    super(workspace, {});
   }
 }
 

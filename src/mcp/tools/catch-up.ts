@@ -25,7 +25,7 @@ export const catchUp = tool({
   output: z.strictObject({
     text: Text,
     agent: z.string().describe("Who you are here."),
-    role: z.string(),
+    role: z.string().optional(),
     held: z
       .array(z.strictObject({ handle: z.string(), handoff: z.string(), task: z.string() }))
       .describe("Work you have accepted and not settled: go on with update."),
@@ -59,7 +59,7 @@ export const catchUp = tool({
     return {
       text: [...head, caughtUp.text, ...foot].join("\n"),
       agent: agent.id,
-      role: agent.info.role,
+      ...(agent.info.role === undefined ? {} : { role: agent.info.role }),
       held: held.map(({ delivery }) => ({
         handle: handleOf(delivery),
         handoff: delivery.id,

@@ -34,7 +34,10 @@ const Repeat = z.strictObject({
   task: z.string(),
   state: z.enum(DELIVERY_STATES),
   by: z.string().describe("Who sent it."),
-  holder: z.string().describe("Who works on it or completed it; empty while it waits."),
+  holder: z
+    .string()
+    .optional()
+    .describe("The agent that works on it or completed it; absent while it waits."),
   at: z.number().describe("When it was completed, or else sent."),
   why: z.enum(["task", "work"]).describe("The same task, or the same intent under another task."),
 });

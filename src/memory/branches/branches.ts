@@ -32,8 +32,8 @@ export interface BranchInfo {
   readonly name: string;
   /** The branch it left. */
   readonly base: string;
-  /** The last record of its base that it sees; not named when it is private. */
-  readonly fork: Pick<Fork, "memory" | "seq">;
+  /** The last record of its base that it sees; `memory` is absent if there is none or it is private. */
+  readonly fork: { readonly memory?: string; readonly seq: number };
   readonly state: "open" | "merged" | "abandoned";
   /** Who began it, and when. */
   readonly by: string;
@@ -285,7 +285,7 @@ export function described({ name, value, closed }: Found): BranchInfo {
   return {
     name,
     base,
-    fork: { memory: fork.memory, seq: fork.seq },
+    fork: { ...(fork.memory === "" ? {} : { memory: fork.memory }), seq: fork.seq },
     state: closed?.as ?? "open",
     by,
     merged: merges.map((merge) => merge.branch),

@@ -33,15 +33,15 @@ export interface ImpactMemory {
   readonly id: string;
   readonly type: string;
   readonly agent: string;
-  readonly task: string;
+  readonly task?: string;
   readonly branch: string;
   readonly storedAt: number;
   /** How its content begins. */
   readonly about: string;
   /** Steps from the memory that was asked about. */
   readonly depth: number;
-  /** How it was reached: it points to `memory`, which is one step nearer; empty: to a hidden one. */
-  readonly via: { readonly kind: string; readonly memory: string };
+  /** How it was reached: it points to `memory`, one step nearer; absent if the reader may not see it. */
+  readonly via: { readonly kind: string; readonly memory?: string };
   readonly quarantined: boolean;
 }
 
@@ -53,8 +53,8 @@ export interface ImpactDelivery {
   readonly receiver: string;
   readonly state: DeliveryRow["state"];
   readonly open: boolean;
-  /** Who has it, or had it last; empty: nobody yet. */
-  readonly holder: string;
+  /** The agent that holds it, or held it last. */
+  readonly holder?: string;
   /** The envelope that carried it, and the handoff record of that. */
   readonly envelope: string;
   readonly memory: string;
@@ -136,10 +136,11 @@ function itemOf(
   { memory, depth, from, kind }: Reached & { readonly memory: Memory },
   { visible, marked }: { readonly visible: ReadonlySet<string>; readonly marked: boolean },
 ): ImpactMemory {
-  const { id, type, agent, task = "", branch, storedAt, content } = memory;
+  const { id, type, agent, task, branch, storedAt, content } = memory;
   const about = clip(content.trim().split("\n", 1)[0] ?? "", ABOUT);
-  const via = { kind, memory: visible.has(from) ? from : "" };
-  return { id, type, agent, task, branch, storedAt, about, depth, via, quarantined: marked };
+  const via = { kind, ...(visible.has(from) ? { memory: from } : {}) };
+  const of = { id, type, agent, ...(task === undefined ? {} : { task }), branch, storedAt };
+  return { ...of, about, depth, via, quarantined: marked };
 }
 
 /** The records, each of which the reader may see; one that is not there is named. */
@@ -223,8 +224,8 @@ function givenBy(step: TrailStep): string[] {
 
 function deliveryOf({ delivery, record, envelope }: Carrier): ImpactDelivery {
   const { id, task, sender, receiver, state, holder } = delivery;
-  const where = { id, task, sender, receiver, state, open: isOpen(state), holder };
-  return { ...where, envelope, memory: record };
+  const where = { id, task, sender, receiver, state, open: isOpen(state) };
+  return { ...where, ...(holder === "" ? {} : { holder }), envelope, memory: record };
 }
 
 async function sawIt(

@@ -1,6 +1,6 @@
 /** Where a hit leads: the handoff that a memory sends, and the deliveries that it is about. */
 import type { TrailStep } from "../../store/rows.ts";
-import type { AuthoredRecord } from "../record.ts";
+import type { Memory } from "../record.ts";
 
 export interface HitHandoff {
   /** The envelope, of a memory that sends one; of a result it is the one its delivery names. */
@@ -10,7 +10,10 @@ export interface HitHandoff {
 }
 
 /** Undefined for a memory that belongs to no handoff. */
-export function handoffOf({ envelope, trail }: AuthoredRecord): HitHandoff | undefined {
+export function handoffOf({
+  envelope,
+  trail,
+}: Pick<Memory, "envelope" | "trail">): HitHandoff | undefined {
   if (trail === undefined) return undefined;
   const deliveries = [...new Set(trail.flatMap(deliveriesIn))];
   return { ...(envelope && { envelope: envelope.id }), deliveries };

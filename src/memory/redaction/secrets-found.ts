@@ -25,13 +25,15 @@ export const SecretsFoundSchema = z.strictObject({
 
 export type SecretsQuery = z.input<typeof SecretsFoundSchema>;
 
-export interface SecretFound extends SecretAt {
-  /** Where the mark stands now; the path is empty in what the reader may not see. */
+export interface SecretFound extends Pick<SecretAt, "kind"> {
+  /** The field that holds the mark; absent in what the reader may not see. */
+  readonly path?: string;
+  /** What holds the mark now. */
   readonly in: Spot;
-  /** When that was stored. */
-  readonly at: number;
-  /** Who said it; empty where that is not kept. */
-  readonly by: string;
+  /** When that was stored; absent where that is not recorded. */
+  readonly at?: number;
+  /** The agent that wrote it; absent where that is not recorded. */
+  readonly by?: string;
 }
 
 export interface FoundSecrets {
@@ -60,32 +62,38 @@ export async function secretsFound(
     const page = await workspace.store.seekText(asked);
     const more = page.found
       .flatMap((sighting) => marksOf(sighting, workspace.reader))
-      .filter(({ at }) => at >= since);
+      .filter((each) => timeOf(each) >= since);
     for (const { kind } of more) byKind.set(kind, (byKind.get(kind) ?? 0) + 1);
-    found = [...found, ...more].sort((a, b) => b.at - a.at).slice(0, limit);
+    found = [...found, ...more].sort((a, b) => timeOf(b) - timeOf(a)).slice(0, limit);
     after = page.next;
   }
   const total = [...byKind.values()].reduce((sum, count) => sum + count, 0);
   return { total, byKind: Object.fromEntries([...byKind].sort()), found };
 }
 
+/** What has no recorded time counts as the oldest. */
+const timeOf = ({ at = 0 }: SecretFound): number => at;
+
 function marksOf(sighting: Sighting, reader: Reader): SecretFound[] {
-  const { id, text, at, by } = facts(sighting);
+  const { id, text, at, by: named } = facts(sighting);
   const value = readable<unknown>({ id, text });
+  const by = named ?? (value as { readonly agent?: string }).agent ?? "";
   const isHidden = sighting.kind === "memory" && !isOpen(sighting.row, reader);
   return marksIn(value, "").map(({ kind, path }) => ({
     kind,
-    path: isHidden ? "" : path,
+    ...(isHidden || path === "" ? {} : { path }),
     in: { kind: sighting.kind, id },
-    at,
-    by: by ?? (value as { readonly agent?: string }).agent ?? "",
+    ...(at === 0 ? {} : { at }),
+    ...(by === "" ? {} : { by }),
   }));
 }
 
-interface Facts extends Pick<SecretFound, "at"> {
+interface Facts {
   readonly id: string;
   readonly text: string;
-  /** Undefined: the text says. */
+  /** 0: not recorded. */
+  readonly at: number;
+  /** Undefined: the text says. "": not recorded. */
   readonly by?: string;
 }
 

@@ -91,14 +91,15 @@ async function requireSession(workspace: Workspace, session: string): Promise<vo
 /** A session's trace as it stands. */
 export interface TraceInfo {
   readonly session: string;
-  /** Who was at it, and on which task, at the last step that is seen; empty when none is. */
-  readonly agent: string;
-  readonly task: string;
+  /** The agent and task of the last step the reader may see. */
+  readonly agent?: string;
+  readonly task?: string;
   /** Steps there are, also quarantined ones, and how many before them were pruned. */
   readonly steps: number;
   readonly pruned: number;
-  /** Store time of the first step that is there (0 when none is), and of the last there was. */
-  readonly from: number;
+  /** Store time of the first step that is left; absent when all were pruned. */
+  readonly from?: number;
+  /** Store time of the last step there was. */
   readonly until: number;
 }
 
@@ -148,11 +149,11 @@ async function infoOf(
   const last = row && memoryOf(row);
   return {
     session: sessionOf(of),
-    agent: last?.agent ?? "",
-    task: last?.task ?? "",
+    ...(last === undefined ? {} : { agent: last.agent }),
+    ...(last?.task === undefined ? {} : { task: last.task }),
     steps: of.last - of.first + 1,
     pruned: of.first - 1,
-    from: of.firstAt,
+    ...(of.firstAt === 0 ? {} : { from: of.firstAt }),
     until: of.lastAt,
   };
 }

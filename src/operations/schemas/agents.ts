@@ -19,10 +19,12 @@ export const AgentProfileForm = AgentProfileSchema.omit({ key: true }).meta({
 export const AgentForm = z
   .strictObject({
     id: Text.meta({ description: "Its canonical id, which never changes" }),
-    role: Text.meta({ description: "Empty: none" }),
+    role: Text.exactOptional(),
     status: z.enum(AGENT_STATUSES),
     aliases: Texts,
-    publicKey: Text.meta({ description: "Ed25519, SPKI in hex; empty: it has none" }),
+    publicKey: Text.exactOptional().meta({
+      description: "Ed25519, SPKI in hex; absent for an agent that does not sign",
+    }),
     capabilities: Texts.optional(),
     description: Text.optional(),
     kind: z.enum(["agent", "person"]).optional(),

@@ -11,8 +11,10 @@ const branch = {
   name: Text,
   base: Text.meta({ description: "The branch it left" }),
   fork: z
-    .strictObject({ memory: Text, seq: Count })
-    .meta({ description: "The last record of its base that it sees" }),
+    .strictObject({ memory: Text.exactOptional(), seq: Count })
+    .meta({
+      description: "The last record of its base that it sees; memory is absent if none or private",
+    }),
   state: z.enum(["open", "merged", "abandoned"]),
   by: Text.meta({ description: "Who began it" }),
   merged: Texts,

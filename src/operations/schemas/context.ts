@@ -73,7 +73,9 @@ export const ContextChangeForm = z
     key: Text,
     kind: z.enum(["set", "retired"]),
     version: Count,
-    was: Count.meta({ description: "The version it had before; 0: there was none" }),
+    was: Count.exactOptional().meta({
+      description: "The version it had before; absent for a new item",
+    }),
     memory: Text,
     by: Text,
     at: Instant,

@@ -125,7 +125,9 @@ const RepeatForm = z
     task: Text,
     state: z.enum(DELIVERY_STATES).meta({ description: "Open, or completed" }),
     by: Text.meta({ description: "Who sent it" }),
-    holder: Text.meta({ description: "Who works on it or completed it; empty while it waits" }),
+    holder: Text.exactOptional().meta({
+      description: "The agent that works on it or completed it; absent while it waits",
+    }),
     at: Instant.meta({ description: "When it was completed, or else sent" }),
     why: z.enum(["task", "work"]).meta({
       description: "Of the same task, or the same intent under another task",
@@ -308,7 +310,9 @@ export const kept = {
   failure: z.strictObject({ class: z.enum(FAILURE_CLASSES), type: Text }),
   reason: Text,
   record: Text.meta({ description: "The memory that says so" }),
-  report: Text.meta({ description: "The delivery of the report; empty where nobody was told" }),
+  report: Text.exactOptional().meta({
+    description: "The delivery of the report; absent if none was sent",
+  }),
   task: Text,
   to: Text.exactOptional().meta({ description: "Who has it tried from then on" }),
 } satisfies Fields<KeptDecision>;

@@ -114,7 +114,7 @@ const view = {
   version: Text.meta({ description: "Of the envelope" }),
   task: Text,
   receiver: Text,
-  role: Text,
+  role: Text.exactOptional().meta({ description: "The role it was composed for" }),
   strategy: z.enum(STRATEGIES),
   budget: BudgetForm,
   text: Text.meta({ description: "Ready to paste. Stored text is fenced as data." }),

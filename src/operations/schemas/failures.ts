@@ -53,7 +53,7 @@ export const FailureForm = z
     intent: Text,
     from: Text,
     receiver: Text,
-    role: Text,
+    role: Text.exactOptional().meta({ description: "The role of the receiver" }),
     reportedAt: Instant,
     report: Text.exactOptional().meta({ description: "The delivery of the report" }),
     with: Text.exactOptional().meta({ description: "Who has the report now" }),

@@ -142,16 +142,20 @@ export const BreakerForm = z
     receiver: Text,
     state: z.enum(["closed", "open", "half-open"]),
     deliveries: Texts.meta({ description: "Deliveries in a row that were given up" }),
-    passesAt: Instant.meta({ description: "When the next one may pass; 0: now" }),
+    passesAt: Instant.exactOptional().meta({
+      description: "When the next handoff may pass; absent: now",
+    }),
   } satisfies Fields<BreakerInfo>)
   .meta({ id: "Breaker" });
 
 const SecretFoundForm = z.strictObject({
   kind: Text,
-  path: Text,
+  path: Text.exactOptional().meta({
+    description: "The field that holds it; absent in what the caller may not see",
+  }),
   in: SpotForm,
-  at: Instant,
-  by: Text,
+  at: Instant.exactOptional().meta({ description: "When it was stored, if that is recorded" }),
+  by: Text.exactOptional().meta({ description: "The agent that wrote it, if that is recorded" }),
 } satisfies Fields<SecretFound>);
 
 export const FoundSecretsForm = z

@@ -15,7 +15,7 @@ import {
 } from "../../memory/quarantine/blast-radius.ts";
 import type { Quarantined, QuarantinedMemory } from "../../memory/quarantine/quarantine.ts";
 import type { QuarantineMark } from "../../memory/quarantine/quarantine-mark.ts";
-import type { RecentMemory } from "../../memory/read.ts";
+import type { RecentMemory, Relation } from "../../memory/read.ts";
 import type { HitHandoff } from "../../memory/recall/hit-handoff.ts";
 import type { Known, KnownOffer } from "../../memory/recall/known.ts";
 import type { Hit, Recalled } from "../../memory/recall/recall.ts";
@@ -26,12 +26,7 @@ import type { RedactReport } from "../../memory/redaction/redact.ts";
 import type { Told } from "../../memory/redaction/secret-policy.ts";
 import type { Parts } from "../../search/rank.ts";
 import type { Redaction } from "../../store/redaction.ts";
-import {
-  DELIVERY_STATES,
-  type DeliveryStep,
-  type PublishStep,
-  type RelationEdge,
-} from "../../store/rows.ts";
+import { DELIVERY_STATES, type DeliveryStep, type PublishStep } from "../../store/rows.ts";
 import type { IndexState } from "../../store/search.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
@@ -132,11 +127,11 @@ const fields = {
     )
     .optional(),
   run: Text.optional(),
-  salt: Text,
+  salt: Text.exactOptional().meta({ description: "Absent where it was redacted" }),
   scope: z.enum(["agent", "session", "user", "team"]).optional(),
   seq: Count,
   session: Text,
-  signature: Text,
+  signature: Text.exactOptional().meta({ description: "Absent if its author has no key" }),
   storedAt: Instant,
   tags: Texts.optional(),
   task: Text.optional(),
@@ -271,23 +266,28 @@ export const RecalledForm = z
 export const RelationForm = z
   .strictObject({
     kind: Text,
-    source: Text.meta({ description: "The memory that says so" }),
+    source: Text.meta({ description: "The memory that states it" }),
     target: Text,
-    validFrom: Instant,
-    validUntil: Instant.meta({ description: "0: open" }),
-  } satisfies Fields<RelationEdge>)
-  .meta({ id: "Relation", description: "An edge between two memories." });
+    validFrom: Instant.exactOptional(),
+    validUntil: Instant.exactOptional(),
+  } satisfies Fields<Relation>)
+  .meta({ id: "Relation", description: "A relation between two memories." });
 
 const ImpactMemoryForm = z.strictObject({
   id: Text,
   type: Text,
   agent: Text,
-  task: Text,
+  task: Text.exactOptional(),
   branch: Text,
   storedAt: Instant,
   about: Text.meta({ description: "How its content begins" }),
   depth: Count,
-  via: z.strictObject({ kind: Text, memory: Text }),
+  via: z.strictObject({
+    kind: Text,
+    memory: Text.exactOptional().meta({
+      description: "The record one step nearer; absent if the caller may not see it",
+    }),
+  }),
   quarantined: z.boolean(),
 } satisfies Fields<ImpactMemory>);
 
@@ -298,7 +298,7 @@ const ImpactDeliveryForm = z.strictObject({
   receiver: Text,
   state: z.enum(DELIVERY_STATES),
   open: z.boolean(),
-  holder: Text,
+  holder: Text.exactOptional().meta({ description: "The agent that holds it, or held it last" }),
   envelope: Text,
   memory: Text,
 } satisfies Fields<ImpactDelivery>);
@@ -368,7 +368,7 @@ export const SqlAnswer = z
 const TakenEntryForm = z.strictObject({
   line: Count,
   type: Text,
-  memory: Text.meta({ description: "Empty after a dry run" }),
+  memory: Text.exactOptional().meta({ description: "Absent after a dry run" }),
   supersedes: Texts,
 } satisfies Fields<TakenEntry>);
 

@@ -32,7 +32,7 @@ const TaskDeliveryForm = z.strictObject({
   id: Text,
   state: z.enum(DELIVERY_STATES),
   receiver: Text,
-  holder: Text,
+  holder: Text.exactOptional().meta({ description: "The agent that holds it, or held it last" }),
   attempt: Count,
   failure: z.boolean().meta({ description: "It reports a failure, and asks for a decision" }),
 } satisfies Fields<TaskDelivery>);
@@ -51,7 +51,9 @@ const task = {
   state: z.enum(TASK_STATES),
   why: Text.meta({ description: "Why it is in that state, for people" }),
   intent: Text,
-  to: Text.meta({ description: "Whom it was given to first" }),
+  to: Text.exactOptional().meta({
+    description: "Its first receiver; absent if its first envelope cannot be read",
+  }),
   holder: Text.exactOptional(),
   priority: z.enum(PRIORITIES),
   deadline: Instant.exactOptional(),

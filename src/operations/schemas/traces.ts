@@ -14,11 +14,11 @@ export const TraceStepForm = StepSchema.meta({
 export const TraceForm = z
   .strictObject({
     session: Text,
-    agent: Text,
-    task: Text,
+    agent: Text.exactOptional().meta({ description: "Of the last step the caller may see" }),
+    task: Text.exactOptional().meta({ description: "Of the last step the caller may see" }),
     steps: Count,
     pruned: Count,
-    from: Instant,
+    from: Instant.exactOptional().meta({ description: "Absent when all steps were pruned" }),
     until: Instant,
   } satisfies Fields<TraceInfo>)
   .meta({ id: "Trace", description: "A session's trace as it stands." });

@@ -88,7 +88,7 @@ describe("the primer", () => {
   });
 
   it("answers all four also where the sender said next to nothing [CTX-7]", () => {
-    const primer = firstPrimer(envelopeWith({}), { agent: "ben", role: "" });
+    const primer = firstPrimer(envelopeWith({}), { agent: "ben" });
     expect(primer).toContain("You are ben. ada handed you this task");
     expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
     expect(primer).toContain("## Done already\nNothing is reported as done.");

@@ -77,7 +77,6 @@ function randomMemory(random: Random): Memory {
     salt: "",
     seq: 1,
     session: "ses",
-    signature: "",
     storedAt: 0,
     type: random.pick(MEMORY_TYPES),
     ...(random.chance(0.3) && { importance: random.next() }),

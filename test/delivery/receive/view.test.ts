@@ -47,6 +47,15 @@ describe.each(STORES)("a view on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
+  it("names the role it was composed for, and none for an agent without one [CTX-1]", async () => {
+    const hub = await openFresh(store);
+    const { sent, work } = await handed(hub);
+    expect(await work.view()).not.toHaveProperty("role");
+    expect(await work.view({ role: "critic" })).toHaveProperty("role", "critic");
+    const shown = await hub.deliveries.views(sent.id);
+    expect(shown.map((view) => "role" in view && view.role)).toEqual([false, "critic"]);
+  });
+
   it("names records by short ids, and whoever holds the work reads them so, also later [CTX-6]", async () => {
     const [hub, other] = await openTwo(store);
     const { ada, fact, other: recent, sent, work } = await handed(hub);

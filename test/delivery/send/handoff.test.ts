@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Agent, DraftOf } from "../../../src/index.ts";
-import type { RelationEdge } from "../../../src/store/rows.ts";
+import type { Relation } from "../../../src/memory/read.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 import { present } from "../../support/present.ts";
@@ -127,7 +127,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     const last = settled.delivery.settledBy;
 
     const out = (id: string) => planner.memories.relations(id);
-    const edge = ({ kind, target }: RelationEdge) => [kind, target];
+    const edge = ({ kind, target }: Relation) => [kind, target];
     const edges = async (id: string) => (await out(id)).items.map(edge);
     expect(await edges(first.memory)).toEqual([["summarizes", plan.id]]);
     expect(await edges(present(coding.delivery.acceptedBy))).toEqual([

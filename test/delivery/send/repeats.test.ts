@@ -40,7 +40,6 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
         task: "login",
         state: "ready",
         by: "planner",
-        holder: "",
         at: (await first.status()).sentAt,
         why: "task",
       },

@@ -47,7 +47,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await hub.agents.breakers()).toEqual([]);
     const lost = [await lose(ada, ben), await lose(ada, ben)];
     expect(await hub.agents.breakers()).toEqual([
-      { receiver: "ben", state: "closed", deliveries: lost.map(({ id }) => id), passesAt: 0 },
+      { receiver: "ben", state: "closed", deliveries: lost.map(({ id }) => id) },
     ]);
     lost.push(await lose(ada, ben));
     const passesAt = clock.now() + 60_000;
@@ -159,7 +159,9 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     clock.advance(59_999);
     expect(await refusal(ada.handoff(draft()))).toMatchObject({ code: "circuit_open" });
     clock.advance(1);
-    expect(await hub.agents.breakers()).toMatchObject([{ state: "half-open", passesAt: 0 }]);
+    const [due] = await hub.agents.breakers();
+    expect(due).toMatchObject({ state: "half-open" });
+    expect(due).not.toHaveProperty("passesAt");
     await ada.handoff(draft());
     expect(await hub.agents.breakers()).toMatchObject([
       { state: "half-open", passesAt: clock.now() + 60_000 },

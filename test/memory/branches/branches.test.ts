@@ -78,6 +78,14 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
+  it("begun on an empty base names no record it left it at [MEM-10]", async () => {
+    const hub = await openFresh(store);
+    const scout = await hub.agent("scout", {});
+    await scout.branches.create("try");
+    const [branch] = (await hub.branches.list()).items;
+    expect(branch?.fork).toEqual({ seq: 0 });
+  });
+
   it("is seen from its base once it is merged, record by record as it was written [MEM-10]", async () => {
     const { planner, coder } = await team();
     const branch = await planner.branches.create("try");

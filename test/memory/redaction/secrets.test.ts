@@ -192,7 +192,6 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
         },
         {
           kind: "password",
-          path: "",
           in: { kind: "memory", id: own.id },
           at: own.storedAt,
           by: "ben",

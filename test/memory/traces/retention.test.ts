@@ -72,6 +72,15 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await sessions(hub)).toEqual({ one: 3, two: 3, three: 3 });
   });
 
+  it("leaves of a session that is pruned in full only when it ended [MEM-18]", async () => {
+    const { hub, clock } = await threeDays({ traces: { sessions: 2 } });
+    await hub.memories.prune();
+    const { items } = await hub.traces.sessions();
+    const until = clock.now() - 3 * DAY_MS;
+    expect(items.at(-1)).toEqual({ session: "one", steps: 0, pruned: 3, until });
+    expect(items[0]).toMatchObject({ session: "three", agent: "ada", from: until + 2 * DAY_MS });
+  });
+
   it("keeps its rules with the workspace, the last ones set, for every hub [MEM-18]", async () => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen());

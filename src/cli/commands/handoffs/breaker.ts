@@ -21,7 +21,7 @@ const list = command({
 });
 
 function sayBreaker({ receiver, state, deliveries, passesAt }: BreakerInfo): void {
-  const when = passesAt === 0 ? "" : `, one may pass ${localTime(passesAt)}`;
+  const when = passesAt === undefined ? "" : `, one may pass ${localTime(passesAt)}`;
   say(
     `${receiver}  ${bold(state)}, ${plural(deliveries.length, "handoff")} given up in a row${when}`,
   );

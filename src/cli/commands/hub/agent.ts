@@ -69,7 +69,7 @@ const resume = changing("resume", "it is given work again", (hub, agent) =>
 
 function sayAgent(info: AgentInfo, json: boolean | undefined): void {
   if (json) sayJson(info);
-  else say(`${bold(info.id)}  ${info.role || "-"}  ${info.status}`);
+  else say(`${bold(info.id)}  ${info.role ?? "-"}  ${info.status}`);
 }
 
 export const agent = [add, pause, resume];

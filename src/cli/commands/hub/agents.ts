@@ -20,7 +20,7 @@ export const agents = command({
         const { id, role, aliases, status, publicKey, description } = agent;
         return [
           id,
-          role || "-",
+          role ?? "-",
           modelOf(agent),
           aliases.length === 0 ? "" : `also ${aliases.join(", ")}`,
           [status === "active" ? "" : status, publicKey && "signs"].filter(Boolean).join(", "),

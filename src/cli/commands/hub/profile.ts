@@ -57,7 +57,7 @@ export const profile = command({
 });
 
 const rolesOf = async (hub: Hub): Promise<string[]> =>
-  (await hub.agents.list()).map((agent) => agent.role);
+  (await hub.agents.list()).flatMap(({ role }) => role ?? []);
 
 const undescribed = (near: string | undefined): string =>
   `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;

@@ -32,7 +32,7 @@ export const restore = command({
     for (const { workspace, memories, deliveries } of restored.workspaces) {
       say(dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`));
     }
-    if (restored.kept !== "") say(`The store that was there is now ${restored.kept}`);
+    if (restored.kept !== undefined) say(`The store that was there is now ${restored.kept}`);
     return OK;
   },
 });

@@ -231,7 +231,7 @@ const history = command({
 
 function sayChange(change: ContextChange): void {
   const { version, section, key, kind, by, at, reason, hidden, despite = [] } = change;
-  const what = `${version}  ${bold(`${section}/${key}`)}  ${kind === "set" ? (change.was === 0 ? "new" : "changed") : "retired"}`;
+  const what = `${version}  ${bold(`${section}/${key}`)}  ${kind === "set" ? (change.was === undefined ? "new" : "changed") : "retired"}`;
   say(`${what}${dim(`, ${by}, ${localTime(at)}`)}`);
   if (hidden !== undefined) say(bad(`  (${hidden})`));
   if (change.item !== undefined) say(`  ${oneLine(saidIn(change.item), 2)}`);

@@ -64,7 +64,7 @@ function sayImpact(found: Impact): void {
 function sayTree({ memory, downstream }: Impact): void {
   const shown = new Set([memory.id, ...downstream.map(({ id }) => id)]);
   const children = Map.groupBy(downstream, ({ via }) =>
-    shown.has(via.memory) ? via.memory : memory.id,
+    via.memory !== undefined && shown.has(via.memory) ? via.memory : memory.id,
   );
   const below = (id: string, indent: string): void => {
     for (const child of children.get(id) ?? []) {
@@ -76,14 +76,14 @@ function sayTree({ memory, downstream }: Impact): void {
 }
 
 function lineOf({ id, type, agent, about, via, quarantined }: ImpactMemory, used: number): string {
-  const how = via.memory === "" ? "through a hidden record" : via.kind;
+  const how = via.memory === undefined ? "through a hidden record" : via.kind;
   const text = `${type} of ${agent} (${how}): ${about}`;
   const mark = quarantined ? `${bad("quarantined")} ` : "";
   return `${dim(id)}  ${mark}${oneLine(text, used + id.length + 2)}`;
 }
 
 function sayDelivery({ id, state, open, task, sender, receiver, holder }: ImpactDelivery): void {
-  const who = holder === "" ? "" : `, ${open ? "held" : "last held"} by ${holder}`;
+  const who = holder === undefined ? "" : `, ${open ? "held" : "last held"} by ${holder}`;
   const line = oneLine(`${state} ${task} from ${sender} to ${receiver}${who}, ${id}`, 4);
   say(`    ${open ? bold(line) : line}`);
 }

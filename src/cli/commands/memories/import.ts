@@ -99,7 +99,9 @@ function sayImport({ kind, workspace, counts, exportedAt }: ImportReport, store:
 function sayDocument({ taken, unchanged, redacted }: DocumentReport, dryRun: boolean): void {
   for (const { line, type, memory, supersedes } of taken) {
     const was = supersedes.length === 0 ? "new" : `supersedes ${supersedes.join(", ")}`;
-    say(`${`line ${line}`.padEnd(10)} ${type}, ${was}${memory === "" ? "" : dim(`  ${memory}`)}`);
+    say(
+      `${`line ${line}`.padEnd(10)} ${type}, ${was}${memory === undefined ? "" : dim(`  ${memory}`)}`,
+    );
   }
   for (const { line, memory } of redacted) {
     say(`${`line ${line}`.padEnd(10)} left alone: ${memory} was redacted`);

@@ -1,6 +1,5 @@
-import type { RelationsQuery } from "../../../memory/read.ts";
+import type { Relation, RelationsQuery } from "../../../memory/read.ts";
 import type { RelationKind } from "../../../memory/record.ts";
-import type { RelationEdge } from "../../../store/rows.ts";
 import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { requireChoice } from "../../options/choice.ts";
@@ -56,7 +55,7 @@ export const relations = command({
     const page = await reader.memories.relations(id, query);
     if (json) sayJson(page);
     else {
-      sayEdges(page.items);
+      sayRelations(page.items);
       sayMore(page.next);
     }
     return OK;
@@ -69,11 +68,11 @@ function kindOf(kind: string): RelationKind {
   return kind as RelationKind;
 }
 
-function sayEdges(edges: readonly RelationEdge[]): void {
-  if (edges.length === 0) say(dim("No relations."));
-  for (const { kind, source, target, validFrom, validUntil } of edges) {
-    const since = validFrom === 0 ? "" : ` from ${localTime(validFrom)}`;
-    const until = validUntil === 0 ? "" : ` until ${localTime(validUntil)}`;
+function sayRelations(relations: readonly Relation[]): void {
+  if (relations.length === 0) say(dim("No relations."));
+  for (const { kind, source, target, validFrom, validUntil } of relations) {
+    const since = validFrom === undefined ? "" : ` from ${localTime(validFrom)}`;
+    const until = validUntil === undefined ? "" : ` until ${localTime(validUntil)}`;
     say(`${source}  ${bold(kind)}  ${target}${dim(`${since}${until}`)}`);
   }
 }

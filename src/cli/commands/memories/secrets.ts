@@ -47,10 +47,10 @@ function sayReport(policy: SecretMode, { total, byKind, found }: FoundSecrets): 
     return;
   }
   const rows = found.map(({ kind, path, in: { kind: what, id }, at, by }) => [
-    at === 0 ? "" : localTime(at),
-    by,
+    at === undefined ? "" : localTime(at),
+    by ?? "",
     kind,
-    oneLine(`${what} ${id}${path === "" ? "" : ` ${path}`}`),
+    oneLine(`${what} ${id}${path === undefined ? "" : ` ${path}`}`),
   ]);
   for (const row of table(rows)) say(row);
   const kinds = Object.entries(byKind).map(([kind, count]) => `${kind} ${count}`);

@@ -34,9 +34,9 @@ const list = command({
 });
 
 function saySession({ session, agent, task, steps, pruned, until }: TraceInfo): void {
-  const about = task === "" ? "" : ` on ${task}`;
+  const about = task === undefined ? "" : ` on ${task}`;
   const gone = pruned === 0 ? "" : `, ${pruned} pruned`;
-  const who = agent === "" ? "" : `  ${agent}${about}`;
+  const who = agent === undefined ? "" : `  ${agent}${about}`;
   say(`${bold(session)}${who}  ${plural(steps, "step")}${gone}${dim(`, ${localTime(until)}`)}`);
 }
 

@@ -286,7 +286,7 @@ function sayTask(info: TaskInfo): void {
   say(`${bold(oneLine(info.task))}  ${coloured(info.state)}`);
   sayField("why", [info.why]);
   sayField("intent", [info.intent]);
-  sayField("for", info.to === "" ? [] : [info.to]);
+  sayField("for", info.to === undefined ? [] : [info.to]);
   sayField("priority", info.priority === "normal" ? [] : [info.priority]);
   sayField("deadline", info.deadline === undefined ? [] : [localTime(info.deadline)]);
   sayField("part of", info.parent === undefined ? [] : [info.parent]);
@@ -307,7 +307,7 @@ function sayTask(info: TaskInfo): void {
 const rowOf = (info: TaskInfo): string[] => [
   oneLine(info.task),
   info.priority === "normal" ? "" : info.priority,
-  info.to,
+  info.to ?? "",
   oneLine(info.why),
 ];
 
