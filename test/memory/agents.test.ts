@@ -124,7 +124,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     for (const session of sessions) await session.remember({ content: session.instance });
     for (const { instance } of sessions) {
       const found = await sessions[0]?.memories.recent({ session: instance });
-      expect(found).toMatchObject([{ agent: "coder", instance, content: instance }]);
+      expect(found?.items).toMatchObject([{ agent: "coder", instance, content: instance }]);
     }
     const named = await hub.agent("coder", undefined, { instance: "window-1" });
     expect(named.instance).toBe("window-1");

@@ -377,7 +377,7 @@ describe.concurrent("connections for reading", () => {
     });
     await other.query("commit");
     expect(await stuck).toHaveLength(1);
-    expect(await patiently(() => ann.memories.recent())).toEqual([]);
+    expect(await patiently(() => ann.memories.recent())).toEqual({ items: [] });
   });
 });
 
