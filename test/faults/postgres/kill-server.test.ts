@@ -200,20 +200,30 @@ async function allEvents(hub: Hub): Promise<HubEvent[]> {
 
 async function endServer(server: PostgresServer, how: (typeof ENDINGS)[number]): Promise<void> {
   if (how !== "crash") return await server.restart(how);
-  // One process of the server dies: the others are ended with it, and the log is replayed.
-  const rows = await query(
-    server,
-    "select pid from pg_stat_activity where application_name in ('baton', 'killed') limit 1",
-  );
-  process.kill(rows[0]?.["pid"] as number, "SIGKILL");
+  await withClient(server, async (client) => {
+    const { rows } = await client.query(
+      "select pid from pg_stat_activity where application_name in ('baton', 'killed') limit 1",
+    );
+    // One process of the server dies: the others are ended with it, and the log is replayed. A busy server
+    // may go on for a while before it notices; it has when it ends this connection too.
+    const noticed = new Promise((resolve) => client.once("end", resolve));
+    process.kill(rows[0]?.["pid"] as number, "SIGKILL");
+    await noticed;
+  });
 }
 
-async function query(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
+const query = (server: PostgresServer, text: string): Promise<Record<string, unknown>[]> =>
+  withClient(server, async (client) => (await client.query(text)).rows);
+
+async function withClient<T>(
+  server: PostgresServer,
+  use: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client(server.url);
   client.on("error", () => {});
   await client.connect();
   try {
-    return (await client.query(text)).rows;
+    return await use(client);
   } finally {
     await client.end().catch(() => {});
   }
